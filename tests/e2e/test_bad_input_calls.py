@@ -32,14 +32,14 @@ def arrived(lab: Lab) -> list[Record]:
 # ------------------------------------------------------------------ bytes
 
 
-async def test_half_lines_are_put_together(connected: Lab) -> None:
+async def test_partial_lines_are_reassembled(connected: Lab) -> None:
     outcome = await connected.call("half-lines")
     assert outcome.kind is OutcomeKind.RESULT
     assert [row.problem for row in arrived(connected)] == [""]
     await connected.still_works()
 
 
-async def test_half_a_line_at_the_end_is_kept(connected: Lab) -> None:
+async def test_unterminated_last_line_is_kept(connected: Lab) -> None:
     outcome = await connected.call("half-line-then-exit")
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server exited with code 0."
@@ -49,7 +49,7 @@ async def test_half_a_line_at_the_end_is_kept(connected: Lab) -> None:
     await connected.still_works()
 
 
-async def test_invalid_utf8_is_named_and_the_call_goes_on(connected: Lab) -> None:
+async def test_invalid_utf8_is_reported_and_the_call_continues(connected: Lab) -> None:
     assert await connected.text("bad-utf8") == "done"
     bad, good = arrived(connected)
     assert b"\xff\xfe" in bad.raw
@@ -60,7 +60,7 @@ async def test_invalid_utf8_is_named_and_the_call_goes_on(connected: Lab) -> Non
 
 
 @pytest.mark.parametrize("depth", [500, 990, 10_000])
-async def test_deep_json_is_kept_and_the_call_goes_on(connected: Lab, depth: int) -> None:
+async def test_deeply_nested_json_is_kept_and_the_call_continues(connected: Lab, depth: int) -> None:
     assert await connected.text("deep", depth=depth) == "done"
     deep, _ = arrived(connected)
     assert deep.raw.count(b"{") == depth + 2
@@ -72,7 +72,7 @@ async def test_deep_json_is_kept_and_the_call_goes_on(connected: Lab, depth: int
     await connected.still_works()
 
 
-async def test_an_answer_too_deep_to_be_read_is_told_as_such(connected: Lab) -> None:
+async def test_response_nested_too_deeply_to_parse_is_reported(connected: Lab) -> None:
     outcome = await connected.call("deep-answer", depth=10_000)
     assert outcome.kind is OutcomeKind.RPC_ERROR
     assert outcome.summary == "The answer cannot be read: nested too deeply to be read"
@@ -81,7 +81,7 @@ async def test_an_answer_too_deep_to_be_read_is_told_as_such(connected: Lab) -> 
     await connected.still_works()
 
 
-async def test_a_line_of_100_megabytes_arrives_whole(connected: Lab) -> None:
+async def test_hundred_megabyte_line_arrives_intact(connected: Lab) -> None:
     outcome = await connected.call("long-line", megabytes=100)
     assert outcome.kind is OutcomeKind.RESULT
     assert len(outcome.answer) > 100 * 2**20
@@ -94,7 +94,7 @@ async def test_a_line_of_100_megabytes_arrives_whole(connected: Lab) -> None:
 # ------------------------------------------------------------------ ids
 
 
-async def test_a_second_answer_is_recorded_as_one(connected: Lab) -> None:
+async def test_duplicate_response_is_recorded_as_a_duplicate(connected: Lab) -> None:
     assert await connected.text("duplicate-id") == "first"
     await connected.text("echo", text="so that the second one has come")
     first, second, _ = arrived(connected)
@@ -103,7 +103,7 @@ async def test_a_second_answer_is_recorded_as_one(connected: Lab) -> None:
     await connected.still_works()
 
 
-async def test_answers_with_other_ids_answer_nothing(connected: Lab) -> None:
+async def test_responses_with_other_ids_do_not_complete_the_call(connected: Lab) -> None:
     assert await connected.text("unknown-id") == "done"
     assert await connected.text("wrong-id-type") == "done"
     unknown, _, other_type, _ = arrived(connected)
@@ -112,14 +112,14 @@ async def test_answers_with_other_ids_answer_nothing(connected: Lab) -> None:
     await connected.still_works()
 
 
-async def test_answers_to_nothing_are_recorded(connected: Lab) -> None:
+async def test_unsolicited_responses_are_recorded(connected: Lab) -> None:
     assert await connected.text("to-nothing") == "done"
     without, null, _ = arrived(connected)
     assert without.problem == null.problem == '"id" must be a string or an integer'
     await connected.still_works()
 
 
-async def test_a_batch_answers_its_call(connected: Lab) -> None:
+async def test_batched_response_completes_its_call(connected: Lab) -> None:
     outcome = await connected.call("batch")
     assert outcome.kind is OutcomeKind.RESULT
     (batch,) = arrived(connected)
@@ -139,7 +139,7 @@ async def test_a_batch_answers_its_call(connected: Lab) -> None:
         ({"signal": "SIGSEGV"}, "The server was ended by signal SIGSEGV."),
     ],
 )
-async def test_a_server_that_dies_in_a_call_fails_it_with_its_last_words(
+async def test_server_crash_during_a_call_fails_it_and_shows_the_last_output(
     connected: Lab, arguments: JSONObject, summary: str
 ) -> None:
     await connected.text("echo", text="before")
@@ -154,7 +154,7 @@ async def test_a_server_that_dies_in_a_call_fails_it_with_its_last_words(
     await connected.still_works()
 
 
-async def test_a_server_that_died_can_be_connected_again_and_its_history_stays(connected: Lab) -> None:
+async def test_crashed_server_can_be_reconnected_and_keeps_its_history(connected: Lab) -> None:
     await connected.call("dies")
     await connected.until(ServerStatus.FAILED)
     before = [row.raw for row in connected.rows()]
@@ -163,7 +163,7 @@ async def test_a_server_that_died_can_be_connected_again_and_its_history_stays(c
     assert [row.raw for row in connected.rows()][: len(before)] == before
 
 
-async def test_a_server_that_closes_its_output_but_lives_on_has_ended_the_conversation(
+async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
     connected: Lab,
 ) -> None:
     pid = connected.view().pid
@@ -177,7 +177,7 @@ async def test_a_server_that_closes_its_output_but_lives_on_has_ended_the_conver
     await connected.still_works()
 
 
-async def test_a_server_that_never_answers_a_call_is_given_up(connected: Lab) -> None:
+async def test_call_that_is_never_answered_times_out(connected: Lab) -> None:
     outcome = await connected.engine.call_tool("srv", "never", {}, timeout=0.2)
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary.startswith("The server did not answer tools/call within 2")
@@ -205,28 +205,28 @@ async def test_progress_is_passed_on_while_the_call_runs(connected: Lab) -> None
 @pytest.mark.parametrize(
     ("method", "member"), [("ping", "result"), ("roots/list", "error"), ("vendor/unheard-of", "error")]
 )
-async def test_what_the_server_asks_is_answered_or_refused(connected: Lab, method: str, member: str) -> None:
+async def test_server_requests_are_answered_or_rejected(connected: Lab, method: str, member: str) -> None:
     reply = json.loads(await connected.text("asks", method=method))
     assert member in reply
     if member == "error":
         assert reply["error"]["code"] == -32601
 
 
-async def test_a_list_without_an_end_is_ended(lab: Lab) -> None:
+async def test_endless_list_is_cut_off(lab: Lab) -> None:
     await lab.connect("list-loops")
     with pytest.raises(RemoteProtocolError, match="tools/list gives the cursor 'round' again and again"):
         await lab.engine.list_tools("srv")
     assert await lab.text("echo", text="works") == "works"
 
 
-async def test_a_list_with_malformed_items_gives_the_others(lab: Lab) -> None:
+async def test_list_with_malformed_items_returns_the_valid_ones(lab: Lab) -> None:
     await lab.connect("list-malformed")
     listing = await lab.engine.list_tools("srv")
     assert [tool.name for tool in listing.items] == ["good"]
     assert len(listing.malformed) == 3
 
 
-async def test_an_answer_over_the_limit_is_told_as_such_and_its_head_is_kept(lab: Lab) -> None:
+async def test_response_over_the_size_limit_is_reported_and_its_start_is_kept(lab: Lab) -> None:
     small = Lab(Settings(line_cap=2**20))
     await small.connect()
     outcome = await small.call("long-line", megabytes=2)
@@ -239,6 +239,6 @@ async def test_an_answer_over_the_limit_is_told_as_such_and_its_head_is_kept(lab
     assert row.problem.endswith("is over the limit; only its first 65,536 bytes were kept")
 
 
-async def test_words_of_an_error_cannot_paint_on_the_screen(connected: Lab) -> None:
+async def test_error_text_cannot_inject_terminal_escapes(connected: Lab) -> None:
     outcome = await connected.call("refuses", message="\x1b[2Jgone")
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "␛[2Jgone (-32000)")

@@ -16,14 +16,14 @@ from tests.helpers.fakes import LoopTime
 from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 
-async def test_a_command_that_is_not_there(lab: Lab) -> None:
+async def test_missing_command_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(StdioEntry(name="srv", command="no-such-command-17"))
     assert error.summary == "The command 'no-such-command-17' was not found on the PATH."
     assert error.next_step == "Check the spelling, install it, or give its full path."
     await lab.still_works()
 
 
-async def test_a_file_that_is_not_executable(lab: Lab, tmp_path: Path) -> None:
+async def test_non_executable_file_is_reported(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "server.py"
     file.write_text("print('hello')\n")
     error = await lab.fails_to_connect(StdioEntry(name="srv", command=str(file)))
@@ -32,7 +32,7 @@ async def test_a_file_that_is_not_executable(lab: Lab, tmp_path: Path) -> None:
     await lab.still_works()
 
 
-async def test_a_server_that_exits_at_once_is_shown_with_its_last_words(lab: Lab) -> None:
+async def test_server_that_exits_immediately_is_reported_with_its_last_output(lab: Lab) -> None:
     error = await lab.fails_to_connect(fault_entry("exit=3"))
     assert error.summary == "The server exited with code 3."
     assert (
@@ -43,7 +43,7 @@ async def test_a_server_that_exits_at_once_is_shown_with_its_last_words(lab: Lab
     await lab.still_works()
 
 
-async def test_a_server_that_exits_at_once_without_a_word(lab: Lab) -> None:
+async def test_server_that_exits_immediately_without_output_is_reported(lab: Lab) -> None:
     error = await lab.fails_to_connect(shell_entry("exit 0"))
     assert (error.summary, error.next_step) == (
         "The server exited with code 0.",
@@ -59,14 +59,14 @@ async def hasty_lab(lab: Lab) -> object:
     await hasty.engine.close()
 
 
-async def test_a_server_that_never_answers_says_what_was_waited_for(hasty_lab: Lab) -> None:
+async def test_connection_timeout_says_what_was_awaited(hasty_lab: Lab) -> None:
     error = await hasty_lab.fails_to_connect(fault_entry("silent"))
     assert re.fullmatch(r"Gave up after 0\.3 s waiting for the answer to \S+\.", error.summary)
     assert error.next_step.startswith("Its process runs but sent no message. Is this an MCP server")
     assert hasty_lab.view().pid is None
 
 
-async def test_a_program_that_is_no_server_is_told_by_what_it_printed(lab: Lab) -> None:
+async def test_program_that_is_not_a_server_is_identified_by_its_output(lab: Lab) -> None:
     time = LoopTime()
     grown = asyncio.Event()
     lab.engine.log.grew.connect(lambda length: grown.set())
@@ -83,16 +83,14 @@ async def test_a_program_that_is_no_server_is_told_by_what_it_printed(lab: Lab) 
     assert [row.raw for row in lab.rows(RecordKind.TEXT)] == [b"Usage: tool [options]"]
 
 
-async def test_a_server_that_echoes_what_it_gets_is_no_server(hasty_lab: Lab) -> None:
+async def test_server_that_echoes_its_input_is_rejected(hasty_lab: Lab) -> None:
     """Our own request comes back as a request of theirs, which we refuse, which comes back …"""
     error = await hasty_lab.fails_to_connect(StdioEntry(name="srv", command="/bin/cat"))
     assert error.summary
 
 
 @pytest.mark.parametrize("words", [("banner",), ("bom",)])
-async def test_what_stands_before_the_first_message_is_shown_and_read_over(
-    lab: Lab, words: tuple[str, ...]
-) -> None:
+async def test_output_before_the_first_message_is_shown_and_skipped(lab: Lab, words: tuple[str, ...]) -> None:
     await lab.connect(*words)
     assert lab.view().status is ServerStatus.CONNECTED
     assert await lab.text("echo", text="works") == "works"

@@ -92,7 +92,7 @@ def answer(outcome: CallOutcome) -> str:
     return outcome.answer.decode()
 
 
-def test_connect_logs_in_with_the_browser_and_a_tool_knows_the_person(
+def test_connect_logs_in_through_the_browser_and_a_tool_sees_the_user(
     lens: Lens, demo: LoginDemo, desktop: Desktop
 ) -> None:
     press_connect(lens, demo)
@@ -103,7 +103,7 @@ def test_connect_logs_in_with_the_browser_and_a_tool_knows_the_person(
     assert "notes:read" in said
 
 
-def test_wrong_password_keeps_the_person_on_the_page_until_the_right_one(
+def test_wrong_password_stays_on_the_page_until_the_right_one_is_entered(
     lens: Lens, demo: LoginDemo, desktop: Desktop
 ) -> None:
     press_connect(lens, demo)
@@ -117,9 +117,7 @@ def test_wrong_password_keeps_the_person_on_the_page_until_the_right_one(
     connected(lens)
 
 
-def test_person_who_says_no_reads_in_the_window_that_they_did(
-    lens: Lens, demo: LoginDemo, desktop: Desktop
-) -> None:
+def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, desktop: Desktop) -> None:
     press_connect(lens, demo)
     page = desktop.page()
     page.press("button[value=deny]")
@@ -134,7 +132,7 @@ def test_person_who_says_no_reads_in_the_window_that_they_did(
     connected(lens)
 
 
-def test_tool_that_needs_more_is_allowed_in_the_browser_and_called_again(
+def test_tool_that_needs_more_scopes_is_retried_after_consent_in_the_browser(
     lens: Lens, demo: LoginDemo, desktop: Desktop
 ) -> None:
     press_connect(lens, demo)

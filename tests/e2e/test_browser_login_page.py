@@ -83,7 +83,7 @@ def login_url(demo: LoginDemo, app: App) -> str:
     return f"{demo.origin}/authorize?{urlencode(asked)}"
 
 
-def test_person_logs_in_and_the_browser_comes_back_with_a_code(
+def test_user_logs_in_and_the_browser_returns_with_a_code(
     demo: LoginDemo, app: App, browser: Browser
 ) -> None:
     demo.forget()
@@ -102,14 +102,14 @@ def test_person_logs_in_and_the_browser_comes_back_with_a_code(
     assert demo.call(reply.json()["access_token"], "whoami").status_code == 200
 
 
-def test_person_says_no(demo: LoginDemo, app: App, browser: Browser) -> None:
+def test_user_denies_access(demo: LoginDemo, app: App, browser: Browser) -> None:
     demo.forget()
     browser.go(login_url(demo, app))
     browser.press("button[value=deny]")
     assert [came["error"] for came in app.came] == ["access_denied"]
 
 
-def test_person_flips_a_switch_on_the_bench(demo: LoginDemo, browser: Browser) -> None:
+def test_user_flips_a_switch_on_the_login_demo(demo: LoginDemo, browser: Browser) -> None:
     demo.forget()
     browser.go(f"{demo.origin}/faults")
     browser.tick("input[name=no_challenge]")

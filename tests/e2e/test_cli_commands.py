@@ -72,14 +72,14 @@ def test_resources_and_prompts_are_listed(here: Here, url: str) -> None:
     assert (resources.returncode, prompts.returncode) == (0, 0)
 
 
-def test_a_list_as_json_is_the_array_that_the_server_gave() -> None:
+def test_list_as_json_is_the_array_the_server_sent() -> None:
     done = run("list", "tools", "--format", "json", *FAULTY)
     tools = json.loads(done.stdout)
     assert list(tools[0]) == ["name", "description", "inputSchema"]
     assert tools[0]["name"] == "echo"
 
 
-def test_items_that_cannot_be_used_are_left_out_and_mentioned() -> None:
+def test_unusable_items_are_omitted_and_mentioned() -> None:
     server = script("""
 for request in requests(**{"tools/list": {"tools": [{"name": "good"}, {"title": "no name"}]}}):
     pass
@@ -93,7 +93,7 @@ for request in requests(**{"tools/list": {"tools": [{"name": "good"}, {"title": 
     assert done.returncode == 0
 
 
-def test_a_server_of_a_catalogue_is_found_by_name(tmp_path: Path) -> None:
+def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
     catalogue = tmp_path / "servers.json"
     entry = {"command": sys.executable, "args": ["-m", "inspector.demo", "faulty"]}
     catalogue.write_text(json.dumps({"mcpServers": {"mine": entry}}))
@@ -104,7 +104,7 @@ def test_a_server_of_a_catalogue_is_found_by_name(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ call
 
 
-def test_values_are_sent_with_the_types_of_the_schema(here: Here, url: str) -> None:
+def test_values_are_sent_with_their_schema_types(here: Here, url: str) -> None:
     words = ["text=5", "--format", "text", "whole=7", "real=2", "flag=true"]
     done = here("call", "args_simple", *words, "--url", url)
     assert done.returncode == 0, done.stderr
@@ -112,12 +112,12 @@ def test_values_are_sent_with_the_types_of_the_schema(here: Here, url: str) -> N
     assert sent == {"text": "5", "whole": 7, "real": 2, "flag": True}
 
 
-def test_json_from_stdin_is_sent_with_keys_over_it() -> None:
+def test_json_from_stdin_is_sent_with_key_overrides() -> None:
     done = run("call", "echo", "message=new", "--json", "-", *FAULTY, stdin='{"message": "old"}')
     assert (done.returncode, done.stdout) == (0, "new\n")
 
 
-def test_a_result_as_json_is_whole_and_exact(here: Here, url: str) -> None:
+def test_json_result_is_complete_and_exact(here: Here, url: str) -> None:
     done = here(
         "call", "add_numbers", "a=123456789012345678901234567890", "b=1", "--format", "json", "--url", url
     )
@@ -126,7 +126,7 @@ def test_a_result_as_json_is_whole_and_exact(here: Here, url: str) -> None:
     assert result["content"][0]["type"] == "text"
 
 
-def test_every_kind_of_content_has_its_text(here: Here, url: str) -> None:
+def test_every_content_type_has_a_text_form(here: Here, url: str) -> None:
     done = here("call", "return_mixed", "--url", url)
     assert done.stdout.splitlines() == [
         "One of each:",
@@ -140,13 +140,13 @@ def test_every_kind_of_content_has_its_text(here: Here, url: str) -> None:
     ]
 
 
-def test_a_large_text_comes_whole(here: Here, url: str) -> None:
+def test_large_text_arrives_intact(here: Here, url: str) -> None:
     done = here("call", "large_text", "megabytes=5", "--url", url)
     assert len(done.stdout) in (5 * 1024 * 1024, 5 * 1024 * 1024 + 1)
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
-def test_a_tool_error_is_printed_and_ends_with_1(here: Here, url: str, style: str) -> None:
+def test_tool_error_is_printed_and_exits_with_1(here: Here, url: str, style: str) -> None:
     done = here("call", "fail", "message=No luck", "--format", style, "--url", url)
     assert done.returncode == 1
     assert done.stderr == "mcp-lens: The tool 'fail' reported an error.\n"
@@ -154,7 +154,7 @@ def test_a_tool_error_is_printed_and_ends_with_1(here: Here, url: str, style: st
     assert text == "No luck"
 
 
-def test_a_tool_error_ends_the_process_with_1() -> None:
+def test_tool_error_makes_the_process_exit_with_1() -> None:
     server = script("""
 for request in requests(**{"tools/list": {"tools": [{"name": "fail"}]}}):
     send({"id": request["id"], "result": {"content": [], "isError": True}})
@@ -163,7 +163,7 @@ for request in requests(**{"tools/list": {"tools": [{"name": "fail"}]}}):
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_an_error_of_the_protocol_ends_with_2(here: Here, url: str) -> None:
+def test_protocol_error_exits_with_2(here: Here, url: str) -> None:
     done = here("call", "protocol_error", "code=-32001", "--url", url)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -172,7 +172,7 @@ def test_an_error_of_the_protocol_ends_with_2(here: Here, url: str) -> None:
     )
 
 
-def test_arguments_that_do_not_fit_end_with_64(here: Here, url: str) -> None:
+def test_invalid_arguments_exit_with_64(here: Here, url: str) -> None:
     wrong_value = here("call", "args_enum", "colour=pink", "--url", url)
     assert wrong_value.returncode == 64
     assert '\'colour\' must be one of "red", "green", "blue", got \'pink\'.' in wrong_value.stderr
@@ -181,19 +181,19 @@ def test_arguments_that_do_not_fit_end_with_64(here: Here, url: str) -> None:
     assert "takes no argument 'color'. Did you mean 'colour'?" in wrong_key.stderr
 
 
-def test_an_unknown_tool_is_not_called_and_names_those_that_are_spelt_alike() -> None:
+def test_unknown_tool_is_not_called_and_similar_names_are_suggested() -> None:
     done = run("call", "ecko", *FAULTY)
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr.startswith("mcp-lens: The server lists no tool 'ecko'. Did you mean echo?")
 
 
-def test_an_unlisted_tool_is_called_when_asked_for() -> None:
+def test_unlisted_tool_is_called_on_request() -> None:
     done = run("call", "ecko", "--unlisted", *FAULTY)
     assert done.returncode == 2
     assert done.stderr == "mcp-lens: The server answered with an error: Unknown tool: ecko (-32602).\n"
 
 
-def test_the_command_gets_its_flags_and_variables_and_nothing_else_of_ours(tmp_path: Path) -> None:
+def test_command_receives_its_own_flags_and_variables_and_none_of_ours(tmp_path: Path) -> None:
     server = script("""
 for request in requests(**{"tools/list": {"tools": [{"name": "look"}]}}):
     seen = json.dumps({"argv": sys.argv[1:], "env": [os.environ.get(name) for name in ("GIVEN", "SECRET")]})
@@ -213,6 +213,6 @@ def test_stderr_of_the_server_is_shown_on_request_only(here: Here) -> None:
 # ------------------------------------------------------------------ demo
 
 
-def test_a_demo_server_runs_in_this_process_and_can_be_talked_to() -> None:
+def test_demo_server_runs_in_process_and_accepts_requests() -> None:
     done = run("call", "echo", "message=hi", "--", *CLI, "demo", "faulty", "--fault", "banner")
     assert (done.returncode, done.stdout) == (0, "hi\n")

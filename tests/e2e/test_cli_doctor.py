@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.e2e.cli_process import FAULTY, run
 
 
-def test_a_server_that_works_ends_with_zero_and_every_step() -> None:
+def test_working_server_exits_with_zero_and_lists_every_step() -> None:
     ended = run("doctor", *FAULTY)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "[ok] Handshake" in ended.stdout
@@ -18,7 +18,7 @@ def test_a_server_that_works_ends_with_zero_and_every_step() -> None:
     assert "Everything works" in ended.stdout
 
 
-def test_a_command_line_as_one_word_that_fails_ends_with_two_and_the_cause() -> None:
+def test_failing_one_word_command_line_exits_with_two_and_the_cause() -> None:
     ended = run("doctor", f"{sys.executable} -m no_such_server_module")
     assert ended.returncode == 2
     assert "[XX] Handshake" in ended.stdout
@@ -27,7 +27,7 @@ def test_a_command_line_as_one_word_that_fails_ends_with_two_and_the_cause() -> 
     assert "What to do: " in ended.stdout
 
 
-def test_a_url_is_examined_and_told_as_json() -> None:
+def test_url_is_checked_and_reported_as_json() -> None:
     with socket.create_server(("127.0.0.1", 0)) as once:
         port = once.getsockname()[1]
     ended = run("doctor", f"http://127.0.0.1:{port}/mcp", "--format", "json")
@@ -38,7 +38,7 @@ def test_a_url_is_examined_and_told_as_json() -> None:
     assert {check["id"]: check["state"] for check in report["checks"]}["tcp"] == "failed"
 
 
-def test_a_server_of_the_catalogue_is_found_by_its_name(tmp_path: Path) -> None:
+def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
     catalogue = tmp_path / "servers.json"
     catalogue.write_text(json.dumps({"mcpServers": {"mine": {"command": "/no/such/file"}}}))
     ended = run("doctor", "mine", "--config", str(catalogue))
@@ -46,7 +46,7 @@ def test_a_server_of_the_catalogue_is_found_by_its_name(tmp_path: Path) -> None:
     assert "There is no file /no/such/file." in ended.stdout
 
 
-def test_a_server_of_another_tool_is_looked_at_and_not_started(tmp_path: Path) -> None:
+def test_server_of_another_tool_is_inspected_but_not_started(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     servers = {"theirs": {"command": "/bin/sh", "args": ["-c", f"touch {marker}"]}}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
@@ -57,7 +57,7 @@ def test_a_server_of_another_tool_is_looked_at_and_not_started(tmp_path: Path) -
     assert not marker.exists()
 
 
-def test_two_servers_at_once_are_refused() -> None:
+def test_two_targets_at_once_are_rejected() -> None:
     ended = run("doctor", "http://127.0.0.1:1/", "--url", "http://127.0.0.1:2/")
     assert ended.returncode == 64
     assert "one server" in ended.stderr
@@ -69,7 +69,7 @@ def test_a_secret_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
     assert "hunter2" not in ended.stdout + ended.stderr
 
 
-def test_json_has_no_secret_of_the_url_in_any_member() -> None:
+def test_json_output_contains_no_secret_from_the_url() -> None:
     with socket.create_server(("127.0.0.1", 0)) as once:
         url = f"http://localhost:{once.getsockname()[1]}/mcp?api_key=hunter2hunter2"
     ended = run("doctor", url, "--format", "json")

@@ -39,7 +39,7 @@ from tests.e2e.cli_process import CLI, FAULTY, run, script
         ),
     ],
 )
-def test_a_connection_that_fails_says_why_and_ends_with_2(words: list[str], reason: str) -> None:
+def test_failed_connection_says_why_and_exits_with_2(words: list[str], reason: str) -> None:
     done = run("list", "tools", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("mcp-lens: ")
@@ -47,7 +47,7 @@ def test_a_connection_that_fails_says_why_and_ends_with_2(words: list[str], reas
     assert "Traceback" not in done.stderr
 
 
-def test_something_that_the_server_does_not_offer_ends_with_2() -> None:
+def test_unsupported_feature_exits_with_2() -> None:
     done = run("list", "prompts", *FAULTY)
     assert done.returncode == 2
     assert "does not offer prompts/list" in done.stderr
@@ -64,14 +64,14 @@ def test_something_that_the_server_does_not_offer_ends_with_2() -> None:
         ("closes_stdout", "The server closed its output"),
     ],
 )
-def test_a_call_without_an_answer_says_why_and_ends_with_2(tool: str, reason: str) -> None:
+def test_failed_call_says_why_and_exits_with_2(tool: str, reason: str) -> None:
     limit = "0.5" if tool == "no_answer" else "20"
     done = run("call", tool, "--timeout", limit, *FAULTY)
     assert (done.returncode, done.stdout) == (2, "")
     assert reason in done.stderr
 
 
-def test_an_answer_that_cannot_be_read_ends_with_2() -> None:
+def test_unreadable_response_exits_with_2() -> None:
     server = script("""
 for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
     send({"id": request["id"], "result": "only words"})
@@ -83,7 +83,7 @@ for request in requests(**{"tools/list": {"tools": [{"name": "odd"}]}}):
     )
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_stdout_reader_is_not_an_error() -> None:
     with subprocess.Popen(
         [*CLI, "call", "echo", "--json", "-", *FAULTY],
         stdin=subprocess.PIPE,
@@ -96,7 +96,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (process.returncode, stderr) == (0, b"")
 
 
-def test_a_full_disk_is_a_sentence() -> None:
+def test_full_disk_is_reported_in_one_sentence() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("needs /dev/full")
     with open("/dev/full", "w") as full:
@@ -138,7 +138,7 @@ def waiting() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_server_and_all_it_started(
+def test_signal_stops_the_server_and_its_child_processes(
     waiting: subprocess.Popen[str], number: signal.Signals, code: int
 ) -> None:
     assert waiting.stderr is not None

@@ -93,15 +93,13 @@ def be_stateless(server: FaultServer, **capabilities: Any) -> None:
 # ------------------------------------------------------------------ finding out
 
 
-async def test_a_stateless_server_is_found_by_its_answer_to_the_probe(net: Net, server: FaultServer) -> None:
+async def test_stateless_server_is_detected_by_its_probe_response(net: Net, server: FaultServer) -> None:
     be_stateless(server)
     assert (await net.connect()).startswith("2026-07-28: The server answered server/discover")
     assert [call.key for call in server.calls] == ["server/discover"]
 
 
-async def test_an_older_server_is_initialized_and_the_headers_of_the_probe_do_not_leak(
-    net: Net, server: FaultServer
-) -> None:
+async def test_older_server_is_initialized_without_the_probe_headers(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server)
     assert (await net.connect()).startswith("2025-11-25: It answered server/discover with")
     probe, initialize = server.calls[0], server.called("initialize")[0]
@@ -110,7 +108,7 @@ async def test_an_older_server_is_initialized_and_the_headers_of_the_probe_do_no
     assert "mcp-method" not in initialize.headers
 
 
-async def test_a_login_is_asked_for_and_nothing_is_tried_instead(net: Net, server: FaultServer) -> None:
+async def test_required_login_is_reported_without_fallback(net: Net, server: FaultServer) -> None:
     server.order("server/discover", faults.replies(401))
     error = await net.fails_to_connect()
     assert isinstance(error, NeedsLogin)
@@ -119,16 +117,14 @@ async def test_a_login_is_asked_for_and_nothing_is_tried_instead(net: Net, serve
 
 
 @pytest.mark.parametrize("status", [500, 503])
-async def test_an_outage_is_told_and_nothing_is_tried_instead(
-    net: Net, server: FaultServer, status: int
-) -> None:
+async def test_outage_is_reported_without_fallback(net: Net, server: FaultServer, status: int) -> None:
     server.order("server/discover", faults.replies(status, b"down for repair", "text/plain"))
     error = await net.fails_to_connect()
     assert f"HTTP {status}" in error.summary
     assert [call.key for call in server.calls] == ["server/discover"]
 
 
-async def test_a_server_of_2024_is_reached_by_its_own_transport(net: Net, server: FaultServer) -> None:
+async def test_server_from_2024_is_reached_over_its_own_transport(net: Net, server: FaultServer) -> None:
     events: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def stream(call: Call) -> None:
@@ -159,7 +155,9 @@ async def test_a_server_of_2024_is_reached_by_its_own_transport(net: Net, server
     assert b"405" in note
 
 
-async def test_where_the_transport_is_given_the_older_one_is_not_tried(net: Net, server: FaultServer) -> None:
+async def test_explicit_transport_disables_the_fallback_to_the_older_one(
+    net: Net, server: FaultServer
+) -> None:
     server.order("server/discover", faults.replies(405))
     server.order("initialize", faults.replies(405))
     with pytest.raises(ConnectFailed, match="405"):
@@ -170,7 +168,7 @@ async def test_where_the_transport_is_given_the_older_one_is_not_tried(net: Net,
 # ------------------------------------------------------------------ the handshake shape
 
 
-async def test_a_lost_session_fails_the_call_and_a_new_one_is_begun(net: Net, server: FaultServer) -> None:
+async def test_lost_session_fails_the_call_and_a_new_one_starts(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server, tools={})
     await net.connect()
     server.order("tools/call", faults.replies(404))
@@ -185,7 +183,7 @@ async def test_a_lost_session_fails_the_call_and_a_new_one_is_begun(net: Net, se
     assert "mcp-session-id" not in server.called("initialize")[-1].headers
 
 
-async def test_where_it_is_wished_a_new_session_is_begun_by_itself(
+async def test_new_session_starts_automatically_when_configured(
     net: Net, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backoff, "_FIRST", 0.01)
@@ -200,7 +198,7 @@ async def test_where_it_is_wished_a_new_session_is_begun_by_itself(
     assert (await net.call()).kind is OutcomeKind.RESULT
 
 
-async def test_answers_in_an_array_are_answers(net: Net, server: FaultServer) -> None:
+async def test_batched_responses_are_accepted(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server, tools={})
     await net.connect()
     notice = faults.notice(level="info", data="x")
@@ -211,7 +209,7 @@ async def test_answers_in_an_array_are_answers(net: Net, server: FaultServer) ->
 # ------------------------------------------------------------------ the stateless shape
 
 
-async def test_arguments_are_mirrored_and_a_stale_schema_is_read_again_once(
+async def test_arguments_are_mirrored_and_a_stale_schema_is_refetched_once(
     net: Net, server: FaultServer
 ) -> None:
     be_stateless(server, tools={})
@@ -232,7 +230,7 @@ async def test_arguments_are_mirrored_and_a_stale_schema_is_read_again_once(
     assert [row.status for row in net.sent("tools/call")] == [Status.ERROR, Status.OK]
 
 
-async def test_a_tool_that_cannot_be_mirrored_is_kept_apart_with_the_reason(
+async def test_tool_that_cannot_be_mirrored_is_set_apart_with_the_reason(
     net: Net, server: FaultServer
 ) -> None:
     be_stateless(server, tools={})
@@ -244,7 +242,9 @@ async def test_a_tool_that_cannot_be_mirrored_is_kept_apart_with_the_reason(
     assert listing.malformed[0].reason.startswith("bad: property “n”: x-mcp-header may stand on")
 
 
-async def test_giving_a_call_up_closes_it_and_sends_no_notice(net: Net, server: FaultServer) -> None:
+async def test_cancelling_a_call_closes_its_stream_and_sends_no_notification(
+    net: Net, server: FaultServer
+) -> None:
     be_stateless(server, tools={})
     await net.connect()
     server.hung_up.clear()
@@ -260,7 +260,7 @@ async def test_giving_a_call_up_closes_it_and_sends_no_notice(net: Net, server: 
     assert [other.key for other in server.calls] == ["server/discover", "tools/call"]
 
 
-async def test_a_change_on_a_stream_reaches_the_window(net: Net, server: FaultServer) -> None:
+async def test_list_change_on_a_stream_reaches_the_window(net: Net, server: FaultServer) -> None:
     changed = asyncio.Event()
     net.lab.engine.list_changed.connect(lambda server, kind: changed.set() if kind == "tools" else None)
 
@@ -284,7 +284,7 @@ async def test_a_change_on_a_stream_reaches_the_window(net: Net, server: FaultSe
 
 
 @pytest.mark.parametrize("in_a_stream", [False, True])
-async def test_a_call_and_its_answer_lead_to_the_exchange_that_carried_them(
+async def test_call_and_response_link_to_the_http_exchange_that_carried_them(
     net: Net, server: FaultServer, in_a_stream: bool
 ) -> None:
     be_stateless(server, tools={})
@@ -311,7 +311,7 @@ async def test_a_call_and_its_answer_lead_to_the_exchange_that_carried_them(
         assert events[1].raw.startswith(b"event: message")
 
 
-async def test_an_error_without_an_id_is_the_answer_to_what_was_posted(net: Net, server: FaultServer) -> None:
+async def test_error_without_an_id_answers_the_posted_request(net: Net, server: FaultServer) -> None:
     be_stateless(server, tools={})
     await net.connect()
     error = {"jsonrpc": "2.0", "error": {"code": -32602, "message": "bad meta"}}

@@ -87,7 +87,7 @@ async def stateless(lab: Lab) -> Lab:
 # ------------------------------------------------------------------ finding out
 
 
-async def test_a_server_that_answers_the_probe_is_spoken_to_without_a_handshake(stateless: Lab) -> None:
+async def test_server_that_answers_the_probe_is_used_without_a_handshake(stateless: Lab) -> None:
     agreement = stateless.view().agreement
     assert agreement is not None
     assert (agreement.revision.date, agreement.server.name) == ("2026-07-28", "new")
@@ -95,12 +95,12 @@ async def test_a_server_that_answers_the_probe_is_spoken_to_without_a_handshake(
     assert "initialize" not in [row.method for row in stateless.rows(RecordKind.REQUEST)]
 
 
-async def test_a_server_of_the_handshake_era_is_found_out_and_the_verdict_says_how(lab: Lab) -> None:
+async def test_session_server_is_detected_and_the_verdict_says_how(lab: Lab) -> None:
     how = await connect(lab, fault_entry())
     assert how.startswith("2025-11-25: It answered server/discover with “Method not found")
 
 
-async def test_a_process_that_ends_on_the_probe_is_started_again(lab: Lab) -> None:
+async def test_process_that_exits_on_the_probe_is_restarted(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE))
     assert how.startswith("2025-06-18: Its process ended when it was asked server/discover")
     started = [row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]
@@ -108,19 +108,19 @@ async def test_a_process_that_ends_on_the_probe_is_started_again(lab: Lab) -> No
     assert lab.stderr() == [b"unexpected server/discover"]  # what it said is not lost
 
 
-async def test_legacy_first_spares_such_a_process_the_probe(lab: Lab) -> None:
+async def test_legacy_first_does_not_probe_such_a_process(lab: Lab) -> None:
     how = await connect(lab, script(FRAGILE, era="legacy-first"))
     assert how.startswith("2025-06-18: initialize at 2025-11-25")
     assert len([row for row in lab.rows(RecordKind.PROCESS) if b" started" in row.raw]) == 1
 
 
-async def test_with_a_pinned_revision_the_last_words_of_such_a_process_are_the_reason(lab: Lab) -> None:
+async def test_with_a_pinned_version_the_last_output_of_such_a_process_is_the_reason(lab: Lab) -> None:
     error = await lab.fails_to_connect(script(FRAGILE, era="2026-07-28"))
     assert error.summary == "The server exited with code 1."
     assert "unexpected server/discover" in error.next_step
 
 
-async def test_with_a_pinned_revision_nothing_is_fallen_back_to(lab: Lab) -> None:
+async def test_pinned_version_disables_the_fallback(lab: Lab) -> None:
     error = await lab.fails_to_connect(replace(fault_entry(), era="2026-07-28"))
     assert error.summary.startswith("The server does not speak 2026-07-28")
     assert [row.method for row in lab.rows(RecordKind.REQUEST)] == ["server/discover"]
@@ -129,13 +129,13 @@ async def test_with_a_pinned_revision_nothing_is_fallen_back_to(lab: Lab) -> Non
 # ------------------------------------------------------------------ speaking
 
 
-async def test_a_call_of_two_rounds_is_one_call_to_the_person(stateless: Lab) -> None:
+async def test_two_round_call_appears_as_one_call(stateless: Lab) -> None:
     assert json.loads(await stateless.text("anything")) == ["s-1", "mine"]
     calls = [row for row in stateless.rows(RecordKind.REQUEST) if row.method == "tools/call"]
     assert [row.status for row in calls] == [Status.OK, Status.OK]
 
 
-async def test_a_change_that_is_told_on_a_stream_reaches_the_window(lab: Lab) -> None:
+async def test_list_change_on_a_stream_reaches_the_window(lab: Lab) -> None:
     changed = asyncio.Event()
     changes: list[tuple[str, str]] = []
 
@@ -149,7 +149,7 @@ async def test_a_change_that_is_told_on_a_stream_reaches_the_window(lab: Lab) ->
     assert changes == [("srv", "tools")]
 
 
-async def test_a_call_that_is_given_up_is_cancelled_by_a_notice(stateless: Lab) -> None:
+async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> None:
     told = asyncio.Event()
     log = stateless.engine.log
     log.grew.connect(lambda count: told.set())
@@ -172,7 +172,7 @@ async def test_a_call_that_is_given_up_is_cancelled_by_a_notice(stateless: Lab) 
 # ------------------------------------------------------------------ starting again
 
 
-async def test_a_server_that_dies_is_started_again_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backoff, "_FIRST", 0.01)
     lab = Lab(Settings(connect_timeout=10, request_timeout=10))
     try:

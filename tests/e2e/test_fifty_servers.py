@@ -160,7 +160,7 @@ async def until_all_are_over(lab: Lab, but: tuple[str, ...] = ()) -> None:
         await lab.changed()
 
 
-async def test_one_of_many_can_be_stopped_while_the_others_go_on(lab: Lab) -> None:
+async def test_one_of_many_servers_can_be_stopped_while_the_others_keep_running(lab: Lab) -> None:
     for number in range(5):
         lab.engine.save(replace(fault_entry("silent", name=f"slow {number}"), auto_connect=True))
     lab.engine.save(replace(fault_entry(name="good"), auto_connect=True))

@@ -81,7 +81,7 @@ def test_everything_that_was_acknowledged_survives_a_kill(child: Child, tmp_path
     assert_whole(capture)
 
 
-def test_what_was_published_gets_into_the_file_by_itself(child: Child, tmp_path: Path) -> None:
+def test_published_rows_are_flushed_to_the_file_automatically(child: Child, tmp_path: Path) -> None:
     path, seen = tmp_path / "a.mcpcap", tmp_path / "seen.mcpcap"
     child.flush()
     published = 0
@@ -106,7 +106,7 @@ def _copy(path: Path, to: Path) -> None:
         source.backup(target)
 
 
-def test_an_interrupted_capture_is_offered_once_and_then_is_one_whole_file(
+def test_interrupted_capture_is_offered_once_and_recovered_as_one_complete_file(
     child: Child, tmp_path: Path
 ) -> None:
     folder, path = CaptureFolder(tmp_path), tmp_path / "a.mcpcap"
@@ -121,7 +121,7 @@ def test_an_interrupted_capture_is_offered_once_and_then_is_one_whole_file(
     assert_whole(open_capture(path))
 
 
-def test_what_another_process_records_is_opened_and_never_written_to(child: Child, tmp_path: Path) -> None:
+def test_capture_of_another_process_opens_read_only(child: Child, tmp_path: Path) -> None:
     child.flush()
     capture = open_capture(tmp_path / "a.mcpcap")
     assert (capture.is_recorded_now, capture.is_writable) == (True, False)
@@ -131,7 +131,7 @@ def test_what_another_process_records_is_opened_and_never_written_to(child: Chil
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of this kind there")
-def test_a_disk_that_takes_no_more_loses_nothing_once_it_does_again(child: Child, tmp_path: Path) -> None:
+def test_full_disk_loses_nothing_once_space_is_available_again(child: Child, tmp_path: Path) -> None:
     assert child.flush()[0] == "flushed"
     child.say("limit 400000")
     assert any(child.flush()[0] == "refused" for _ in range(20))

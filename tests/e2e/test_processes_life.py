@@ -30,14 +30,14 @@ async def grandchildren(lab: Lab, count: int) -> list[int]:
 # ------------------------------------------------------------------ what it is given
 
 
-async def test_a_server_leads_a_session_and_a_group_of_its_own(lab: Lab) -> None:
+async def test_server_runs_in_its_own_session_and_process_group(lab: Lab) -> None:
     await lab.connect()
     about = json.loads(await lab.text("about"))
     assert about["pid"] == about["group"] == about["session"] == lab.view().pid
     assert about["session"] != os.getsid(0)
 
 
-async def test_a_server_sees_no_secret_of_ours_and_what_was_configured_for_it(
+async def test_server_environment_has_its_configured_variables_and_none_of_our_secrets(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUR_SECRET_TOKEN", "hunter2")
@@ -62,19 +62,19 @@ async def test_a_server_runs_in_the_configured_folder(lab: Lab, tmp_path: Path) 
 # ------------------------------------------------------------------ how it is stopped
 
 
-async def test_a_good_server_ends_by_itself_when_its_input_does(lab: Lab) -> None:
+async def test_well_behaved_server_exits_when_its_stdin_closes(lab: Lab) -> None:
     await lab.connect()
     await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
-async def test_a_server_that_stays_is_asked_to_go(lab: Lab) -> None:
+async def test_server_that_keeps_running_is_terminated(lab: Lab) -> None:
     await lab.connect("stays")
     await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGTERM.")
 
 
-async def test_a_server_that_will_not_go_is_killed(lab: Lab) -> None:
+async def test_server_that_ignores_termination_is_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term")
     await lab.engine.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was ended by signal SIGKILL.")
@@ -98,21 +98,21 @@ async def test_stopping_one_server_does_not_hold_up_another(
 
 
 @pytest.mark.parametrize("words", [("grandchild",), ("grandchild=own",), ("grandchild=holds",)])
-async def test_what_a_server_started_ends_with_it(lab: Lab, words: tuple[str, ...]) -> None:
+async def test_child_processes_of_a_server_end_with_it(lab: Lab, words: tuple[str, ...]) -> None:
     await lab.connect(*words)
     pids = await grandchildren(lab, 1)
     await lab.engine.disconnect("srv")
     await gone(*pids)
 
 
-async def test_what_a_server_started_ends_with_one_that_had_to_be_killed(lab: Lab) -> None:
+async def test_child_processes_end_with_a_server_that_had_to_be_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term", "grandchild", "grandchild=own")
     pids = await grandchildren(lab, 2)
     await lab.engine.disconnect("srv")
     await gone(*pids)
 
 
-async def test_what_a_server_started_ends_when_it_dies_by_itself(lab: Lab) -> None:
+async def test_child_processes_end_when_the_server_dies_by_itself(lab: Lab) -> None:
     await lab.connect("grandchild", "grandchild=holds")
     pids = await grandchildren(lab, 2)
     outcome = await lab.call("dies")  # told at once, though a grandchild holds its output open
@@ -122,7 +122,7 @@ async def test_what_a_server_started_ends_when_it_dies_by_itself(lab: Lab) -> No
     await gone(*pids)
 
 
-async def test_closing_the_engine_ends_everything_that_it_started(lab: Lab) -> None:
+async def test_closing_the_engine_stops_everything_it_started(lab: Lab) -> None:
     for number in range(3):
         await lab.connect("grandchild", name=f"srv {number}")
     before = psutil.Process().children(recursive=True)
@@ -131,7 +131,7 @@ async def test_closing_the_engine_ends_everything_that_it_started(lab: Lab) -> N
     await gone(*(process.pid for process in before))
 
 
-async def test_a_connect_that_is_stopped_leaves_no_process(lab: Lab) -> None:
+async def test_cancelled_connect_leaves_no_process(lab: Lab) -> None:
     lab.engine.add(fault_entry("grandchild", "silent"))
     lab.engine.connect_soon("srv")
     while (pid := lab.view().pid) is None:
@@ -155,7 +155,7 @@ async def test_all_of_stderr_is_recorded_before_the_exit(lab: Lab) -> None:
     assert outcome.next_step.endswith("line 4998\nline 4999")
 
 
-async def test_what_a_server_says_while_it_is_stopped_is_recorded(lab: Lab) -> None:
+async def test_output_during_shutdown_is_recorded(lab: Lab) -> None:
     await lab.connect()
     await lab.call("writes-after-stdin")
     await lab.engine.disconnect("srv")

@@ -61,7 +61,7 @@ def family(host: Host) -> list[int]:
     ],
     ids=["good", "stubborn", "left-the-group"],
 )
-async def test_nothing_is_left_when_we_are_killed(
+async def test_no_process_is_left_when_we_are_killed(
     start_host: Callable[..., Awaitable[Host]], servers: list[str]
 ) -> None:
     host = await start_host(*servers)
@@ -72,7 +72,7 @@ async def test_nothing_is_left_when_we_are_killed(
     await gone(*pids)
 
 
-async def test_nothing_is_left_when_we_are_terminated(start_host: Callable[..., Awaitable[Host]]) -> None:
+async def test_no_process_is_left_when_we_are_terminated(start_host: Callable[..., Awaitable[Host]]) -> None:
     host = await start_host("stays")
     pids = family(host)
     host.send_signal(signal.SIGTERM)

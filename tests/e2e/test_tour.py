@@ -13,7 +13,7 @@ _PNG = b"\x89PNG"
 
 
 @pytest.mark.timeout(400)
-def test_the_tour_does_every_job_and_saves_its_pictures(tmp_path: Path) -> None:
+def test_tour_completes_every_job_and_saves_its_screenshots(tmp_path: Path) -> None:
     out = tmp_path / "pictures"
     tour = subprocess.run(
         [sys.executable, "-P", "-m", "inspector", "tour", "--out", str(out)],

@@ -58,13 +58,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         (["servers"], 0),
     ],
 )
-def test_modules_of_the_folder_are_not_ours(folder: Path, words: list[str], code: int) -> None:
+def test_modules_in_the_folder_are_not_imported(folder: Path, words: list[str], code: int) -> None:
     done = run(folder, "-m", "inspector", *words)
     assert not (folder.parent / "marker").exists(), (folder.parent / "marker").read_text()
     assert done.returncode == code, done.stderr
 
 
-def test_the_test_would_notice(folder: Path) -> None:
+def test_planted_module_would_be_detected(folder: Path) -> None:
     done = run(folder, "-c", "import sys; sys.path.insert(0, ''); import httpx2")
     assert done.returncode == 99
     assert (folder.parent / "marker").read_text() == "httpx2"

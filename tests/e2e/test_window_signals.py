@@ -75,7 +75,7 @@ sys.exit(main.run_window(True, None))
 """
 
 
-def test_a_window_whose_display_goes_away_leaves_no_process(tmp_path: Path) -> None:
+def test_window_that_loses_its_display_leaves_no_process(tmp_path: Path) -> None:
     env = os.environ | {"HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
     window = subprocess.Popen(
         [sys.executable, "-P", "-c", _LOSE_THE_DISPLAY], env=env, stderr=subprocess.PIPE

@@ -117,7 +117,7 @@ def test_each_kind_of_leak_fails_its_test_and_is_named(inner: pytest.Pytester) -
     )
 
 
-def test_a_test_that_ends_what_it_started_passes(inner: pytest.Pytester) -> None:
+def test_test_that_cleans_up_passes(inner: pytest.Pytester) -> None:
     inner.makepyfile(_CLEAN_TESTS)
 
     result = inner.runpytest_subprocess(*_OPTIONS)

@@ -25,7 +25,7 @@ def root(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def test_root_gets_the_browser_installed(root: Sandbox) -> None:
+def test_root_installs_the_browser(root: Sandbox) -> None:
     result = root.run("packaging/test", "-q")
     assert root.calls()[-1] == INSTALLS
     assert result.stderr.splitlines()[-1] == "mcp-lens: Installing with apt-get: chromium"
@@ -35,7 +35,7 @@ def test_root_gets_the_browser_installed(root: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("name", browser.NAMES)
-def test_a_browser_that_is_there_is_enough(root: Sandbox, name: str) -> None:
+def test_existing_browser_is_enough(root: Sandbox, name: str) -> None:
     (root.bin / name).hardlink_to(root.bin / "tool")
     assert root.run("packaging/test", "-q").returncode == 0
     assert INSTALLS not in root.calls()
@@ -46,7 +46,7 @@ def test_the_app_itself_needs_no_browser(root: Sandbox) -> None:
     assert root.calls() == ["venv", "pip install .[demo]"]
 
 
-def test_what_cannot_be_installed_does_not_stop_the_tests_and_is_tried_once(root: Sandbox) -> None:
+def test_failed_install_does_not_stop_the_tests_and_is_tried_once(root: Sandbox) -> None:
     root.tell("no-packages", "yes")
     result = root.run("packaging/test", "-q")
     assert result.returncode == 0
@@ -59,7 +59,7 @@ def test_what_cannot_be_installed_does_not_stop_the_tests_and_is_tried_once(root
     assert (again.returncode, again.stderr, root.calls()) == (0, "", [])
 
 
-def test_who_is_not_root_is_told_the_command_once(sandbox: Sandbox) -> None:
+def test_non_root_user_is_shown_the_command_once(sandbox: Sandbox) -> None:
     result = sandbox.run("packaging/test", "-q")
     assert result.returncode == 0
     assert result.stderr.splitlines()[-1].endswith("install one with: sudo apt-get install -y chromium")
@@ -73,7 +73,7 @@ def test_without_apt_the_browser_is_named(sandbox: Sandbox) -> None:
     assert result.stderr.splitlines()[-1].endswith("to run them, install Chromium")
 
 
-def test_the_set_up_and_the_tests_look_for_the_same_names() -> None:
+def test_setup_and_tests_look_for_the_same_browser_names() -> None:
     script = (PROJECT / "packaging/setup/browser.sh").read_text()
     found = re.search(r"BROWSER_NAMES=\((.*)\)", script)
     assert found is not None

@@ -28,7 +28,7 @@ def ready(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def test_a_second_run_starts_at_once(ready: Sandbox) -> None:
+def test_second_run_starts_immediately(ready: Sandbox) -> None:
     (ready.bin / "python3").unlink()  # nothing may need it any more
     result = ready.run("packaging/run")
     assert result.returncode == 0
@@ -44,26 +44,26 @@ def test_changed_requirements_are_installed(ready: Sandbox, name: str) -> None:
     assert ready.calls() == UPDATED
 
 
-def test_packages_changed_by_another_installer_are_put_right(ready: Sandbox) -> None:
+def test_packages_changed_by_another_installer_are_repaired(ready: Sandbox) -> None:
     later = ready.stamp.stat().st_mtime + 60
     os.utime(ready.venv / "lib/python3.11/site-packages", (later, later))
     ready.run("packaging/run")
     assert ready.calls() == UPDATED
 
 
-def test_the_test_environment_serves_the_app_too(sandbox: Sandbox) -> None:
+def test_test_environment_also_runs_the_app(sandbox: Sandbox) -> None:
     sandbox.run("packaging/test")
     assert sandbox.calls() == ["venv", "pip install .[test]"]
     sandbox.run("packaging/run")
     assert sandbox.calls() == []
 
 
-def test_the_demo_environment_grows_into_the_test_one(ready: Sandbox) -> None:
+def test_demo_environment_is_extended_into_the_test_environment(ready: Sandbox) -> None:
     ready.run("packaging/test")
     assert ready.calls() == ["pip install .[test]"]
 
 
-def test_an_interrupted_set_up_is_begun_anew(sandbox: Sandbox) -> None:
+def test_interrupted_setup_starts_over(sandbox: Sandbox) -> None:
     sandbox.tell("pip-failure", "ERROR: half way")
     sandbox.run("packaging/run")
     assert sandbox.stamp.read_text().startswith("installing\n")
@@ -74,7 +74,7 @@ def test_an_interrupted_set_up_is_begun_anew(sandbox: Sandbox) -> None:
     assert sandbox.calls() == MADE
 
 
-def test_an_environment_whose_python_is_gone_is_made_anew(ready: Sandbox) -> None:
+def test_environment_whose_python_is_gone_is_recreated(ready: Sandbox) -> None:
     python = ready.venv / "bin/python"
     python.unlink()
     python.symlink_to("/nowhere/python3.11")
@@ -82,7 +82,7 @@ def test_an_environment_whose_python_is_gone_is_made_anew(ready: Sandbox) -> Non
     assert ready.calls() == MADE
 
 
-def test_an_environment_that_was_moved_is_made_anew(ready: Sandbox) -> None:
+def test_moved_environment_is_recreated(ready: Sandbox) -> None:
     moved = ready.tree.with_name("moved")
     ready.tree.rename(moved)
     ready.tree = moved
@@ -90,7 +90,7 @@ def test_an_environment_that_was_moved_is_made_anew(ready: Sandbox) -> None:
     assert ready.calls() == MADE
 
 
-def test_an_environment_made_by_hand_is_kept(ready: Sandbox) -> None:
+def test_manually_created_environment_is_kept(ready: Sandbox) -> None:
     ready.stamp.unlink()
     ready.run("packaging/run")
     assert ready.calls() == UPDATED
@@ -115,9 +115,7 @@ def test_an_environment_made_by_hand_is_kept(ready: Sandbox) -> None:
         ("ERROR: odd things\nmore", 'pip says "odd things"; put that right'),
     ],
 )
-def test_a_failing_pip_gets_one_sentence_with_cause_fix_and_log(
-    sandbox: Sandbox, log: str, cause: str
-) -> None:
+def test_pip_failure_is_one_sentence_with_cause_fix_and_log(sandbox: Sandbox, log: str, cause: str) -> None:
     sandbox.tell("pip-failure", log)
     result = sandbox.run("packaging/run")
     sentence = result.stderr.splitlines()[-1]
@@ -142,7 +140,7 @@ def real_python(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def test_a_lock_file_that_cannot_be_read_is_named_with_the_fix(real_python: Sandbox) -> None:
+def test_unreadable_lock_file_is_named_with_the_fix(real_python: Sandbox) -> None:
     (real_python.tree / "uv.lock").write_text("<<<<<<< HEAD\n")
     result = real_python.run("packaging/run")
     assert result.returncode == 1
@@ -151,7 +149,7 @@ def test_a_lock_file_that_cannot_be_read_is_named_with_the_fix(real_python: Sand
     ]
 
 
-def test_modules_of_the_current_folder_have_no_say_in_a_real_python(real_python: Sandbox) -> None:
+def test_modules_in_the_current_folder_do_not_affect_a_real_python(real_python: Sandbox) -> None:
     """With the real pip, which has no index and is told not to install: it gets as far as refusing."""
     for module in ("pip", "tomllib", "httpx2"):
         (real_python.work / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")

@@ -26,7 +26,7 @@ def requirement(text: str) -> tuple[str, frozenset[str]]:
     return match[1].lower(), frozenset(match[2].split(","))
 
 
-def test_the_pyside_that_aborts_is_never_chosen() -> None:
+def test_pyside_version_that_aborts_is_never_chosen() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     (pyside,) = [line for line in project["dependencies"] if line.startswith("PySide6")]
     assert "!=6.12.0" in pyside
@@ -35,7 +35,7 @@ def test_the_pyside_that_aborts_is_never_chosen() -> None:
     assert not any(pin.endswith("==6.12.0") for pin in locked)
 
 
-def test_the_lock_knows_what_the_project_requires() -> None:
+def test_lock_covers_the_project_requirements() -> None:
     """When this fails: `uv lock`, and commit uv.lock with the change of pyproject.toml."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     wanted = [

@@ -16,7 +16,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-def test_an_old_python_is_named_with_its_version_and_the_fix(sandbox: Sandbox) -> None:
+def test_outdated_python_is_named_with_its_version_and_the_fix(sandbox: Sandbox) -> None:
     sandbox.python("python3", version="3.9")
     result = sandbox.run("packaging/run")
     assert result.returncode == 1
@@ -26,14 +26,14 @@ def test_an_old_python_is_named_with_its_version_and_the_fix(sandbox: Sandbox) -
     assert sandbox.calls() == []
 
 
-def test_a_newer_python_beside_an_old_one_is_taken(sandbox: Sandbox) -> None:
+def test_newer_python_beside_an_old_one_is_used(sandbox: Sandbox) -> None:
     sandbox.python("python3", version="3.9")
     sandbox.python("python3.12", version="3.12")
     assert sandbox.run("packaging/run").returncode == 0
     assert (sandbox.venv / "pyvenv.cfg").read_text() == "made by python3.12\n"
 
 
-def test_a_python_command_that_does_not_run_is_passed_over(sandbox: Sandbox) -> None:
+def test_python_command_that_does_not_run_is_skipped(sandbox: Sandbox) -> None:
     shim = sandbox.bin / "python3.13"
     shim.write_text("#!/usr/bin/env bash\necho 'python3.13: command not found' >&2\nexit 127\n")
     shim.chmod(0o755)
@@ -42,7 +42,7 @@ def test_a_python_command_that_does_not_run_is_passed_over(sandbox: Sandbox) -> 
     assert "command not found" not in result.stderr
 
 
-def test_a_python_without_venv_is_passed_over_for_one_that_has_it(sandbox: Sandbox) -> None:
+def test_python_without_venv_is_skipped_for_one_that_has_it(sandbox: Sandbox) -> None:
     sandbox.python("python3.13", version="3.13", modules="bare")
     assert sandbox.run("packaging/run").returncode == 0
     assert (sandbox.venv / "pyvenv.cfg").read_text() == "made by python3\n"
@@ -58,7 +58,7 @@ def test_without_the_venv_module_the_exact_apt_command_is_named(sandbox: Sandbox
     assert sandbox.calls() == []
 
 
-def test_root_gets_the_venv_module_installed(sandbox: Sandbox) -> None:
+def test_root_installs_the_venv_module(sandbox: Sandbox) -> None:
     sandbox.python("python3", modules="bare")
     sandbox.tell("uid", "0")
     assert sandbox.run("packaging/run").returncode == 0
@@ -75,7 +75,7 @@ def test_without_apt_the_missing_module_is_named(sandbox: Sandbox) -> None:
     )
 
 
-def test_no_python_at_all_is_said_with_the_command_that_brings_one(sandbox: Sandbox) -> None:
+def test_missing_python_is_reported_with_the_install_command(sandbox: Sandbox) -> None:
     (sandbox.bin / "python3").unlink()
     result = sandbox.run("packaging/test")
     assert result.returncode == 1
@@ -85,19 +85,19 @@ def test_no_python_at_all_is_said_with_the_command_that_brings_one(sandbox: Sand
     )
 
 
-def test_the_python_that_a_person_names_is_taken(sandbox: Sandbox) -> None:
+def test_user_specified_python_is_used(sandbox: Sandbox) -> None:
     named = sandbox.python("my python", version="3.13")
     assert sandbox.run("packaging/run", MCP_LENS_PYTHON=str(named)).returncode == 0
     assert (sandbox.venv / "pyvenv.cfg").read_text() == "made by my python\n"
 
 
-def test_a_named_python_that_does_not_run_is_not_replaced_in_silence(sandbox: Sandbox) -> None:
+def test_specified_python_that_does_not_run_is_not_silently_replaced(sandbox: Sandbox) -> None:
     result = sandbox.run("packaging/run", MCP_LENS_PYTHON="/nowhere/python3")
     assert result.returncode == 1
     assert "MCP_LENS_PYTHON=/nowhere/python3 does not run as a Python 3" in result.stderr
 
 
-def test_a_real_python_is_asked_out_of_reach_of_the_current_folder(tmp_path: Path) -> None:
+def test_real_python_is_probed_isolated_from_the_current_folder(tmp_path: Path) -> None:
     for module in ("venv", "ensurepip", "os"):
         (tmp_path / f"{module}.py").write_text("raise SystemExit('taken from the current folder')")
     script = f'source "{PROJECT}/packaging/setup/python.sh" && python_facts "{sys.executable}"'

@@ -46,17 +46,17 @@ def test_without_a_display_it_says_so_and_runs_the_tour(sandbox: Sandbox) -> Non
     assert result.stdout == f"mcp-lens tour --out ./tour-out --verbose [offscreen] in {sandbox.work}\n"
 
 
-def test_a_platform_chosen_by_hand_needs_no_display(sandbox: Sandbox) -> None:
+def test_explicit_qt_platform_needs_no_display(sandbox: Sandbox) -> None:
     result = sandbox.run("packaging/run", QT_QPA_PLATFORM="vnc:size=800x600")
     assert result.stdout == f"mcp-lens --demo [vnc:size=800x600] in {sandbox.work}\n"
 
 
-def test_the_exit_code_is_that_of_the_app(sandbox: Sandbox) -> None:
+def test_exit_code_is_the_exit_code_of_the_app(sandbox: Sandbox) -> None:
     sandbox.tell("fails-mcp-lens", "yes")
     assert sandbox.run("packaging/run", DISPLAY=":0").returncode == 1
 
 
-def test_missing_libraries_are_named_as_one_apt_command(sandbox: Sandbox) -> None:
+def test_missing_libraries_are_listed_in_one_apt_command(sandbox: Sandbox) -> None:
     sandbox.tell("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 1
@@ -67,7 +67,7 @@ def test_missing_libraries_are_named_as_one_apt_command(sandbox: Sandbox) -> Non
     )
 
 
-def test_root_gets_missing_libraries_installed(sandbox: Sandbox) -> None:
+def test_root_installs_missing_libraries(sandbox: Sandbox) -> None:
     sandbox.tell("uid", "0")
     sandbox.tell("missing-libraries", "libxcb-cursor.so.0")
     result = sandbox.run("packaging/run", DISPLAY=":0")
@@ -83,7 +83,7 @@ def test_without_apt_the_libraries_themselves_are_named(sandbox: Sandbox) -> Non
     assert "missing (libEGL.so.1, libxcb-cursor.so.0); install the packages that hold them" in result.stderr
 
 
-def test_a_machine_without_fonts_is_warned_about_and_goes_on(sandbox: Sandbox) -> None:
+def test_missing_fonts_are_warned_about_and_setup_continues(sandbox: Sandbox) -> None:
     sandbox.tell("no-fonts", "yes")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 0
@@ -103,7 +103,7 @@ def test_a_machine_without_fonts_is_warned_about_and_goes_on(sandbox: Sandbox) -
         ("libz.so.1", "zlib1g"),
     ],
 )
-def test_a_library_is_found_in_its_debian_package(library: str, package: str) -> None:
+def test_library_is_mapped_to_its_debian_package(library: str, package: str) -> None:
     script = f"source {PROJECT}/packaging/setup/libraries.sh && debian_packages"
     result = subprocess.run(["bash", "-c", script], input=f"{library}\n", capture_output=True, text=True)
     assert result.stdout.split() == [package]
@@ -129,7 +129,7 @@ def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox:
     assert result.stdout.endswith("\nNot clean: ruff check, ruff format --check, mypy\n")
 
 
-def test_pytest_options_run_pytest_alone(sandbox: Sandbox) -> None:
+def test_pytest_options_run_only_pytest(sandbox: Sandbox) -> None:
     sandbox.tell("fails-pytest", "yes")
     result = sandbox.run("packaging/test", "-k", "two words")
     assert result.returncode == 1
@@ -143,5 +143,5 @@ def test_shell_files_parse(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_can_be_executed(name: str) -> None:
+def test_scripts_are_executable(name: str) -> None:
     assert os.access(PROJECT / name, os.X_OK)

@@ -48,7 +48,7 @@ async def text(visit: Visit, tool: str, **arguments: Any) -> str:
     return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
 
 
-async def test_a_question_is_answered_by_the_rule_that_fits_and_the_answer_is_marked(
+async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
     entry: StdioEntry,
 ) -> None:
     yes = rule("Yes", RuleKind.CANNED, "method:elicitation/create", answer=accepted({"name": "Ada"}))
@@ -63,7 +63,7 @@ async def test_a_question_is_answered_by_the_rule_that_fits_and_the_answer_is_ma
     assert notes == ["Answered by the rule “Yes”.", "Answered by the rule “Parrot”."]
 
 
-async def test_a_script_answers_call_after_call(entry: StdioEntry, tmp_path: Path) -> None:
+async def test_script_rule_replies_to_consecutive_calls(entry: StdioEntry, tmp_path: Path) -> None:
     script = tmp_path / "answers.jsonl"
     script.write_text('"red"\n"blue"\n')
     async with with_rules(entry, rule("Book", RuleKind.SCRIPT, script=str(script))) as visit:
@@ -71,7 +71,7 @@ async def test_a_script_answers_call_after_call(entry: StdioEntry, tmp_path: Pat
     assert ["red" in said[0], "blue" in said[1]] == [True, True]
 
 
-async def test_an_endpoint_is_asked_what_the_server_asks(entry: StdioEntry) -> None:
+async def test_endpoint_receives_the_server_request(entry: StdioEntry) -> None:
     async with FaultServer() as service:
         service.order("answer", says(COMPLETION))
         endpoint = Endpoint(service.url(path="/v1"), "gpt-9", timeout=20)

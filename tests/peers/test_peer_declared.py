@@ -62,7 +62,7 @@ async def require_refusals(visit: Visit) -> None:
         assert capability in said(outcome)
 
 
-async def test_a_server_sees_what_is_switched_off(visit: Visit) -> None:
+async def test_server_sees_which_capabilities_are_switched_off(visit: Visit) -> None:
     visit.engine.set_declared("sdk", NOTHING)
     ours = visit.view.ours
     assert ours is not None
@@ -78,7 +78,7 @@ async def test_a_server_sees_what_is_switched_off(visit: Visit) -> None:
     assert await visit.text("list_roots") == "The client has no roots."
 
 
-async def test_a_server_gets_the_roots_of_the_moment(visit: Visit, tmp_path: Path) -> None:
+async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> None:
     for folder in ("one", "two"):
         path = tmp_path / folder
         await visit.engine.set_roots("sdk", (str(path),))
@@ -86,7 +86,7 @@ async def test_a_server_gets_the_roots_of_the_moment(visit: Visit, tmp_path: Pat
     assert visit.told("notifications/roots/list_changed") is (visit.agreement.era is Era.HANDSHAKE)
 
 
-async def test_one_call_declares_for_itself(visit: Visit) -> None:
+async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> None:
     own: JSONObject = ALL.switched(("roots",), None).whole
     outcome = await visit.engine.by_hand.call("sdk", ToolCall("list_roots", capabilities=own))
     if visit.agreement.era is Era.STATELESS:

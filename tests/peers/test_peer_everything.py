@@ -70,14 +70,14 @@ async def everything(entry: Entry) -> AsyncIterator[Visit]:
         yield visit
 
 
-async def test_the_handshake_is_found_after_a_probe_of_the_other_era(everything: Visit) -> None:
+async def test_handshake_is_used_after_the_stateless_probe_fails(everything: Visit) -> None:
     agreement = everything.agreement
     assert (agreement.era, agreement.revision.date) == (Era.HANDSHAKE, "2025-11-25")
     assert agreement.server.name == "mcp-servers/everything"
     assert {"tools", "resources", "prompts", "completions", "logging", "tasks"} <= set(agreement.capabilities)
 
 
-async def test_everything_that_it_offers_is_listed(everything: Visit) -> None:
+async def test_everything_the_server_offers_is_listed(everything: Visit) -> None:
     assert set(await everything.tools()) >= TOOLS_FOR_ALL
     assert "demo://resource/static/document/architecture.md" in await everything.resources()
     assert await everything.templates() == [TEXT, "demo://resource/dynamic/blob/{resourceId}"]
@@ -109,20 +109,20 @@ async def test_prompts_are_filled_in_and_their_arguments_completed(everything: V
     assert await everything.complete(prompt, "name", "", department="Sales") == ("David", "Eve", "Frank")
 
 
-async def test_progress_comes_step_by_step(everything: Visit) -> None:
+async def test_progress_arrives_step_by_step(everything: Visit) -> None:
     steps: list[Progressed] = []
     text = await everything.text("trigger-long-running-operation", steps.append, duration=0.4, steps=4)
     assert [(step.progress, step.total) for step in steps] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert text == "Long running operation completed. Duration: 0.4 seconds, Steps: 4."
 
 
-async def test_a_cancelled_call_is_told_and_others_go_on(everything: Visit) -> None:
+async def test_cancelled_call_is_reported_and_others_continue(everything: Visit) -> None:
     await everything.cancel_midway("trigger-long-running-operation", duration=3, steps=30)
     await everything.recorded(lambda: everything.told("notifications/cancelled"))
     assert await everything.text("echo", message="still here") == "Echo: still here"
 
 
-async def test_an_update_of_a_subscribed_resource_is_heard(everything: Visit) -> None:
+async def test_update_of_a_subscribed_resource_is_received(everything: Visit) -> None:
     await everything.client.subscribe("demo://resource/dynamic/text/1")
     await everything.text("toggle-subscriber-updates")
     update = await everything.heard("notifications/resources/updated")
@@ -130,19 +130,19 @@ async def test_an_update_of_a_subscribed_resource_is_heard(everything: Visit) ->
     await everything.client.unsubscribe("demo://resource/dynamic/text/1")
 
 
-async def test_log_messages_are_heard_from_the_chosen_level_on(everything: Visit) -> None:
+async def test_log_messages_are_received_from_the_chosen_level_up(everything: Visit) -> None:
     await everything.client.set_level("debug")
     await everything.text("toggle-simulated-logging")
     assert (await everything.heard("notifications/message")).keys() >= {"level", "data"}
 
 
-async def test_what_the_server_asks_is_answered(everything: Visit) -> None:
+async def test_server_requests_are_answered(everything: Visit) -> None:
     assert "by a person" in await everything.text("trigger-sampling-request", prompt="who?", maxTokens=10)
     assert "declined" in await everything.text("trigger-elicitation-request")
     assert "file:///somewhere" in await everything.text("get-roots-list")
 
 
-async def test_a_task_asks_midway_and_gives_its_outcome(everything: Visit) -> None:
+async def test_task_requests_input_midway_and_returns_its_result(everything: Visit) -> None:
     arguments: JSONObject = {"topic": "python", "ambiguous": True}
     call = ToolCall("simulate-research-query", arguments, as_task=True)
     outcome = await everything.engine.by_hand.call(everything.name, call)
@@ -150,13 +150,13 @@ async def test_a_task_asks_midway_and_gives_its_outcome(everything: Visit) -> No
     assert b"Research Report: python (snake)" in outcome.answer
 
 
-async def test_nothing_on_the_wire_is_complained_about(everything: Visit) -> None:
+async def test_traffic_has_no_findings(everything: Visit) -> None:
     await everything.tools()
     await everything.text("echo", message="x")
     assert everything.complaints() == []
 
 
-async def test_leaving_ends_the_session(entry: Entry) -> None:
+async def test_disconnecting_ends_the_session(entry: Entry) -> None:
     async with visiting(entry) as visit:
         await visit.tools()
     assert ("DELETE" in visit.http_methods()) == (isinstance(entry, HttpEntry) and entry.url.endswith("/mcp"))

@@ -103,7 +103,7 @@ async def person(entry: Entry) -> AsyncIterator[Person]:
         assert person.inbox.cards() == ()
 
 
-async def test_a_form_is_accepted_declined_and_cancelled(person: Person) -> None:
+async def test_form_elicitation_is_accepted_declined_and_cancelled(person: Person) -> None:
     for answer in (NAMED, declined(), cancelled()):
         call = person.call("elicit_form")
         (card,) = await person.cards()
@@ -128,7 +128,9 @@ async def test_sampling_is_answered_and_rejected(person: Person) -> None:
     assert (outcome.kind is OutcomeKind.FAILED) is is_stateless
 
 
-async def test_two_questions_at_once_are_one_card_or_two_as_the_era_asks(person: Person) -> None:
+async def test_two_simultaneous_requests_are_one_card_or_two_depending_on_the_protocol(
+    person: Person,
+) -> None:
     call = person.call("ask_twice", second="sampling")
     if person.visit.agreement.era is Era.STATELESS:
         (card,) = await person.cards()
@@ -157,7 +159,7 @@ async def test_a_call_goes_through_several_rounds(person: Person) -> None:
     assert b"2026-11-16" in outcome.answer
 
 
-async def test_a_server_that_asks_for_ever_is_left(person: Person) -> None:
+async def test_server_that_never_stops_asking_is_cut_off(person: Person) -> None:
     call = person.call("ask_forever")
     is_stateless = person.visit.agreement.era is Era.STATELESS
     for number in range(1, 11):
@@ -172,7 +174,7 @@ async def test_a_server_that_asks_for_ever_is_left(person: Person) -> None:
         assert outcome.kind is OutcomeKind.RESULT
 
 
-async def test_a_question_that_the_server_takes_back_leaves_the_list(person: Person) -> None:
+async def test_request_cancelled_by_the_server_leaves_the_list(person: Person) -> None:
     if person.visit.agreement.era is Era.STATELESS:
         pytest.skip("nothing can be taken back in the stateless era")
     call = person.call("ask_and_withdraw", seconds=0.05)
@@ -182,7 +184,7 @@ async def test_a_question_that_the_server_takes_back_leaves_the_list(person: Per
 
 
 @pytest.mark.parametrize("fault", ["no schema", "schema is a text", "no messages", "unknown method"])
-async def test_what_nobody_can_answer_is_refused_and_shown(person: Person, fault: str) -> None:
+async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault: str) -> None:
     outcome = await person.call("ask_malformed", fault=fault)
     card = await person.ended()
     assert card.end is CardEnd.REFUSED
@@ -195,7 +197,7 @@ async def test_what_nobody_can_answer_is_refused_and_shown(person: Person, fault
         assert str(code).encode() in outcome.answer
 
 
-async def test_a_page_is_consented_to_and_waited_for(person: Person) -> None:
+async def test_url_elicitation_is_accepted_and_awaited(person: Person) -> None:
     call = person.call("elicit_url", url="https://example.com/x", seconds=0)
     (card,) = await person.cards()
     person.answer(card, consented())
@@ -203,7 +205,7 @@ async def test_a_page_is_consented_to_and_waited_for(person: Person) -> None:
     assert (await person.ended()).end is CardEnd.ANSWERED
 
 
-async def test_a_call_that_wants_pages_first_is_sent_again(person: Person) -> None:
+async def test_call_that_requires_url_elicitation_is_retried(person: Person) -> None:
     call = person.call("url_required", count=2, seconds=0)
     (card,) = await person.cards()
     assert len(card.questions) == 2
@@ -214,7 +216,7 @@ async def test_a_call_that_wants_pages_first_is_sent_again(person: Person) -> No
     assert (await call).kind is OutcomeKind.RESULT
 
 
-async def test_who_declines_the_pages_gets_the_error(person: Person) -> None:
+async def test_declining_url_elicitation_returns_the_error(person: Person) -> None:
     if person.visit.agreement.era is Era.STATELESS:
         pytest.skip("the error is of the handshake era")
     call = person.call("url_required", count=1, seconds=0)
@@ -226,7 +228,7 @@ async def test_who_declines_the_pages_gets_the_error(person: Person) -> None:
     await person.text(person.call("finish_pages"))
 
 
-async def test_cancelling_a_call_ends_the_card_that_it_caused(person: Person) -> None:
+async def test_cancelling_a_call_closes_its_card(person: Person) -> None:
     call = person.call("elicit_form")
     await person.cards()
     call.cancel()
@@ -236,7 +238,7 @@ async def test_cancelling_a_call_ends_the_card_that_it_caused(person: Person) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_server_that_dies_takes_its_cards_along(era: str) -> None:
+async def test_crashed_server_closes_its_cards(era: str) -> None:
     async with at_the_window(over_stdio(era)) as person:
         call = person.call("elicit_form")
         await person.cards()
@@ -247,7 +249,7 @@ async def test_a_server_that_dies_takes_its_cards_along(era: str) -> None:
         assert (await person.ended()).end is CardEnd.SERVER_GONE
 
 
-async def test_an_answer_to_a_server_that_died_over_http_is_said_not_to_be_sent() -> None:
+async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
     with contextlib.ExitStack() as running:
         url = running.enter_context(listening(command("everything", http=True), r"listening on (\S+)"))
         async with at_the_window(HttpEntry(name="sdk", url=url, era="legacy-first")) as person:
@@ -262,7 +264,7 @@ async def test_an_answer_to_a_server_that_died_over_http_is_said_not_to_be_sent(
             assert ended.note.startswith("The answer could not be sent: Nothing listens at 127.0.0.1")
 
 
-async def test_two_servers_of_both_eras_ask_at_once(http_url: str) -> None:
+async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str) -> None:
     engine = Engine(inbox=Inbox())
     people = []
     for number, era in enumerate(ERAS):
@@ -279,7 +281,7 @@ async def test_two_servers_of_both_eras_ask_at_once(http_url: str) -> None:
     await engine.close()
 
 
-async def test_server_everything_asks_for_a_form_a_model_and_the_roots(
+async def test_server_everything_requests_a_form_sampling_and_roots(
     node_modules: Path, tmp_path: Path
 ) -> None:
     script = str(node_modules / "server-everything/dist/index.js")
@@ -303,7 +305,7 @@ async def test_server_everything_asks_for_a_form_a_model_and_the_roots(
         assert "accept" in await person.text(call)
 
 
-async def test_pages_that_server_everything_wants_first_are_waited_for(node_modules: Path) -> None:
+async def test_url_elicitations_required_by_server_everything_are_awaited(node_modules: Path) -> None:
     """Its tool refuses the first call with -32042, and asks when it is called again."""
     script = str(node_modules / "server-everything/dist/index.js")
     async with at_the_window(StdioEntry(name="everything", command="node", args=(script, "stdio"))) as person:

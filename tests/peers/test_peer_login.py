@@ -92,14 +92,14 @@ def problems(view: LoginView | None) -> list[str]:
     return [f"{one.id} {one.seen}" for one in found if one.severity.name == "ERROR"]
 
 
-async def test_connecting_logs_in_and_a_tool_answers(peer: Visit, person: Person, url: str) -> None:
+async def test_connecting_logs_in_and_a_tool_can_be_called(peer: Visit, person: Person, url: str) -> None:
     assert await peer.text("whoami") == f"MCP Lens user {url}"
     assert len(person.opened) == 1
     assert problems(peer.engine.logins.view(NAME)) == []
     assert peer.complaints() == []
 
 
-async def test_every_step_can_be_walked_without_being_connected(url: str, person: Person) -> None:
+async def test_every_login_step_can_be_run_without_a_connection(url: str, person: Person) -> None:
     async with engine_for(url, person) as engine:
         view = await engine.logins.start(NAME)
         while not view.is_over and not view.failure:
@@ -111,7 +111,7 @@ async def test_every_step_can_be_walked_without_being_connected(url: str, person
         assert problems(view) == []
 
 
-async def test_token_that_the_server_forgot_is_renewed_and_the_call_goes_on(
+async def test_token_the_server_forgot_is_refreshed_and_the_call_continues(
     peer: Visit, person: Person, url: str
 ) -> None:
     first = await access_token(peer)
@@ -121,7 +121,7 @@ async def test_token_that_the_server_forgot_is_renewed_and_the_call_goes_on(
     assert len(person.opened) == 1, "the person was not asked again"
 
 
-async def test_renewed_by_hand_the_refresh_token_is_another(peer: Visit) -> None:
+async def test_manual_refresh_rotates_the_refresh_token(peer: Visit) -> None:
     before = await peer.engine.logins.tokens(NAME)
     after = await peer.engine.logins.refresh(NAME)
     assert before is not None
@@ -140,7 +140,7 @@ class Ahead(SystemClock):
         return super().wall_ns() + self.seconds * 1_000_000_000
 
 
-async def test_token_is_renewed_before_it_runs_out(sdk: str, person: Person) -> None:
+async def test_token_is_refreshed_before_it_expires(sdk: str, person: Person) -> None:
     clock = Ahead()
     with listening([sdk, SERVER], r"listening on (\S+)", {"EXPIRES_IN": "600"}) as url:
         async with engine_for(url, person, clock) as engine:
@@ -155,7 +155,7 @@ async def test_token_is_renewed_before_it_runs_out(sdk: str, person: Person) -> 
             assert len(person.opened) == 1
 
 
-async def test_signed_out_is_signed_out_there_too(peer: Visit, url: str) -> None:
+async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str) -> None:
     token = await access_token(peer)
     words = await peer.engine.logins.sign_out(NAME)
     assert words == "Signed out. The authorization server has taken the tokens back."
@@ -168,7 +168,7 @@ async def test_signed_out_is_signed_out_there_too(peer: Visit, url: str) -> None
     assert "wants a login" in outcome.summary
 
 
-async def test_after_a_sign_out_one_can_log_in_again(peer: Visit, person: Person) -> None:
+async def test_login_works_again_after_logging_out(peer: Visit, person: Person) -> None:
     await peer.engine.logins.sign_out(NAME)
     await peer.engine.disconnect(NAME)
     await peer.engine.connect(NAME)
@@ -176,7 +176,7 @@ async def test_after_a_sign_out_one_can_log_in_again(peer: Visit, person: Person
     assert len(person.opened) == 2
 
 
-async def test_person_who_says_no_is_told_so(url: str, person: Person) -> None:
+async def test_denied_consent_is_reported(url: str, person: Person) -> None:
     person.answer = "deny"
     async with engine_for(url, person) as engine:
         with pytest.raises(NeedsLogin, match="said no") as refused:
@@ -188,7 +188,7 @@ async def test_person_who_says_no_is_told_so(url: str, person: Person) -> None:
         assert failed == [StepId.CALLBACK]
 
 
-async def test_login_is_in_the_traffic(peer: Visit, url: str) -> None:
+async def test_login_requests_appear_in_the_traffic(peer: Visit, url: str) -> None:
     rows = [row.raw.decode() for row in peer.engine.log.find(NAME, RecordKind.HTTP)]
     origin = url.removesuffix("/mcp")
     assert rows[:5] == [
@@ -202,7 +202,7 @@ async def test_login_is_in_the_traffic(peer: Visit, url: str) -> None:
     assert "Login, Client identity: A client was registered." in steps
 
 
-async def test_server_from_before_resource_metadata_is_logged_into(sdk: str, person: Person) -> None:
+async def test_login_works_with_a_server_without_resource_metadata(sdk: str, person: Person) -> None:
     """2025-03-26: the server itself is the authorization server, and says so at its root."""
     command = [sdk, SERVER, "--no-resource-metadata"]
     with listening(command, r"listening on (\S+)") as url:

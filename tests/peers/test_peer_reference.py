@@ -43,7 +43,7 @@ async def test_filesystem_reads_within_its_folder_and_refuses_outside(
         assert visit.complaints() == []
 
 
-async def test_filesystem_takes_its_folders_from_our_roots(node_modules: Path, tmp_path: Path) -> None:
+async def test_filesystem_uses_our_roots_as_its_folders(node_modules: Path, tmp_path: Path) -> None:
     script = str(node_modules / "server-filesystem/dist/index.js")
     entry = StdioEntry(name="fs", command="node", args=(script,), roots=(str(tmp_path),))
     async with visiting(entry) as visit:
@@ -53,7 +53,7 @@ async def test_filesystem_takes_its_folders_from_our_roots(node_modules: Path, t
         assert str(tmp_path) in await visit.text("list_allowed_directories")
 
 
-async def test_memory_keeps_what_it_was_told_and_tells_of_changes(node_modules: Path, tmp_path: Path) -> None:
+async def test_memory_stores_entities_and_notifies_about_changes(node_modules: Path, tmp_path: Path) -> None:
     entry = node(node_modules, "server-memory", MEMORY_FILE_PATH=str(tmp_path / "memory.jsonl"))
     async with visiting(entry) as visit:
         assert visit.agreement.revision.date == "2025-11-25"
@@ -67,7 +67,7 @@ async def test_memory_keeps_what_it_was_told_and_tells_of_changes(node_modules: 
         assert visit.complaints() == []
 
 
-async def test_time_is_converted(reference_python: Path) -> None:
+async def test_time_server_converts_times(reference_python: Path) -> None:
     entry = python(reference_python, "mcp_server_time", "--local-timezone", "Europe/Berlin")
     async with visiting(entry) as visit:
         assert visit.agreement.revision.date == "2026-07-28"
@@ -95,7 +95,7 @@ async def test_git_shows_a_repository(reference_python: Path, repository: str) -
         assert visit.complaints() == []
 
 
-async def test_the_same_server_can_be_held_to_the_handshake_era(reference_python: Path) -> None:
+async def test_same_server_can_be_forced_into_session_mode(reference_python: Path) -> None:
     program = python(reference_python, "mcp_server_time")
     entry = StdioEntry(name="time", command=program.command, args=program.args, era="2025-06-18")
     async with visiting(entry) as visit:

@@ -39,12 +39,12 @@ async def peer(entry: Entry) -> AsyncIterator[Visit]:
         yield visit
 
 
-async def test_a_server_of_the_handshake_era_is_found_to_be_one(peer: Visit) -> None:
+async def test_session_server_is_detected(peer: Visit) -> None:
     assert peer.agreement.revision.date == "2025-11-25"
     assert (peer.agreement.server.name, peer.agreement.instructions) == ("old-sdk", "Says hello.")
 
 
-async def test_what_it_offers_is_listed_read_and_called(peer: Visit) -> None:
+async def test_server_features_are_listed_read_and_called(peer: Visit) -> None:
     assert await peer.tools() == ["add", "count", "ask"]
     assert await peer.resources() == ["greeting://world"]
     assert await peer.templates() == ["greeting://{name}"]
@@ -56,7 +56,7 @@ async def test_what_it_offers_is_listed_read_and_called(peer: Visit) -> None:
     assert peer.complaints() == []
 
 
-async def test_progress_logs_and_questions_come_during_a_call(peer: Visit) -> None:
+async def test_progress_logs_and_server_requests_arrive_during_a_call(peer: Visit) -> None:
     steps: list[Progressed] = []
     assert await peer.text("count", steps.append, to=3) == "counted to 3"
     assert [(step.progress, step.total, step.message) for step in steps] == [

@@ -51,7 +51,7 @@ async def peer(entry: Entry) -> AsyncIterator[Visit]:
         yield visit
 
 
-async def test_what_it_offers_is_listed_read_and_called(entry: Entry, peer: Visit) -> None:
+async def test_server_features_are_listed_read_and_called(entry: Entry, peer: Visit) -> None:
     assert peer.agreement.revision.date == ERAS[entry.era]
     assert {"echo", "slow", "bump_counter"} <= set(await peer.tools())
     assert COUNTER in await peer.resources()
@@ -65,7 +65,7 @@ async def test_what_it_offers_is_listed_read_and_called(entry: Entry, peer: Visi
     assert peer.complaints() == []
 
 
-async def test_calls_report_progress_ask_back_and_can_be_cancelled(peer: Visit) -> None:
+async def test_calls_report_progress_send_server_requests_and_can_be_cancelled(peer: Visit) -> None:
     steps: list[Progressed] = []
     assert await peer.text("slow", steps.append, seconds=0.1, steps=2) == "Done: 2 steps in 0.1 s."
     assert [(step.progress, step.total) for step in steps] == [(1, 2), (2, 2)]
@@ -78,7 +78,7 @@ async def test_calls_report_progress_ask_back_and_can_be_cancelled(peer: Visit) 
     assert peer.told("notifications/cancelled") is not is_silent
 
 
-async def test_changes_of_the_tools_and_of_a_resource_are_heard(peer: Visit) -> None:
+async def test_tool_list_and_resource_changes_are_received(peer: Visit) -> None:
     await peer.client.subscribe(COUNTER)
     if peer.agreement.era is Era.STATELESS:
         # One stream was opened on connecting, and another one now: only that tells of the counter.

@@ -100,7 +100,7 @@ async def by_hand(request: pytest.FixtureRequest) -> AsyncIterator[TaskVisit]:
 # ------------------------------------------------------------------ written by hand, both designs
 
 
-async def test_a_task_is_followed_to_its_outcome(by_hand: TaskVisit) -> None:
+async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("count", polls=3)
     assert (outcome.kind, b"Counted to 3" in outcome.answer) == (OutcomeKind.RESULT, True)
     view = await by_hand.until(lambda view: view.standing is Standing.ENDED)
@@ -111,7 +111,7 @@ async def test_a_task_is_followed_to_its_outcome(by_hand: TaskVisit) -> None:
     assert by_hand.visit.complaints() == []
 
 
-async def test_what_a_task_asks_is_answered_and_it_goes_on(by_hand: TaskVisit) -> None:
+async def test_task_continues_after_its_input_request_is_answered(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("ask")
     assert b"Hello Ann" in outcome.answer
     await by_hand.until(lambda view: view.standing is Standing.ENDED)
@@ -119,12 +119,12 @@ async def test_what_a_task_asks_is_answered_and_it_goes_on(by_hand: TaskVisit) -
     assert by_hand.visit.complaints() == []
 
 
-async def test_a_failed_task_gives_its_error(by_hand: TaskVisit) -> None:
+async def test_failed_task_returns_its_error(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("fail")
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
 
 
-async def test_a_task_goes_on_when_its_call_is_left_and_can_be_cancelled(by_hand: TaskVisit) -> None:
+async def test_task_continues_without_its_call_and_can_be_cancelled(by_hand: TaskVisit) -> None:
     calling = by_hand.start("stay")
     view = await by_hand.until(lambda view: view.task.message == "Step 2")
     await by_hand.book.leave(view.server, view.id)
@@ -159,7 +159,7 @@ async def test_a_task_that_ended_with_the_process_is_unknown(design: str) -> Non
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-async def test_a_task_of_an_earlier_run_is_added_by_its_id(design: str, tmp_path: Path) -> None:
+async def test_task_from_an_earlier_run_is_added_by_id(design: str, tmp_path: Path) -> None:
     async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
         calling = visit.start("stay")
         id = (await visit.until(lambda view: view.task.message == "Step 1")).id
@@ -173,7 +173,7 @@ async def test_a_task_of_an_earlier_run_is_added_by_its_id(design: str, tmp_path
         await visit.until(lambda view: view.task.message == "Step 4")
 
 
-async def test_the_servers_list_brings_what_we_did_not_call(tmp_path: Path) -> None:
+async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path) -> None:
     async with tasks_of(entry("core", tmp_path / "tasks.json")) as visit:
         await visit.start("count", polls=1)
     async with tasks_of(entry("core", tmp_path / "tasks.json")) as visit:
@@ -221,7 +221,7 @@ async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit)
 # ------------------------------------------------------------------ what everything asks of us as a task
 
 
-async def test_everything_asks_us_as_a_task_and_comes_back_for_the_answer(everything: TaskVisit) -> None:
+async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(everything: TaskVisit) -> None:
     visit = everything.visit
     words = await visit.text("trigger-elicitation-request-async")
     assert "[COMPLETED] User provided the requested information!" in words
@@ -249,7 +249,7 @@ async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[Call
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-async def test_a_card_says_which_task_asks_and_its_answer_ends_the_task(design: str) -> None:
+async def test_card_names_its_task_and_the_reply_completes_the_task(design: str) -> None:
     async with asked(design) as (visit, calling, card):
         view = await visit.until(lambda view: view.task.status is TaskStatus.INPUT_REQUIRED)
         assert card.task_id == view.id
@@ -260,7 +260,7 @@ async def test_a_card_says_which_task_asks_and_its_answer_ends_the_task(design: 
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-async def test_a_card_ends_with_its_task(design: str) -> None:
+async def test_card_closes_with_its_task(design: str) -> None:
     async with asked(design) as (visit, calling, card):
         await visit.book.cancel("tasks", card.task_id)
         assert (await calling).kind is OutcomeKind.CANCELLED

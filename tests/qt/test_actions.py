@@ -33,7 +33,7 @@ def shortcuts(lens: Lens) -> Iterator[str]:
             yield keys.toString()
 
 
-def test_every_command_does_something_has_a_menu_and_says_what_it_is(lens: Lens) -> None:
+def test_every_command_has_an_effect_a_menu_and_a_description(lens: Lens) -> None:
     menus = menu_actions(lens)
     for command in COMMANDS:
         action = lens.actions[command.id]
@@ -46,26 +46,26 @@ def test_every_command_does_something_has_a_menu_and_says_what_it_is(lens: Lens)
     assert list(menus) == list(dict.fromkeys(command.menu for command in COMMANDS))
 
 
-def test_no_menu_is_longer_than_can_be_taken_in(lens: Lens) -> None:
+def test_no_menu_is_too_long(lens: Lens) -> None:
     for entry in lens.window.menuBar().actions():
         menu = entry.menu()
         assert isinstance(menu, QMenu)
         assert sum(not action.isSeparator() for action in menu.actions()) <= 22, entry.text()
 
 
-def test_no_keys_and_no_ids_are_given_twice(lens: Lens) -> None:
+def test_shortcuts_and_ids_are_unique(lens: Lens) -> None:
     for counted in (Counter(shortcuts(lens)), Counter(command.id for command in COMMANDS)):
         assert [item for item, count in counted.items() if count > 1] == []
 
 
-def test_keys_of_text_fields_are_left_to_them(lens: Lens) -> None:
+def test_text_editing_shortcuts_are_not_taken(lens: Lens) -> None:
     standard = QKeySequence.StandardKey
     for key in (standard.Copy, standard.Paste, standard.Cut, standard.Undo, standard.SelectAll):
         for keys in QKeySequence.keyBindings(key):
             assert keys.toString() not in set(shortcuts(lens))
 
 
-def test_without_a_server_only_what_makes_sense_can_be_used(lens: Lens) -> None:
+def test_without_a_server_only_applicable_commands_are_enabled(lens: Lens) -> None:
     usable = {command.id for command in COMMANDS if lens.actions[command.id].isEnabled()}
     needs_server = {id for id in usable if id.startswith(("server.", "tool."))}
     assert needs_server == {"server.add", "server.open_file", "server.demo", "server.connect_all"}
@@ -74,7 +74,7 @@ def test_without_a_server_only_what_makes_sense_can_be_used(lens: Lens) -> None:
 _ONCE = ("app.quit", "server.remove", "server.duplicate", "server.demo")
 
 
-def test_commands_can_be_used_at_any_time_without_an_error(lens: Lens) -> None:
+def test_commands_never_fail_whenever_they_are_triggered(lens: Lens) -> None:
     commands = [command.id for command in COMMANDS if command.id not in _ONCE]
     for servers in range(2):
         for id in commands:

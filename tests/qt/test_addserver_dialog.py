@@ -27,7 +27,7 @@ def saved(lens: Lens) -> dict[str, dict[str, object]]:
     return servers
 
 
-def test_command_is_added_connected_chosen_kept_and_there_after_a_restart(
+def test_command_is_added_connected_selected_saved_and_still_there_after_a_restart(
     make_lens: Callable[[], Lens],
 ) -> None:
     first = make_lens()
@@ -54,7 +54,7 @@ def test_command_is_added_connected_chosen_kept_and_there_after_a_restart(
     second.play(look)
 
 
-def test_return_in_the_address_adds_under_a_name_made_from_it(lens: Lens) -> None:
+def test_return_in_the_url_field_adds_the_server_under_a_derived_name(lens: Lens) -> None:
     dialog = open_dialog(lens)
     QTest.keyClicks(dialog.address, "http://127.0.0.1:9/mcp")
     assert "127.0.0.1:9" in words_on(dialog)
@@ -87,7 +87,7 @@ def test_bad_input_keeps_the_dialog_open_with_the_reason(lens: Lens) -> None:
     dialog.close()
 
 
-def test_catalogue_that_cannot_be_written_is_an_error_in_the_dialog(lens: Lens) -> None:
+def test_unwritable_server_list_is_an_error_in_the_dialog(lens: Lens) -> None:
     lens.catalogue.mkdir()
     dialog = open_dialog(lens)
     dialog.address.put("some-server")
@@ -116,7 +116,7 @@ def test_escape_closes_the_dialog_and_adds_nothing(lens: Lens) -> None:
     assert lens.window.servers.model.rowCount() == 0
 
 
-def test_dialog_closed_while_the_server_is_saved_still_adds_it(lens: Lens) -> None:
+def test_dialog_closed_during_saving_still_adds_the_server(lens: Lens) -> None:
     dialog = open_dialog(lens)
     dialog.address.put("no-such-program-anywhere")
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)

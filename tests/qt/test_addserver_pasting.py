@@ -66,7 +66,7 @@ def link(**config: object) -> str:
 
 
 @pytest.mark.usefixtures("keychain")
-def test_all_ticked_servers_of_a_file_are_added_and_connected_under_the_names_given(lens: Lens) -> None:
+def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names(lens: Lens) -> None:
     text = json.dumps(
         {
             "servers": {
@@ -103,7 +103,7 @@ def test_all_ticked_servers_of_a_file_are_added_and_connected_under_the_names_gi
     assert stored(lens, "input/one/key") == TOKEN
 
 
-def test_what_cannot_be_read_is_said_at_once_with_line_and_column(lens: Lens) -> None:
+def test_parse_error_is_shown_immediately_with_line_and_column(lens: Lens) -> None:
     dialog = paste(lens, '{"mcpServers": {\n  "a": {"command": "x",, "args": []}\n}}')
     assert "line 2, column 24" in dialog.error_text()
     assert not dialog.list.servers
@@ -124,7 +124,7 @@ def test_command_of_another_tool_is_added_without_connecting(lens: Lens) -> None
     assert saved(lens)["mine"]["env"] == {"MODE": "fast"}
 
 
-def test_name_that_is_taken_is_suggested_with_a_number(lens: Lens) -> None:
+def test_taken_name_is_suggested_with_a_number(lens: Lens) -> None:
     lens.keep(scripted("files"))
     dialog = paste(lens, '"files": {"command": "x"}, "other": {"command": "y"}')
     assert [server.shown_name() for server in dialog.list.servers] == ["files 2", "other"]
@@ -135,7 +135,7 @@ def test_name_that_is_taken_is_suggested_with_a_number(lens: Lens) -> None:
     dialog.close()
 
 
-def test_name_that_was_typed_stays_while_the_command_is_typed_on(lens: Lens) -> None:
+def test_typed_name_is_kept_while_the_command_is_edited(lens: Lens) -> None:
     dialog = paste(lens, "npx server")
     QTest.keyClicks(dialog.name, "mine")
     dialog.put("npx server 'un")
@@ -145,7 +145,7 @@ def test_name_that_was_typed_stays_while_the_command_is_typed_on(lens: Lens) -> 
     dialog.close()
 
 
-def test_hundreds_of_servers_come_on_screen_little_by_little_before_they_can_be_added(lens: Lens) -> None:
+def test_hundreds_of_servers_appear_gradually_before_they_can_be_added(lens: Lens) -> None:
     servers = {f"server {number}": {"command": "x", "args": ["y" * 200]} for number in range(150)}
     dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
     assert not dialog.add_action.isEnabled(), "it is read beside the window"
@@ -157,7 +157,7 @@ def test_hundreds_of_servers_come_on_screen_little_by_little_before_they_can_be_
 # ------------------------------------------------------------------ made by somebody else
 
 
-def test_link_shows_its_whole_command_and_no_return_adds_it(lens: Lens, tmp_path: Path) -> None:
+def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_path: Path) -> None:
     marker = tmp_path / "touched"
     words = ["-c", f"touch {shlex.quote(str(marker))}", "x" * 4_000, *(f"word {n}" for n in range(40))]
     dialog = paste(lens, link(name="evil", command="/bin/sh", args=words))
@@ -193,7 +193,7 @@ def test_opened_file_is_shown_and_added_by_the_button_only(lens: Lens, tmp_path:
     assert path.read_text().startswith("// mine"), "the file stays as it is"
 
 
-def test_file_that_cannot_be_read_is_named_and_holds_nothing_up(lens: Lens, tmp_path: Path) -> None:
+def test_unreadable_file_is_named_and_blocks_nothing(lens: Lens, tmp_path: Path) -> None:
     dialog = lens.window.adding.open()
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
@@ -229,7 +229,7 @@ def test_dropped_file_without_servers_is_opened_as_traffic(lens: Lens, tmp_path:
     assert not lens.dialogs(AddServerDialog)
 
 
-def test_all_settings_are_shown_however_many_there_are(lens: Lens) -> None:
+def test_all_settings_are_shown_no_matter_how_many(lens: Lens) -> None:
     env = {f"V{number}": "x" for number in range(300)} | {"LAST": "y" * 3_000}
     dialog = paste(lens, json.dumps({"mcpServers": {"many": {"command": "x", "env": env}}}, indent=1))
     shown = [box.toPlainText() for box in dialog.list.findChildren(QPlainTextEdit)]
@@ -237,7 +237,7 @@ def test_all_settings_are_shown_however_many_there_are(lens: Lens) -> None:
     dialog.close()
 
 
-def test_what_nobody_can_read_cannot_be_added(lens: Lens) -> None:
+def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     servers = {"long": {"command": "x", "args": ["y" * 400_000]}, "short": {"command": "x"}}
     dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
     lens.until(lambda: len(dialog.list.servers) == 2)
@@ -248,7 +248,9 @@ def test_what_nobody_can_read_cannot_be_added(lens: Lens) -> None:
     dialog.close()
 
 
-def test_hostile_text_stays_plain_and_visible_and_stretches_nothing(style_sheet: None, lens: Lens) -> None:
+def test_hostile_text_stays_plain_and_visible_and_does_not_stretch_the_dialog(
+    style_sheet: None, lens: Lens
+) -> None:
     text = json.dumps(
         {
             "servers": {
@@ -276,7 +278,7 @@ def test_hostile_text_stays_plain_and_visible_and_stretches_nothing(style_sheet:
 
 @pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "left there"])
 @pytest.mark.usefixtures("keychain")
-def test_secret_in_plain_sight_goes_into_the_store_unless_it_is_unticked(lens: Lens, is_moved: bool) -> None:
+def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_moved: bool) -> None:
     dialog = paste(lens, json.dumps({"one": local(env={"API_KEY": TOKEN, "MODE": "fast"})}))
     server = dialog.list.servers[0]
     assert server.store is not None

@@ -73,7 +73,7 @@ def pick_kind(dialog: AnswerRulesDialog, kind: RuleKind) -> None:
     dialog.form.kind.activated.emit(KINDS.index(kind))
 
 
-def test_a_rule_that_is_made_is_off_and_answers_once_it_is_on(lens: Lens) -> None:
+def test_new_rule_is_disabled_and_replies_once_enabled(lens: Lens) -> None:
     dialog = opened(lens)
     lens.press("Add rule", dialog)
     dialog.form.name.clear()
@@ -91,7 +91,7 @@ def test_a_rule_that_is_made_is_off_and_answers_once_it_is_on(lens: Lens) -> Non
     assert reply.rule == "Greeting"
 
 
-def test_rules_are_tried_in_the_order_that_the_person_gives_them(lens: Lens) -> None:
+def test_rules_are_tried_in_the_order_set_by_the_user(lens: Lens) -> None:
     write(lens, *({"kind": "canned", "on": True, "name": name, "answer": name} for name in ("one", "two")))
     dialog = opened(lens, 2)
     assert not dialog.up_action.isEnabled()
@@ -104,7 +104,7 @@ def test_rules_are_tried_in_the_order_that_the_person_gives_them(lens: Lens) -> 
     assert reply.rule == "two"
 
 
-def test_a_rule_that_is_removed_can_be_had_back_with_all_that_was_in_it(lens: Lens) -> None:
+def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
     rules = [{"kind": "echo", "name": f"{n}", "colour": "red", "id": f"{n}"} for n in range(3)]
     write(lens, *rules)
     dialog = opened(lens, 3)
@@ -116,7 +116,7 @@ def test_a_rule_that_is_removed_can_be_had_back_with_all_that_was_in_it(lens: Le
     assert written(lens)[1]["colour"] == "red"
 
 
-def test_every_answer_is_shown_whole_and_stays_as_it_is_when_only_the_name_changes(lens: Lens) -> None:
+def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: Lens) -> None:
     answers: list[tuple[Any, int]] = [
         ("Hello", TEXT),
         ({"action": "accept", "content": {"n": 1}}, ACCEPTED),
@@ -138,7 +138,7 @@ def test_every_answer_is_shown_whole_and_stays_as_it_is_when_only_the_name_chang
         assert dialog.rules[number].name == f"{number}x"
 
 
-def test_another_kind_and_back_loses_nothing(lens: Lens) -> None:
+def test_switching_the_kind_and_back_loses_nothing(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": "Hello"})
     dialog = opened(lens, 1)
     pick_kind(dialog, RuleKind.ECHO)
@@ -148,7 +148,7 @@ def test_another_kind_and_back_loses_nothing(lens: Lens) -> None:
     assert written(lens)[0]["answer"] == "Hello"
 
 
-def test_json_that_cannot_be_read_is_told_and_the_rule_keeps_its_answer(lens: Lens) -> None:
+def test_invalid_json_is_reported_and_the_rule_keeps_its_reply(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": {"odd": 1}})
     dialog = opened(lens, 1)
     QTest.keyClicks(dialog.form.canned.raw, "oops")
@@ -157,7 +157,7 @@ def test_json_that_cannot_be_read_is_told_and_the_rule_keeps_its_answer(lens: Le
     assert dialog.rules[0].answer == {"odd": 1}
 
 
-def test_a_filter_that_cannot_be_read_is_marked(lens: Lens) -> None:
+def test_invalid_filter_is_marked(lens: Lens) -> None:
     write(lens, {"kind": "echo", "name": "A"})
     dialog = opened(lens, 1)
     dialog.form.filter.setText("dur>>")
@@ -165,7 +165,7 @@ def test_a_filter_that_cannot_be_read_is_marked(lens: Lens) -> None:
     assert dialog.form.filter.complaint is not None
 
 
-def test_a_rule_is_tried_on_the_last_question_without_being_on(lens: Lens) -> None:
+def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": {"action": "accept", "content": {"nome": "x"}}})
     dialog = opened(lens, 1)
     lens.press("Try on the last question", dialog)
@@ -182,7 +182,7 @@ def test_a_rule_is_tried_on_the_last_question_without_being_on(lens: Lens) -> No
     lens.until(lambda: "The filter does not fit" in dialog.form.alert.text("try"))
 
 
-def test_a_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> None:
+def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> None:
     write(lens, {"id": "m", "kind": "endpoint", "name": "M", "endpoint": {"url": "http://localhost:1/v1"}})
     dialog = opened(lens, 1)
     page = dialog.form.endpoint
@@ -202,7 +202,7 @@ def test_a_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> None
     assert lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m"))) is None
 
 
-def test_the_key_of_a_rule_that_is_gone_for_good_is_deleted(lens: Lens) -> None:
+def test_api_key_of_a_permanently_removed_rule_is_deleted(lens: Lens) -> None:
     async def put(secrets: Any) -> None:
         await secrets.put("answers/endpoint/m", "sk-old")
 
@@ -219,7 +219,7 @@ def test_the_key_of_a_rule_that_is_gone_for_good_is_deleted(lens: Lens) -> None:
     )
 
 
-def test_an_address_that_is_not_encrypted_is_warned_about(lens: Lens) -> None:
+def test_unencrypted_url_is_warned_about(lens: Lens) -> None:
     write(lens, {"kind": "endpoint", "name": "M", "endpoint": {"url": "http://localhost:1/v1"}})
     dialog = opened(lens, 1)
     assert dialog.form.alert.text("address") == ""
@@ -233,7 +233,7 @@ def test_an_address_that_is_not_encrypted_is_warned_about(lens: Lens) -> None:
     assert "cannot be used" in dialog.form.alert.text("address")
 
 
-def test_how_far_a_script_is_is_told_and_it_can_start_over(lens: Lens) -> None:
+def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     script = lens.folder / "s.jsonl"
     script.write_text('"one"\n"two"\n')
     write(lens, {"id": "s", "kind": "script", "name": "S", "on": True})
@@ -253,7 +253,7 @@ def test_how_far_a_script_is_is_told_and_it_can_start_over(lens: Lens) -> None:
     lens.until(lambda: "cannot be read" in dialog.form.script.place.text())
 
 
-def test_rules_that_somebody_else_changed_meanwhile_are_not_overwritten(lens: Lens) -> None:
+def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:
     write(lens, {"kind": "echo", "name": "Mine"})
     dialog = opened(lens, 1)
     write(lens, {"kind": "echo", "name": "Theirs"}, {"kind": "echo", "name": "Too"})
@@ -263,7 +263,7 @@ def test_rules_that_somebody_else_changed_meanwhile_are_not_overwritten(lens: Le
     assert [rule["name"] for rule in written(lens)] == ["Theirs", "Too"]
 
 
-def test_what_is_typed_last_is_written_when_the_dialog_is_closed_at_once(lens: Lens) -> None:
+def test_last_edit_is_saved_when_the_dialog_closes_immediately(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A"})
     dialog = opened(lens, 1)
     QTest.keyClicks(dialog.form.canned.text, "Last words")
@@ -271,7 +271,7 @@ def test_what_is_typed_last_is_written_when_the_dialog_is_closed_at_once(lens: L
     lens.until(lambda: written(lens)[0].get("answer") == "Last words")
 
 
-def test_a_thousand_rules_open_without_a_pause_and_hostile_names_stay_text(lens: Lens) -> None:
+def test_thousand_rules_open_without_delay_and_hostile_names_stay_text(lens: Lens) -> None:
     names = ["<b>bold</b>", "a\u202eb", "x" * 5_000, *(f"{n}" for n in range(990))]
     write(lens, *({"kind": "echo", "name": name, "id": f"{n}"} for n, name in enumerate(names)))
     dialog = opened(lens, len(names))
@@ -281,7 +281,7 @@ def test_a_thousand_rules_open_without_a_pause_and_hostile_names_stay_text(lens:
     assert len(shown[2]) <= 80
 
 
-def test_what_a_real_server_asks_is_answered_by_a_rule_on_the_wire(lens: Lens) -> None:
+def test_request_of_a_real_server_is_answered_by_a_rule_on_the_wire(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "Blue", "on": True, "filter": "server:sdk", "answer": "blue"})
     program, *args = command("everything")
     lens.connect(StdioEntry(name="sdk", command=program, args=tuple(args), era="legacy-first"))
@@ -296,7 +296,7 @@ def test_what_a_real_server_asks_is_answered_by_a_rule_on_the_wire(lens: Lens) -
     assert "Answered by the rule “Blue”." in notes
 
 
-def test_how_long_a_question_waits_is_chosen_here_and_written(lens: Lens) -> None:
+def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     dialog = opened(lens)
     within = dialog.within.seconds
     lens.until(within.isEnabled)

@@ -48,7 +48,7 @@ def fill(form: GrantForm, grant: str, **texts: str) -> None:
             widget.setText(text)
 
 
-def test_client_credentials_are_kept_with_the_secret_elsewhere(form: GrantForm) -> None:
+def test_client_credentials_are_saved_with_the_secret_stored_separately(form: GrantForm) -> None:
     fill(form, CLIENT, client_id="abc", client_secret="s3cret", issuer="https://as.example")
     settings, secrets = form.settings()
     assert secrets == {"login/notes/client_secret": "s3cret"}
@@ -58,14 +58,14 @@ def test_client_credentials_are_kept_with_the_secret_elsewhere(form: GrantForm) 
     )
 
 
-def test_private_key_is_taken_with_its_lines(form: GrantForm) -> None:
+def test_private_key_keeps_its_line_breaks(form: GrantForm) -> None:
     fill(form, CLIENT, client_id="abc", key=PEM)
     settings, secrets = form.settings()
     assert settings.key == SecretRef("login/notes/key")
     assert secrets == {"login/notes/key": PEM}
 
 
-def test_assertions_can_be_for_the_token_endpoint(form: GrantForm) -> None:
+def test_assertion_audience_can_be_the_token_endpoint(form: GrantForm) -> None:
     fill(form, CLIENT, client_id="abc", key=PEM)
     assert form.audience.isVisibleTo(form)
     assert form.settings()[0].audience == "issuer"
@@ -96,7 +96,7 @@ def test_enterprise_has_an_identity_provider(form: GrantForm) -> None:
     )
 
 
-def test_enterprise_signs_in_where_there_is_no_id_token(form: GrantForm) -> None:
+def test_enterprise_uses_an_interactive_login_without_an_id_token(form: GrantForm) -> None:
     fill(
         form,
         ENTERPRISE,
@@ -109,7 +109,7 @@ def test_enterprise_signs_in_where_there_is_no_id_token(form: GrantForm) -> None
     assert (settings.grant, settings.client_id, secrets) == ("enterprise", "at-as", {})
 
 
-def test_each_grant_says_in_a_sentence_what_it_is(form: GrantForm) -> None:
+def test_each_grant_has_a_one_sentence_description(form: GrantForm) -> None:
     said = set()
     for place in range(form.grant.count()):
         form.grant.setCurrentIndex(place)
@@ -118,7 +118,7 @@ def test_each_grant_says_in_a_sentence_what_it_is(form: GrantForm) -> None:
     assert len(said) == 4
 
 
-def test_a_stored_secret_can_be_forgotten_and_not_be_after_all(form: GrantForm) -> None:
+def test_forgetting_a_stored_secret_can_be_undone_before_saving(form: GrantForm) -> None:
     secret, key = SecretRef("login/notes/client_secret"), SecretRef("login/notes/key")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=secret, key=key)
     form.show_settings("notes", before)
@@ -128,14 +128,14 @@ def test_a_stored_secret_can_be_forgotten_and_not_be_after_all(form: GrantForm) 
     assert form.settings() == (before, {})
 
 
-def test_what_is_not_stored_has_nothing_to_forget(form: GrantForm) -> None:
+def test_unstored_secret_cannot_be_forgotten(form: GrantForm) -> None:
     form.grant.setCurrentText(CLIENT)
     buttons = [each for each in form.findChildren(QPushButton) if each.text() == "Forget"]
     assert buttons
     assert not any(each.isVisibleTo(form) for each in buttons)
 
 
-def test_workload_may_read_its_jwt_from_a_file(form: GrantForm) -> None:
+def test_workload_jwt_may_come_from_a_file(form: GrantForm) -> None:
     fill(form, WORKLOAD, assertion_file="/run/token")
     settings, secrets = form.settings()
     assert (settings.grant, settings.assertion_file, secrets) == ("wif", "/run/token", {})
@@ -152,7 +152,7 @@ def test_workload_may_read_its_jwt_from_a_file(form: GrantForm) -> None:
         (WORKLOAD, {}, "JWT"),
     ],
 )
-def test_what_is_missing_is_said_and_nothing_kept(
+def test_missing_fields_are_named_and_nothing_is_saved(
     form: GrantForm, qtbot: QtBot, grant: str, texts: dict[str, str], words: str
 ) -> None:
     kept: list[object] = []
@@ -166,7 +166,7 @@ def test_what_is_missing_is_said_and_nothing_kept(
     assert kept == []
 
 
-def test_secret_that_is_stored_is_not_shown_and_stays_when_nothing_is_typed(form: GrantForm) -> None:
+def test_stored_secret_is_hidden_and_kept_when_nothing_is_typed(form: GrantForm) -> None:
     ref = SecretRef("login/notes/client_secret")
     form.show_settings("notes", OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref))
     field = form.fields["client_secret"]
@@ -178,7 +178,7 @@ def test_secret_that_is_stored_is_not_shown_and_stays_when_nothing_is_typed(form
     assert (settings.client_secret, secrets) == (ref, {})
 
 
-def test_browser_does_not_go_on_with_the_client_of_a_machine(form: GrantForm) -> None:
+def test_browser_grant_does_not_reuse_a_machine_client(form: GrantForm) -> None:
     ref = SecretRef("login/notes/client_secret")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref, scope="a")
     form.show_settings("notes", before)
@@ -186,7 +186,7 @@ def test_browser_does_not_go_on_with_the_client_of_a_machine(form: GrantForm) ->
     assert form.settings() == (OAuthSettings(scope="a"), {})
 
 
-def test_client_that_was_registered_for_the_browser_stays(form: GrantForm) -> None:
+def test_client_registered_for_the_browser_is_kept(form: GrantForm) -> None:
     before = OAuthSettings(client_id="a", client_secret=SecretRef("mine"))
     form.show_settings("notes", before)
     assert form.settings() == (before, {})
@@ -217,7 +217,7 @@ def stored(lens: Lens) -> list[str]:
     return [one.name for one in lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.stored()))]
 
 
-def test_machine_logs_in_without_a_browser_and_what_it_had_is_forgotten(lens: Lens, demo: LoginDemo) -> None:
+def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Lens, demo: LoginDemo) -> None:
     lens.add(HttpEntry(name="notes", url=demo.url))
     lens.choose("notes")
     lens.do("view.auth")
@@ -266,7 +266,7 @@ def keep_and_log_in(lens: Lens, panel: AuthPanel, demo: LoginDemo) -> LoginView:
     return panel.login
 
 
-def test_a_key_from_a_file_signs_in_the_window(lens: Lens, demo: LoginDemo) -> None:
+def test_key_from_a_file_logs_in_from_the_window(lens: Lens, demo: LoginDemo) -> None:
     panel = opened(lens, demo)
     form, path = panel.options.grants, lens.folder / "robot.pem"
     path.write_text(demo.http.get("/demo-robot.pem").text)
@@ -279,7 +279,7 @@ def test_a_key_from_a_file_signs_in_the_window(lens: Lens, demo: LoginDemo) -> N
     assert "login/notes/key" in stored(lens)
 
 
-def test_a_person_signs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None:
+def test_user_logs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None:
     panel = opened(lens, demo)
     pages: list[str] = []
 
@@ -316,7 +316,7 @@ def test_a_person_signs_in_at_their_company_once(lens: Lens, demo: LoginDemo) ->
     assert len(pages) == 1, "who signed in need not do it again"
 
 
-def test_a_workload_shows_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None:
+def test_workload_sends_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None:
     panel = opened(lens, demo)
     path = lens.folder / "token"
     path.write_text(demo.http.get("/workload/token").text)
@@ -326,7 +326,7 @@ def test_a_workload_shows_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> No
     assert stored(lens) == [name for name in stored(lens) if not name.startswith("login/")]
 
 
-def test_secrets_of_a_grant_go_with_their_server(lens: Lens, demo: LoginDemo) -> None:
+def test_grant_secrets_are_deleted_with_their_server(lens: Lens, demo: LoginDemo) -> None:
     lens.add(HttpEntry(name="notes", url=demo.url))
     settings = OAuthSettings(grant="wif", assertion=SecretRef("login/notes/assertion"))
     lens.run(lens.app.bridge.set_auth("notes", settings, {"login/notes/assertion": "ey.ey.x"}))

@@ -45,7 +45,7 @@ def opened(qtbot: QtBot, desk: Desk) -> AuthStage:
     return stage
 
 
-def test_what_was_chosen_before_is_there_again(qtbot: QtBot) -> None:
+def test_previous_choices_are_restored(qtbot: QtBot) -> None:
     desk = Desk()
     desk.remembered = CHOSEN
     stage = opened(qtbot, desk)
@@ -55,7 +55,7 @@ def test_what_was_chosen_before_is_there_again(qtbot: QtBot) -> None:
     assert stage.desk.asked == [("begin", CHOSEN, False)]
 
 
-def test_a_text_is_remembered_when_it_is_finished_and_not_while_it_is_typed(stage: AuthStage) -> None:
+def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: AuthStage) -> None:
     scope = stage.panel.options.scope
     scope.setFocus()
     QTest.keyClicks(scope, "read")
@@ -66,7 +66,7 @@ def test_a_text_is_remembered_when_it_is_finished_and_not_while_it_is_typed(stag
     assert len(stage.desk.asked) == 1
 
 
-def test_a_choice_and_a_switch_are_remembered_at_once(stage: AuthStage) -> None:
+def test_choices_and_switches_are_saved_immediately(stage: AuthStage) -> None:
     options = stage.panel.options
     QTest.keyClick(options.mode, Qt.Key.Key_Down)
     options.slash.click()
@@ -76,7 +76,7 @@ def test_a_choice_and_a_switch_are_remembered_at_once(stage: AuthStage) -> None:
     ]
 
 
-def test_back_to_defaults_is_remembered_too(qtbot: QtBot) -> None:
+def test_restored_defaults_are_saved_too(qtbot: QtBot) -> None:
     desk = Desk()
     desk.remembered = CHOSEN
     stage = opened(qtbot, desk)
@@ -84,7 +84,7 @@ def test_back_to_defaults_is_remembered_too(qtbot: QtBot) -> None:
     assert stage.desk.asked == [("remember", Overrides())]
 
 
-def test_what_is_half_written_is_not_remembered(stage: AuthStage) -> None:
+def test_incomplete_input_is_not_saved(stage: AuthStage) -> None:
     stage.panel.options.path.setText("no slash")
     QTest.keyClick(stage.panel.options.path, Qt.Key.Key_Return)
     assert stage.desk.asked == []

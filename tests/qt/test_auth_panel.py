@@ -71,20 +71,20 @@ def secret_of(panel: AuthPanel, name: str) -> SecretValue:
 # ------------------------------------------------------------------ before a login
 
 
-def test_before_a_login_there_is_a_way_to_begin_one(stage: AuthStage) -> None:
+def test_login_can_be_started_before_there_is_one(stage: AuthStage) -> None:
     assert "No login yet" in words_on(stage.panel)
     stage.panel.controls.begin.trigger()
     stage.panel.controls.log_in.trigger()
     assert stage.desk.asked == [("begin", Overrides(), False), ("begin", Overrides(), True)]
 
 
-def test_a_server_that_needs_a_login_says_so_with_its_reason(stage: AuthStage) -> None:
+def test_server_that_needs_a_login_says_so_with_the_reason(stage: AuthStage) -> None:
     stage.panel.set_view(server_view(status=ServerStatus.NEEDS_LOGIN, reason="It answered 401."))
     assert "This server needs a login" in words_on(stage.panel)
     assert "It answered 401." in words_on(stage.panel)
 
 
-def test_a_server_that_is_started_here_has_no_login_but_an_explanation(stage: AuthStage) -> None:
+def test_local_server_shows_an_explanation_instead_of_a_login(stage: AuthStage) -> None:
     stage.panel.set_view(server_view("stdio"))
     assert "environment" in words_on(stage.panel)
     assert not stage.panel.controls.isVisible()
@@ -93,7 +93,7 @@ def test_a_server_that_is_started_here_has_no_login_but_an_explanation(stage: Au
 # ------------------------------------------------------------------ steps
 
 
-def test_all_steps_are_listed_and_the_one_that_is_next_is_shown(stage: AuthStage) -> None:
+def test_all_steps_are_listed_and_the_next_one_is_shown(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     assert stage.panel.steps.count() == 17
     assert stage.panel.steps.chosen() is StepId.RESOURCE_LOOKUP
@@ -101,7 +101,7 @@ def test_all_steps_are_listed_and_the_one_that_is_next_is_shown(stage: AuthStage
     assert stage.panel.steps.item(1).data(Qt.ItemDataRole.AccessibleTextRole) == "Challenge, done, 1 finding"
 
 
-def test_the_list_goes_along_with_the_login_until_the_person_looks_elsewhere(stage: AuthStage) -> None:
+def test_step_list_follows_the_login_until_the_user_selects_another_step(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.show_login(login(3))
     assert stage.panel.steps.chosen() is StepId.RESOURCE_CHECK
@@ -113,7 +113,7 @@ def test_the_list_goes_along_with_the_login_until_the_person_looks_elsewhere(sta
     assert stage.panel.steps.chosen() is StepId.CHALLENGE
 
 
-def test_a_card_tells_why_what_was_decided_what_was_found_and_what_other_revisions_do(
+def test_card_shows_reason_decision_findings_and_differences_between_versions(
     stage: AuthStage,
 ) -> None:
     stage.panel.show_login(login(2))
@@ -129,7 +129,7 @@ def test_a_card_tells_why_what_was_decided_what_was_found_and_what_other_revisio
     assert "notes:read" in words  # of its table
 
 
-def test_values_have_their_origin_and_secrets_are_shown_one_by_one(stage: AuthStage) -> None:
+def test_values_show_their_origin_and_secrets_are_revealed_one_by_one(stage: AuthStage) -> None:
     stage.panel.show_login(login(10))
     stage.panel.steps.choose(StepId.PREPARE)
     words = words_on(stage.panel.card)
@@ -146,7 +146,7 @@ def test_values_have_their_origin_and_secrets_are_shown_one_by_one(stage: AuthSt
     assert VERIFIER not in words_on(stage.panel.card)
 
 
-def test_nothing_on_the_panel_shows_a_secret_unasked(stage: AuthStage) -> None:
+def test_panel_shows_no_secret_unless_asked(stage: AuthStage) -> None:
     view = login(17, StepState.DONE, is_over=True, result=token(), waiting=waiting())
     stage.give_token(token())
     stage.panel.show_login(view)
@@ -168,7 +168,7 @@ def test_a_step_that_failed_says_why_and_can_be_retried(stage: AuthStage) -> Non
     assert stage.desk.asked == [("retry",)]
 
 
-def test_text_of_a_server_stays_text(stage: AuthStage) -> None:
+def test_server_text_stays_plain_text(stage: AuthStage) -> None:
     evil = '<img src="file:///etc/passwd"><b>x</b>'
     stage.panel.show_login(with_step(login(1), StepId.CHALLENGE, why=evil, problem=evil))
     shown = [each for each in stage.panel.findChildren(QLabel) if evil in each.text()]
@@ -179,7 +179,7 @@ def test_text_of_a_server_stays_text(stage: AuthStage) -> None:
 # ------------------------------------------------------------------ moving
 
 
-def test_the_buttons_ask_for_what_they_say(stage: AuthStage) -> None:
+def test_buttons_request_what_their_labels_say(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.controls.next.trigger()
     stage.panel.controls.run.trigger()
@@ -197,21 +197,21 @@ def test_the_buttons_ask_for_what_they_say(stage: AuthStage) -> None:
     ]
 
 
-def test_ctrl_return_is_next(stage: AuthStage) -> None:
+def test_ctrl_return_runs_the_next_step(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.steps.setFocus()
     QTest.keyClick(stage.panel.steps, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert stage.desk.asked == [("next",)]
 
 
-def test_while_a_step_runs_only_cancelling_is_possible(stage: AuthStage) -> None:
+def test_while_a_step_runs_only_cancel_is_enabled(stage: AuthStage) -> None:
     stage.panel.show_login(login(2, StepState.RUNNING, is_running=True))
     controls = stage.panel.controls
     usable = [each.text() for each in controls.actions_of() if each.isEnabled() and controls.is_shown(each)]
     assert usable == ["Cancel"]
 
 
-def test_after_the_end_one_can_go_back_or_begin_again(stage: AuthStage) -> None:
+def test_finished_login_can_go_back_or_start_over(stage: AuthStage) -> None:
     stage.panel.show_login(login(17, StepState.DONE, is_over=True, result=token()))
     controls = stage.panel.controls
     shown = [each.text() for each in controls.actions_of() if controls.is_shown(each)]
@@ -221,7 +221,7 @@ def test_after_the_end_one_can_go_back_or_begin_again(stage: AuthStage) -> None:
     assert stage.desk.asked == [("back", StepId.IDENTITY)]
 
 
-def test_what_the_login_refuses_is_told_beside_it(stage: AuthStage) -> None:
+def test_refusal_of_the_login_is_shown_next_to_it(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.desk.refusal = UserError("The login is busy.", "Wait for it.")
     stage.panel.controls.next.trigger()
@@ -255,7 +255,7 @@ def test_a_request_is_shown_before_it_is_sent_and_can_be_edited(stage: AuthStage
     assert preview.body.toPlainText() == "", "a secret does not stay behind in a hidden field"
 
 
-def test_what_is_copied_out_of_the_editor_does_not_stay_on_the_clipboard(stage: AuthStage) -> None:
+def test_text_copied_from_the_editor_does_not_stay_on_the_clipboard(stage: AuthStage) -> None:
     stage.panel.show_login(with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW))
     preview = stage.panel.card.preview
     preview.edit_action.trigger()
@@ -270,7 +270,7 @@ def test_what_is_copied_out_of_the_editor_does_not_stay_on_the_clipboard(stage: 
     assert not secret_clipboard().timer.isActive(), "nothing is edited any more"
 
 
-def test_what_is_no_header_is_not_used(stage: AuthStage) -> None:
+def test_invalid_header_is_not_used(stage: AuthStage) -> None:
     stage.panel.show_login(with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW))
     preview = stage.panel.card.preview
     preview.edit_action.trigger()
@@ -280,7 +280,7 @@ def test_what_is_no_header_is_not_used(stage: AuthStage) -> None:
     assert stage.desk.asked == []
 
 
-def test_what_is_being_written_survives_news_about_the_login(stage: AuthStage) -> None:
+def test_unsaved_edits_survive_login_updates(stage: AuthStage) -> None:
     view = with_step(login(12), StepId.TOKEN_REQUEST, preview=PREVIEW)
     stage.panel.show_login(view)
     preview = stage.panel.card.preview
@@ -294,7 +294,7 @@ def test_what_is_being_written_survives_news_about_the_login(stage: AuthStage) -
 # ------------------------------------------------------------------ HTTP
 
 
-def test_each_request_of_a_step_can_be_looked_at_with_its_answer(stage: AuthStage) -> None:
+def test_each_request_of_a_step_can_be_viewed_with_its_response(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.RESOURCE_LOOKUP)
     assert "HTTP 200" in stage.panel.http.text.shown_text()
@@ -302,7 +302,7 @@ def test_each_request_of_a_step_can_be_looked_at_with_its_answer(stage: AuthStag
     assert "HTTP 404" in stage.panel.http.text.shown_text()
 
 
-def test_secrets_of_a_request_are_shown_on_demand_and_hidden_again_for_the_next(stage: AuthStage) -> None:
+def test_request_secrets_are_shown_on_demand_and_hidden_again_for_the_next_request(stage: AuthStage) -> None:
     stage.panel.show_login(login(17, StepState.DONE))
     stage.panel.steps.choose(StepId.TOKEN_REQUEST)
     http = stage.panel.http
@@ -315,7 +315,7 @@ def test_secrets_of_a_request_are_shown_on_demand_and_hidden_again_for_the_next(
     assert VERIFIER not in http.text.shown_text()
 
 
-def test_a_request_leads_to_its_row_in_the_traffic(stage: AuthStage, qtbot: QtBot) -> None:
+def test_request_links_to_its_traffic_row(stage: AuthStage, qtbot: QtBot) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.PROBE)
     with qtbot.waitSignal(stage.panel.row_requested) as asked:
@@ -323,7 +323,7 @@ def test_a_request_leads_to_its_row_in_the_traffic(stage: AuthStage, qtbot: QtBo
     assert asked.args == [7]
 
 
-def test_where_there_is_little_room_the_card_and_its_http_take_turns(stage: AuthStage) -> None:
+def test_card_and_http_view_alternate_when_space_is_limited(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.PROBE)
     assert stage.panel.card.isVisible()
@@ -340,7 +340,7 @@ def test_where_there_is_little_room_the_card_and_its_http_take_turns(stage: Auth
 # ------------------------------------------------------------------ waiting for the browser
 
 
-def test_while_the_browser_has_the_word_its_host_the_time_and_what_came_are_shown(stage: AuthStage) -> None:
+def test_while_waiting_for_the_browser_host_time_and_callbacks_are_shown(stage: AuthStage) -> None:
     ends_at = time.monotonic_ns() + 252 * 10**9
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=waiting(ends_at=ends_at), is_running=True))
     box = stage.panel.waiting
@@ -354,7 +354,7 @@ def test_while_the_browser_has_the_word_its_host_the_time_and_what_came_are_show
     assert clipboard() == waiting().authorize_url
 
 
-def test_an_address_that_must_not_be_opened_cannot_be(stage: AuthStage) -> None:
+def test_forbidden_url_cannot_be_opened(stage: AuthStage) -> None:
     bad = waiting(authorize_url="file:///etc/passwd")
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=bad, is_running=True))
     assert not stage.panel.waiting.open_action.isEnabled()
@@ -375,7 +375,7 @@ def test_the_callback_url_can_be_pasted(stage: AuthStage) -> None:
 # ------------------------------------------------------------------ questions
 
 
-def test_foreign_hosts_are_contacted_only_when_the_person_says_so(stage: AuthStage) -> None:
+def test_other_hosts_are_contacted_only_with_the_users_consent(stage: AuthStage) -> None:
     question = Question(QuestionKind.HOSTS, "These are elsewhere.", "https://i", ("a.example", "b.example"))
     stage.panel.show_login(login(7, question=question))
     assert "a.example\nb.example" in words_on(stage.panel.question)
@@ -385,7 +385,7 @@ def test_foreign_hosts_are_contacted_only_when_the_person_says_so(stage: AuthSta
     assert stage.desk.asked == [("allow_hosts", False, question), ("allow_hosts", True, question)]
 
 
-def test_a_client_is_asked_for_and_its_secret_does_not_stay_in_the_field(stage: AuthStage) -> None:
+def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: AuthStage) -> None:
     question = Question(QuestionKind.CLIENT, "Which client are we?", "https://i")
     stage.panel.show_login(login(7, question=question))
     box = stage.panel.question
@@ -435,7 +435,7 @@ def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
         ("path", "callback", "begin with /"),
     ],
 )
-def test_options_that_cannot_be_are_not_begun_with(
+def test_login_does_not_start_with_invalid_options(
     stage: AuthStage, field: str, text: str, words: str
 ) -> None:
     getattr(stage.panel.options, field).setText(text)
@@ -445,7 +445,7 @@ def test_options_that_cannot_be_are_not_begun_with(
     assert stage.panel.options.isVisible()
 
 
-def test_a_login_that_begins_is_looked_at(stage: AuthStage) -> None:
+def test_new_login_is_brought_into_view(stage: AuthStage) -> None:
     stage.panel.show_view("Options")
     stage.panel.show_login(login(0))
     assert stage.panel.steps.isVisible()
@@ -454,7 +454,7 @@ def test_a_login_that_begins_is_looked_at(stage: AuthStage) -> None:
 # ------------------------------------------------------------------ diagram, findings, token, text
 
 
-def test_the_diagram_fills_and_a_click_leads_to_the_step(stage: AuthStage) -> None:
+def test_diagram_fills_in_and_a_click_selects_the_step(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     stage.panel.show_view("Diagram")
     canvas = stage.panel.diagram.canvas
@@ -467,7 +467,7 @@ def test_the_diagram_fills_and_a_click_leads_to_the_step(stage: AuthStage) -> No
     assert clipboard().startswith("sequenceDiagram")
 
 
-def test_the_diagram_can_be_walked_with_the_keys(stage: AuthStage) -> None:
+def test_diagram_can_be_navigated_with_the_keyboard(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     stage.panel.show_view("Diagram")
     canvas = stage.panel.diagram.canvas
@@ -477,7 +477,7 @@ def test_the_diagram_can_be_walked_with_the_keys(stage: AuthStage) -> None:
     assert stage.panel.steps.chosen() is StepId.CHALLENGE
 
 
-def test_all_findings_are_listed_and_lead_to_their_steps(stage: AuthStage) -> None:
+def test_all_findings_are_listed_and_link_to_their_steps(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     assert stage.panel.views.button(VIEWS.index("Findings")).text() == "Findings 1"
     stage.panel.show_view("Findings")
@@ -502,7 +502,7 @@ def test_a_login_is_copied_and_exported_without_secrets(stage: AuthStage, tmp_pa
     assert [each for each in SECRETS if each in clipboard() or each in written] == []
 
 
-def test_a_token_is_shown_with_its_claims_and_its_buttons_ask(stage: AuthStage) -> None:
+def test_token_is_shown_with_its_claims_and_working_buttons(stage: AuthStage) -> None:
     stage.give_token(token())
     stage.panel.show_view("Token")
     words = words_on(stage.panel.token)
@@ -514,7 +514,7 @@ def test_a_token_is_shown_with_its_claims_and_its_buttons_ask(stage: AuthStage) 
     assert stage.desk.asked == [("refresh",), ("sign_out",), ("forget",)]
 
 
-def test_signing_out_tells_how_it_went_and_leaves_no_token(stage: AuthStage) -> None:
+def test_logout_reports_its_outcome_and_leaves_no_token(stage: AuthStage) -> None:
     stage.give_token(token())
     stage.panel.show_view("Token")
     stage.panel.token.sign_out_action.trigger()
@@ -547,13 +547,13 @@ def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -
         (999_990.0, "10 s ago (", "error"),
     ],
 )
-def test_expiry_is_counted_down_in_words(expires_at: float | None, words: str, tone: str) -> None:
+def test_expiry_countdown_is_shown_in_words(expires_at: float | None, words: str, tone: str) -> None:
     said, toned = expiry_words(expires_at, 1_000_000.0)
     assert said.startswith(words)
     assert toned == tone
 
 
-def test_whoever_answered_is_named_on_the_card_with_its_certificate(stage: AuthStage) -> None:
+def test_responding_host_is_named_on_the_card_with_its_certificate(stage: AuthStage) -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     certificate = CertificateSeen("CN=as", "CN=ca", ("as.example",), at, at, "AB:CD", False, False, "")
     answer = replace(
@@ -568,7 +568,7 @@ def test_whoever_answered_is_named_on_the_card_with_its_certificate(stage: AuthS
     assert "2026-01-02" in words
 
 
-def test_a_question_of_trust_has_buttons_of_its_own(stage: AuthStage) -> None:
+def test_trust_decision_has_its_own_buttons(stage: AuthStage) -> None:
     question = Question(QuestionKind.ISSUER, "May it get the JWT?", "https://as.example")
     stage.panel.show_login(login(5, question=question))
     assert stage.panel.question.allow_action.text() == "Trust it"

@@ -95,7 +95,7 @@ def state_of(panel: AuthPanel, step: StepId) -> StepState:
     return next(each.state for each in panel.login.steps if each.id is step)
 
 
-def test_nothing_of_logins_is_imported_for_the_window_before_one_is_looked_at(lens: Lens) -> None:
+def test_login_modules_are_not_imported_before_a_login_is_shown(lens: Lens) -> None:
     """Of this process: other tests may have imported it, so the modules are looked at where they are made."""
     lens.connect(scripted())
     assert lens.workspace.made_auth() is None
@@ -116,9 +116,7 @@ def test_connecting_logs_in_and_the_tools_can_be_called(lens: Lens, demo: LoginD
     lens.until(lambda: "Bearer" in words_on(panel.token))
 
 
-def test_a_login_is_walked_through_step_by_step_without_a_connection(
-    lens: Lens, demo: LoginDemo, person: Person
-) -> None:
+def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDemo, person: Person) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.begin.trigger()
@@ -137,7 +135,7 @@ def test_a_login_is_walked_through_step_by_step_without_a_connection(
     assert lens.view("notes").status is ServerStatus.IDLE
 
 
-def test_the_answer_can_be_pasted_and_a_wrong_one_is_refused_in_words(
+def test_callback_can_be_pasted_and_a_wrong_one_is_rejected_with_the_reason(
     lens: Lens, demo: LoginDemo, person: Person
 ) -> None:
     person.goes_back = False
@@ -156,7 +154,7 @@ def test_the_answer_can_be_pasted_and_a_wrong_one_is_refused_in_words(
     assert state_of(panel, StepId.CALLBACK) is StepState.DONE
 
 
-def test_without_a_browser_the_login_waits_all_the_same(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, person: Person) -> None:
     lens.window.login_news.opener = Opener(lambda url: False)
     add(lens, demo)
     panel = open_panel(lens)
@@ -168,7 +166,7 @@ def test_without_a_browser_the_login_waits_all_the_same(lens: Lens, demo: LoginD
     lens.until(lambda: is_done(panel))
 
 
-def test_a_login_that_waits_while_nobody_looks_says_so_and_leads_there(
+def test_waiting_login_out_of_view_is_announced_with_a_link(
     lens: Lens, demo: LoginDemo, person: Person
 ) -> None:
     person.goes_back = False
@@ -189,7 +187,7 @@ def test_a_login_that_waits_while_nobody_looks_says_so_and_leads_there(
     assert not lens.window.strips.text("login notes")
 
 
-def test_cancelling_the_login_that_connect_began_is_a_button_of_the_server(
+def test_login_started_by_connect_can_be_cancelled_from_the_server(
     lens: Lens, demo: LoginDemo, person: Person
 ) -> None:
     person.goes_back = False
@@ -202,7 +200,7 @@ def test_cancelling_the_login_that_connect_began_is_a_button_of_the_server(
     assert "walk through the login in the Auth tab" in words_on(lens.workspace)
 
 
-def test_faults_of_the_bench_are_found_and_named(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, person: Person) -> None:
     demo.only("wrong_issuer")
     add(lens, demo)
     panel = open_panel(lens)
@@ -213,7 +211,7 @@ def test_faults_of_the_bench_are_found_and_named(lens: Lens, demo: LoginDemo, pe
     assert panel.controls.retry.isEnabled()
 
 
-def test_signing_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_logging_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Person) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
@@ -228,7 +226,7 @@ def test_signing_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Pers
     assert panel.alert.text("asked")
 
 
-def test_requests_of_a_login_lead_to_the_traffic(lens: Lens, demo: LoginDemo, person: Person) -> None:
+def test_login_requests_link_to_the_traffic(lens: Lens, demo: LoginDemo, person: Person) -> None:
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.begin.trigger()
@@ -252,7 +250,7 @@ def test_requests_of_a_login_lead_to_the_traffic(lens: Lens, demo: LoginDemo, pe
     assert exchange.status == 401
 
 
-def test_a_server_that_is_started_here_has_no_login(lens: Lens) -> None:
+def test_local_server_has_no_login(lens: Lens) -> None:
     lens.add(StdioEntry(name="local", command=sys.executable))
     lens.choose("local")
     assert "environment" in words_on(open_panel(lens))

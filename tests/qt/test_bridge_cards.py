@@ -15,7 +15,7 @@ ACCEPT = Reply(result={"action": "accept", "content": {"name": "Ada"}})
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
-def test_a_card_comes_to_the_window_and_its_answer_goes_back(lens: Lens, era: str) -> None:
+def test_card_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str) -> None:
     bridge, seen = lens.app.bridge, list[Card]()
     bridge.card_changed.connect(seen.append)
     args = ("-m", "inspector.demo", "everything")

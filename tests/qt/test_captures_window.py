@@ -62,7 +62,7 @@ def test_a_capture_is_opened_beside_the_live_traffic_without_any_server(lens: Le
     assert lens.window.traffic.model.rowCount() == 0
 
 
-def test_several_captures_stand_side_by_side(lens: Lens) -> None:
+def test_several_captures_can_be_open_at_once(lens: Lens) -> None:
     first = opened(lens, make_capture(lens.folder / "one.mcpcap", 1))
     second = opened(lens, make_capture(lens.folder / "two.mcpcap", 2))
     lens.do("capture.side_by_side")
@@ -74,14 +74,14 @@ def test_several_captures_stand_side_by_side(lens: Lens) -> None:
     assert len(lens.window.tabifiedDockWidgets(lens.window.captures.all[0].dock)) == 2
 
 
-def test_commands_go_to_the_capture_in_front_and_leave_the_live_traffic_alone(lens: Lens) -> None:
+def test_commands_apply_to_the_capture_in_front_and_not_to_the_live_traffic(lens: Lens) -> None:
     panel = opened(lens, make_capture(lens.folder / "one.mcpcap", 5))
     lens.do("traffic.clear")
     assert panel.model.rowCount() == 0
     assert not lens.window.traffic.model.is_cleared
 
 
-def test_a_closed_capture_is_gone_from_the_screen_and_its_file_stays(lens: Lens) -> None:
+def test_closed_capture_leaves_the_window_and_keeps_its_file(lens: Lens) -> None:
     path = make_capture(lens.folder / "one.mcpcap")
     opened(lens, path)
     lens.do("capture.close")
@@ -91,7 +91,7 @@ def test_a_closed_capture_is_gone_from_the_screen_and_its_file_stays(lens: Lens)
     assert path.exists()
 
 
-def test_a_file_that_is_no_capture_is_named_in_a_sentence(lens: Lens) -> None:
+def test_file_that_is_not_a_capture_is_named_in_the_error(lens: Lens) -> None:
     path = lens.folder / "picture.mcpcap"
     path.write_bytes(b"\x89PNG" * 100)
     lens.window.captures.open([path])
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_capture_is_named_in_a_sentence(lens: Lens) -> None:
     assert lens.window.captures.all == []
 
 
-def test_dropped_files_are_opened_and_others_are_not_taken(lens: Lens) -> None:
+def test_dropped_captures_are_opened_and_other_files_rejected(lens: Lens) -> None:
     path = make_capture(lens.folder / "dropped.mcpcap")
     data = QMimeData()
     for name, is_taken in (("notes.txt", False), (path.name, True)):
@@ -126,7 +126,7 @@ def test_dropped_files_are_opened_and_others_are_not_taken(lens: Lens) -> None:
     lens.until(lambda: len(lens.window.captures.all) == 1)
 
 
-def test_live_traffic_is_saved_as_a_capture_that_opens_again(lens: Lens) -> None:
+def test_saved_live_traffic_can_be_reopened_as_a_capture(lens: Lens) -> None:
     lens.run(lens.app.bridge.ask_captures(lambda captures: captures.begin()))
     lens.connect(scripted())
     copy = lens.folder / "copy.mcpcap"
@@ -138,7 +138,7 @@ def test_live_traffic_is_saved_as_a_capture_that_opens_again(lens: Lens) -> None
     assert [log.raw(row) for row in range(len(log))] == [live.raw(row) for row in range(len(log))]
 
 
-def test_a_mark_on_an_opened_capture_is_kept_in_its_file(lens: Lens) -> None:
+def test_mark_in_an_opened_capture_is_saved_to_its_file(lens: Lens) -> None:
     path = make_capture(lens.folder / "one.mcpcap")
     panel = opened(lens, path)
     panel.source.log.set_remark(1, Remark(is_marked=True, comment="here"))
@@ -161,7 +161,7 @@ def test_an_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
     lens.until(lambda: "1 secret masked" in lens.window.strips.text("told"))
 
 
-def test_an_unticked_secret_is_written_as_it_is(lens: Lens) -> None:
+def test_unchecked_secret_is_written_unmasked(lens: Lens) -> None:
     opened(lens, make_capture(lens.folder / "one.mcpcap", text=f"Authorization: {SECRET}"))
     lens.do("capture.export")
     dialog = lens.dialog(ExportDialog)
@@ -176,7 +176,7 @@ def test_an_unticked_secret_is_written_as_it_is(lens: Lens) -> None:
     assert SECRET in target.read_text()
 
 
-def test_kept_captures_are_listed_opened_and_deleted(lens: Lens) -> None:
+def test_saved_captures_are_listed_opened_and_deleted(lens: Lens) -> None:
     path = make_capture(lens.folder / "captures" / "old.mcpcap")
     lens.do("capture.kept")
     dialog = lens.dialog(KeptCapturesDialog)
@@ -200,7 +200,7 @@ def test_kept_captures_are_listed_opened_and_deleted(lens: Lens) -> None:
     assert not path.exists()
 
 
-def test_limits_are_changed_where_people_can_see_them(lens: Lens) -> None:
+def test_capture_limits_are_edited_in_the_captures_dialog(lens: Lens) -> None:
     lens.do("capture.kept")
     dialog = lens.dialog(KeptCapturesDialog)
     lens.until(lambda: dialog.days.value() == 30)
@@ -224,7 +224,7 @@ def test_an_interrupted_capture_is_offered_once(lens: Lens, is_wanted: bool) -> 
     assert lens.window.strips.text("interrupted") == ""
 
 
-def test_a_recording_that_pauses_says_why_until_it_goes_on(lens: Lens) -> None:
+def test_paused_recording_says_why_until_it_resumes(lens: Lens) -> None:
     signal, path = lens.app.thread.engine.captures.recording_changed, lens.folder / "x.mcpcap"
     paused = RecordingState(path, is_paused=True, reason="The disk is full.", next_step="Make room.")
     signal.emit(paused)

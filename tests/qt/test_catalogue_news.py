@@ -34,7 +34,7 @@ def rows(dialog: CatalogueChangesDialog) -> list[tuple[str, ...]]:
     return list(within(QModelIndex()))
 
 
-def test_change_by_hand_is_said_and_shown_field_by_field(lens: Lens) -> None:
+def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     for name in ("one", "two"):
         lens.keep(scripted(name))
     lens.choose("one")
@@ -71,7 +71,7 @@ def test_change_by_hand_is_said_and_shown_field_by_field(lens: Lens) -> None:
     assert lens.window.strips.text("catalogue") == ""
 
 
-def test_what_we_write_ourselves_is_no_news(lens: Lens) -> None:
+def test_our_own_writes_are_not_announced(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.enable")
@@ -81,7 +81,7 @@ def test_what_we_write_ourselves_is_no_news(lens: Lens) -> None:
     assert "changed by hand" not in words_on(lens.window)
 
 
-def test_who_looks_at_a_server_that_is_renamed_by_hand_goes_on_looking_at_it(lens: Lens) -> None:
+def test_selected_server_stays_selected_when_renamed_in_the_file(lens: Lens) -> None:
     for name in ("one", "two", "three"):
         lens.keep(scripted(name, notes=name))
     lens.choose("two")
@@ -104,7 +104,7 @@ def test_who_looks_at_a_server_that_is_renamed_by_hand_goes_on_looking_at_it(len
     assert ("≠ two", "", "renamed to second") in rows(lens.dialog(CatalogueChangesDialog))
 
 
-def test_a_broken_file_is_said_until_it_is_whole_and_switches_nothing_off(lens: Lens) -> None:
+def test_broken_file_is_reported_until_fixed_and_disables_nothing(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     whole = lens.catalogue.read_text()

@@ -77,7 +77,7 @@ def declared_at(lens: Lens, number: int) -> object:
 # ------------------------------------------------------------------ switches
 
 
-def test_switch_and_reconnect_and_the_handshake_says_so(lens: Lens) -> None:
+def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     assert declared_at(lens, 0) == ALL.capabilities(R4)
     assert is_on(panel, "sampling")
@@ -93,7 +93,7 @@ def test_switch_and_reconnect_and_the_handshake_says_so(lens: Lens) -> None:
     assert not panel.alert.text("differs")
 
 
-def test_everything_and_nothing_are_one_click_each(lens: Lens) -> None:
+def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     assert not panel.everything.isEnabled()
     lens.press("Nothing", panel)
@@ -107,7 +107,7 @@ def test_everything_and_nothing_are_one_click_each(lens: Lens) -> None:
     assert is_on(panel, "sampling")
 
 
-def test_several_switches_in_a_row_all_count(lens: Lens) -> None:
+def test_consecutive_switches_all_take_effect(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     for path in (("sampling",), ("roots",), ("elicitation", "url"), ("tasks", "list")):
         panel.switches.rows[path].box.click()
@@ -137,7 +137,7 @@ def test_an_extension_is_added_switched_off_and_on_with_its_settings(lens: Lens)
     assert ours(lens).declared.whole == {"extensions": {"example.com/x": {"deep": [1]}}}
 
 
-def test_in_the_stateless_era_the_next_call_says_it_without_reconnecting(lens: Lens) -> None:
+def test_stateless_call_sends_new_capabilities_without_reconnecting(lens: Lens) -> None:
     panel = open_panel(lens, everything())
     assert "2026-07-28" in words_on(panel.exact)
     click(lens, panel, "roots", server="sdk")
@@ -152,7 +152,7 @@ def test_in_the_stateless_era_the_next_call_says_it_without_reconnecting(lens: L
 # ------------------------------------------------------------------ written by hand
 
 
-def test_what_is_written_is_declared_as_it_is(lens: Lens) -> None:
+def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     odd: JSONObject = {"sampling": True, "x": {"y": [None, 1.5]}}
     write(panel, json.dumps(odd))
@@ -171,7 +171,7 @@ def test_what_is_written_is_declared_as_it_is(lens: Lens) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [("{", "double quotes"), ("[1]", "Capabilities are written")])
-def test_what_is_no_object_is_told_and_not_declared(lens: Lens, text: str, words: str) -> None:
+def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, words: str) -> None:
     panel = open_panel(lens, scripted())
     write(panel, text)
     assert words in words_on(panel.exact)
@@ -184,7 +184,7 @@ def test_what_is_no_object_is_told_and_not_declared(lens: Lens, text: str, words
     assert panel.switches.isEnabled()
 
 
-def test_what_is_being_written_stays_when_the_server_goes_and_comes(lens: Lens) -> None:
+def test_unsaved_edits_survive_a_reconnect(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     write(panel, '{"mine": {}}')
     lens.do("server.disconnect")
@@ -197,7 +197,7 @@ def test_what_is_being_written_stays_when_the_server_goes_and_comes(lens: Lens) 
 # ------------------------------------------------------------------ roots
 
 
-def test_roots_are_added_ordered_and_removed_and_the_server_hears_of_each(lens: Lens, tmp_path: Path) -> None:
+def test_roots_are_added_ordered_and_removed_with_a_notification_each(lens: Lens, tmp_path: Path) -> None:
     panel = open_panel(lens, scripted())
     first, second = str(tmp_path / "one"), "file:///two%20words"
     type_in(panel.roots.path, first)
@@ -217,7 +217,7 @@ def test_roots_are_added_ordered_and_removed_and_the_server_hears_of_each(lens: 
 @pytest.mark.parametrize(
     ("folder", "words"), [("src", "whole path"), ("/a\u202eb", "cannot be seen"), ("/known", "already")]
 )
-def test_a_folder_that_is_none_is_told_and_stays_to_be_corrected(lens: Lens, folder: str, words: str) -> None:
+def test_invalid_folder_is_reported_and_stays_editable(lens: Lens, folder: str, words: str) -> None:
     panel = open_panel(lens, scripted())
     type_in(panel.roots.path, "/known")
     lens.until(lambda: ours(lens).roots == ("/known",))
@@ -228,7 +228,7 @@ def test_a_folder_that_is_none_is_told_and_stays_to_be_corrected(lens: Lens, fol
     assert ours(lens).roots == ("/known",)
 
 
-def test_a_folder_is_picked(lens: Lens, tmp_path: Path) -> None:
+def test_folder_can_be_picked(lens: Lens, tmp_path: Path) -> None:
     panel = open_panel(lens, scripted())
     lens.press("Add folder…", panel)
     dialog = lens.dialog(QFileDialog)
@@ -240,7 +240,7 @@ def test_a_folder_is_picked(lens: Lens, tmp_path: Path) -> None:
 # ------------------------------------------------------------------ kept
 
 
-def test_the_choice_is_kept_for_the_next_start_and_a_file_that_cannot_be_written_is_told(lens: Lens) -> None:
+def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: Lens) -> None:
     lens.run(lens.app.bridge.save_server(scripted()))
     lens.until(lambda: lens.window.servers.model.row_of("scripted") is not None)
     lens.choose("scripted")
@@ -267,7 +267,7 @@ def test_the_choice_is_kept_for_the_next_start_and_a_file_that_cannot_be_written
 # ------------------------------------------------------------------ for one call
 
 
-def test_one_call_declares_something_else_and_the_next_tool_does_not(lens: Lens) -> None:
+def test_per_call_capabilities_do_not_carry_over_to_the_next_tool(lens: Lens) -> None:
     panel = lens.connect(everything())
     assert panel.choose("list_roots")
     lens.do("call.options")
@@ -290,7 +290,7 @@ def test_one_call_declares_something_else_and_the_next_tool_does_not(lens: Lens)
     assert said[CLIENT_CAPABILITIES_KEY] == ALL.capabilities(R5)
 
 
-def test_capabilities_of_a_call_that_cannot_be_sent_are_told(lens: Lens) -> None:
+def test_invalid_per_call_capabilities_are_reported(lens: Lens) -> None:
     panel = lens.connect(scripted())
     assert panel.choose("echo")
     lens.do("call.options")

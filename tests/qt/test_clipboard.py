@@ -50,7 +50,7 @@ def view(qtbot: QtBot, board: SecretClipboard) -> JsonView:
     return view
 
 
-def test_a_secret_is_copied_only_after_a_yes(value: SecretValue) -> None:
+def test_secret_is_copied_only_after_confirmation(value: SecretValue) -> None:
     value.copy_action.trigger()
     assert on_clipboard() == "before"
     assert value.copying.isVisible()
@@ -69,7 +69,7 @@ def test_cancel_copies_nothing(value: SecretValue) -> None:
     assert on_clipboard() == "before"
 
 
-def test_a_question_about_a_value_that_is_gone_is_taken_back(value: SecretValue) -> None:
+def test_confirmation_is_dismissed_when_its_value_is_gone(value: SecretValue) -> None:
     value.copy_action.trigger()
     value.set_value("another")
     assert not value.copying.is_asking
@@ -89,7 +89,7 @@ def test_the_clipboard_is_cleared_after_a_minute(board: SecretClipboard, qtbot: 
     ]
 
 
-def test_what_was_copied_after_the_secret_stays(board: SecretClipboard) -> None:
+def test_text_copied_after_the_secret_stays(board: SecretClipboard) -> None:
     said: list[str] = []
     board.put(SECRET)
     board.said.connect(lambda words, seconds: said.append(words))
@@ -99,7 +99,7 @@ def test_what_was_copied_after_the_secret_stays(board: SecretClipboard) -> None:
     assert said == []
 
 
-def test_a_second_secret_has_a_minute_of_its_own(board: SecretClipboard) -> None:
+def test_second_secret_gets_its_own_minute(board: SecretClipboard) -> None:
     board.put(SECRET)
     board.put("hush-2")
     assert board.clear()
@@ -107,13 +107,13 @@ def test_a_second_secret_has_a_minute_of_its_own(board: SecretClipboard) -> None
     assert not board.clear()
 
 
-def test_histories_of_the_clipboard_are_asked_to_leave_it_out(board: SecretClipboard) -> None:
+def test_clipboard_managers_are_asked_to_skip_secrets(board: SecretClipboard) -> None:
     board.put(SECRET)
     data = QGuiApplication.clipboard().mimeData()
     assert bytes(data.data("x-kde-passwordManagerHint").data()) == b"secret"
 
 
-def test_text_with_secrets_is_copied_after_a_question_whole_or_in_part(view: JsonView) -> None:
+def test_text_with_secrets_is_copied_after_confirmation_in_full_or_in_part(view: JsonView) -> None:
     view.set_secret(True)
     view.set_text(f"token: {SECRET}", "text")
     view.copy_action.trigger()
@@ -129,7 +129,7 @@ def test_text_with_secrets_is_copied_after_a_question_whole_or_in_part(view: Jso
     assert on_clipboard() == f"token: {SECRET}"
 
 
-def test_text_without_secrets_is_copied_at_once_and_stays(view: JsonView) -> None:
+def test_text_without_secrets_is_copied_immediately_and_stays(view: JsonView) -> None:
     view.set_text("hello", "text")
     view._code.selectAll()
     QTest.keyClick(view._code, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -137,7 +137,7 @@ def test_text_without_secrets_is_copied_at_once_and_stays(view: JsonView) -> Non
     assert not secret_clipboard().timer.isActive()
 
 
-def test_other_text_in_the_view_ends_the_question(view: JsonView) -> None:
+def test_changed_text_dismisses_the_confirmation(view: JsonView) -> None:
     view.set_secret(True)
     view.set_text(SECRET, "text")
     view.copy_action.trigger()
@@ -145,9 +145,7 @@ def test_other_text_in_the_view_ends_the_question(view: JsonView) -> None:
     assert not view.copying.is_asking
 
 
-def test_the_question_comes_into_view_where_it_would_be_below_the_edge(
-    qtbot: QtBot, board: SecretClipboard
-) -> None:
+def test_confirmation_is_scrolled_into_view(qtbot: QtBot, board: SecretClipboard) -> None:
     area, inside = QScrollArea(), QWidget()
     column = QVBoxLayout(inside)
     column.addSpacing(2_000)

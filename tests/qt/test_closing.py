@@ -28,7 +28,7 @@ def children() -> set[int]:
     return {each.pid for each in psutil.Process().children(recursive=True)}
 
 
-def test_closing_in_the_middle_of_calls_and_connects_leaves_nothing(make_lens: Callable[[], Lens]) -> None:
+def test_closing_during_calls_and_connects_leaves_nothing_behind(make_lens: Callable[[], Lens]) -> None:
     before, lens = children(), make_lens()
 
     def leave_in_the_middle() -> None:
@@ -48,14 +48,14 @@ def test_closing_in_the_middle_of_calls_and_connects_leaves_nothing(make_lens: C
     assert children() - before == set()
 
 
-def test_closing_while_a_big_result_is_being_read_leaves_nothing(lens: Lens) -> None:
+def test_closing_while_a_big_result_is_read_leaves_nothing_behind(lens: Lens) -> None:
     lens.connect(scripted()).choose("big")
     lens.do("tool.call")
     lens.until(lambda: lens.actions["tool.call"].isEnabled())
     lens.do("tool.call")
 
 
-def test_closing_while_the_demo_servers_start_leaves_nothing(make_lens: Callable[[], Lens]) -> None:
+def test_closing_while_the_demo_servers_start_leaves_nothing_behind(make_lens: Callable[[], Lens]) -> None:
     before, lens = children(), make_lens()
 
     def leave_at_once() -> None:
@@ -66,7 +66,7 @@ def test_closing_while_the_demo_servers_start_leaves_nothing(make_lens: Callable
     assert children() - before == set()
 
 
-def test_removing_a_server_while_its_result_is_being_read_does_no_harm(lens: Lens) -> None:
+def test_removing_a_server_while_its_result_is_read_is_harmless(lens: Lens) -> None:
     lens.connect(scripted()).choose("big")
     lens.do("tool.call")
     lens.until(lambda: lens.sent("tools/call"))
@@ -87,9 +87,7 @@ window.servers.model.rowsInserted.connect(window.close)
 
 
 @pytest.mark.parametrize("moment", [AT_ONCE, WHEN_IT_HAS_ADDED_A_SERVER], ids=["at once", "in use"])
-def test_window_is_of_use_before_the_engine_is_there_and_ends_when_it_is_closed(
-    moment: str, tmp_path: Path
-) -> None:
+def test_window_is_usable_before_the_engine_starts_and_closes_cleanly(moment: str, tmp_path: Path) -> None:
     """The real entry point, in a process of its own: it loads the engine when the window is on screen."""
     code = f"""
 import sys
@@ -123,7 +121,7 @@ sys.exit(main.run_window(False, main.Path({str(tmp_path / "servers.json")!r})))
 # ------------------------------------------------------------------ the bridge
 
 
-def test_user_errors_of_a_panels_work_are_shown_and_others_are_reported(lens: Lens) -> None:
+def test_user_errors_in_panel_tasks_are_shown_and_others_are_logged(lens: Lens) -> None:
     async def fail(error: Exception) -> None:
         raise error
 
@@ -147,7 +145,7 @@ def test_rows_cross_to_the_window_in_batches(lens: Lens) -> None:
     assert lengths == sorted(set(lengths))
 
 
-def test_cancelled_wait_cancels_the_work_on_the_engine(lens: Lens) -> None:
+def test_cancelled_wait_cancels_the_engine_task(lens: Lens) -> None:
     ended: list[str] = []
 
     async def work() -> None:
@@ -184,7 +182,7 @@ def raised(text: str) -> ValueError:
         return exc
 
 
-def test_error_that_nobody_caught_is_written_to_a_file_and_told(crash_folder: Path) -> None:
+def test_uncaught_error_is_logged_to_a_file_and_reported(crash_folder: Path) -> None:
     told: list[str] = []
     report_uncaught(told.append)
     report_task_errors(told.append)
@@ -196,7 +194,7 @@ def test_error_that_nobody_caught_is_written_to_a_file_and_told(crash_folder: Pa
     assert "ValueError: a lone" in report.read_text()
 
 
-def test_error_of_a_background_task_is_written_and_told_in_the_window(lens: Lens, crash_folder: Path) -> None:
+def test_background_task_error_is_logged_and_shown_in_the_window(lens: Lens, crash_folder: Path) -> None:
     report_uncaught(lens.app.bridge.problem_found.emit)
     report_task_errors(lens.app.bridge.problem_found.emit)
 
@@ -211,7 +209,7 @@ def test_error_of_a_background_task_is_written_and_told_in_the_window(lens: Lens
     lens.errors.texts.clear()
 
 
-def test_interrupt_from_the_keyboard_is_no_crash(crash_folder: Path) -> None:
+def test_keyboard_interrupt_is_not_a_crash(crash_folder: Path) -> None:
     told: list[str] = []
     report_uncaught(told.append)
     report_task_errors(told.append)
@@ -223,7 +221,7 @@ def test_interrupt_from_the_keyboard_is_no_crash(crash_folder: Path) -> None:
 # ------------------------------------------------------------------ the demo servers
 
 
-def test_demo_servers_connect_and_a_tool_of_theirs_can_be_called(lens: Lens) -> None:
+def test_demo_servers_connect_and_their_tools_can_be_called(lens: Lens) -> None:
     lens.run(add_demo_servers(lens.app.bridge, lens.app.demo_http))
     names = ["everything", "library", "faulty", "everything (http)"]
     for name in names:

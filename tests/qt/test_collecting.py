@@ -25,13 +25,13 @@ def owner(qapp: object) -> Iterator[QObject]:
     gc.enable()
 
 
-def test_python_collects_nothing_by_itself_any_more(owner: QObject) -> None:
+def test_automatic_garbage_collection_is_disabled(owner: QObject) -> None:
     gc.enable()
     Collector(owner)
     assert not gc.isenabled()
 
 
-def test_garbage_is_collected_in_the_end(owner: QObject) -> None:
+def test_garbage_is_eventually_collected(owner: QObject) -> None:
     collector, lost = Collector(owner), weakref.ref(_Knot())
     assert lost() is not None
     for _ in range(3):
@@ -41,7 +41,7 @@ def test_garbage_is_collected_in_the_end(owner: QObject) -> None:
     assert lost() is None
 
 
-def test_a_little_garbage_is_left_for_later(owner: QObject) -> None:
+def test_small_amounts_of_garbage_are_deferred(owner: QObject) -> None:
     collector = Collector(owner)
     gc.collect()
     lost = weakref.ref(_Knot())
@@ -49,7 +49,7 @@ def test_a_little_garbage_is_left_for_later(owner: QObject) -> None:
     assert lost() is not None
 
 
-def test_what_was_put_aside_is_collected_when_nobody_looks(owner: QObject) -> None:
+def test_deferred_garbage_is_collected_when_idle(owner: QObject) -> None:
     collector, knot = Collector(owner), _Knot()
     lost = weakref.ref(knot)
     gc.collect()

@@ -73,7 +73,7 @@ def compared_again(lens: Lens, dialog: CompareDialog) -> None:
     lens.until(lambda: dialog._task is not None and dialog._task.done())
 
 
-def test_two_chosen_rows_are_compared_request_with_request_and_answer_with_answer(lens: Lens) -> None:
+def test_two_selected_rows_are_compared_request_to_request_and_response_to_response(lens: Lens) -> None:
     lens.connect(scripted())
     for text in ("one", "two"):
         lens.call("echo", {"text": text})
@@ -94,7 +94,7 @@ def test_two_chosen_rows_are_compared_request_with_request_and_answer_with_answe
     assert "ok" in words
 
 
-def test_what_was_added_removed_and_changed_has_a_sign_of_its_own(lens: Lens, qtmodeltester: Any) -> None:
+def test_additions_removals_and_changes_have_distinct_symbols(lens: Lens, qtmodeltester: Any) -> None:
     log = log_of(("t", {"a": 1, "b": 2}, {}), ("t", {"b": 3, "c": 4}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     found = differing(dialog)
@@ -108,7 +108,7 @@ def test_what_was_added_removed_and_changed_has_a_sign_of_its_own(lens: Lens, qt
     assert ("≠", "b: 3", "b: 2") in differing(dialog)
 
 
-def test_equal_runs_are_folded_until_they_are_clicked(lens: Lens) -> None:
+def test_equal_sections_are_folded_until_clicked(lens: Lens) -> None:
     items: list[JSON] = list(range(50))
     log = log_of(("t", {"list": items, "x": 1}, {}), ("t", {"list": [*items, 99], "x": 1}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
@@ -123,7 +123,7 @@ def test_equal_runs_are_folded_until_they_are_clicked(lens: Lens) -> None:
     assert dialog.model.rowCount() == before
 
 
-def test_the_keys_go_from_difference_to_difference_and_round_the_end(lens: Lens) -> None:
+def test_keys_step_through_the_differences_and_wrap_around(lens: Lens) -> None:
     log = log_of(("t", {"a": 1, "b": 2, "c": 3}, {}), ("t", {"a": 9, "b": 2, "c": 9}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     places = dialog.model.changes()
@@ -134,7 +134,7 @@ def test_the_keys_go_from_difference_to_difference_and_round_the_end(lens: Lens)
     assert dialog.place.text() == "params.arguments.c"
 
 
-def test_in_a_long_text_the_keys_go_to_the_lines_that_differ(lens: Lens) -> None:
+def test_in_long_text_the_keys_step_through_the_differing_lines(lens: Lens) -> None:
     lines = [f"line {number} of a text that is long" for number in range(30)]
     left, right = "\n".join(lines), "\n".join([*lines[:15], "another line", *lines[16:]])
     log = log_of(("t", {}, {"text": left}), ("t", {}, {"text": right}))
@@ -144,7 +144,7 @@ def test_in_a_long_text_the_keys_go_to_the_lines_that_differ(lens: Lens) -> None
     assert len(dialog.model.changes()) == 2
 
 
-def test_presets_and_paths_are_ignored_and_remembered(lens: Lens) -> None:
+def test_ignore_presets_and_paths_are_applied_and_remembered(lens: Lens) -> None:
     log = log_of(("t", [{"v": 1}], {}), ("t", [{"v": 2}], {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     assert len(differing(dialog)) == 2
@@ -167,7 +167,7 @@ def test_presets_and_paths_are_ignored_and_remembered(lens: Lens) -> None:
     assert len(differing(dialog)) == 1
 
 
-def test_a_path_that_cannot_be_read_is_told_and_changes_nothing(lens: Lens) -> None:
+def test_invalid_path_is_reported_and_changes_nothing(lens: Lens) -> None:
     log = log_of(("t", {"v": 1}, {}), ("t", {"v": 2}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     dialog.ignore_bar.add_path("a..b[")
@@ -182,7 +182,7 @@ def test_equal_messages_say_so(lens: Lens) -> None:
     assert not dialog.next_action.isEnabled()
 
 
-def test_an_answer_that_only_one_has_is_shown_whole(lens: Lens) -> None:
+def test_response_that_exists_on_one_side_only_is_shown_in_full(lens: Lens) -> None:
     log = log_of(("t", {}, {"a": 1}), ("t", {}, None))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
     dialog.parts.button(1).click()
@@ -191,7 +191,7 @@ def test_an_answer_that_only_one_has_is_shown_whole(lens: Lens) -> None:
     assert "right one has no such message" in dialog.alert.text("note")
 
 
-def test_a_request_and_an_answer_are_compared_as_they_are(lens: Lens) -> None:
+def test_request_and_response_are_compared_as_they_are(lens: Lens) -> None:
     log = log_of(("t", {}, {"a": 1}))
     parts, chosen = parts_of(Side(log, 0, "x"), Side(log, 1, "x"))
     assert [(part.name, part.left, part.right) for part in parts] == [("Messages", 0, 1)]
@@ -201,7 +201,7 @@ def test_a_request_and_an_answer_are_compared_as_they_are(lens: Lens) -> None:
     assert any("method" in left for _, left, _ in differing(dialog))
 
 
-def test_it_is_copied_as_text(lens: Lens) -> None:
+def test_comparison_can_be_copied_as_text(lens: Lens) -> None:
     log = log_of(("t", {"a": 1}, {}), ("t", {"a": 2}, {}))
     dialog = opened(lens, Side(log, 0, "monday"), Side(log, 2, "tuesday"))
     dialog.copy_action.trigger()
@@ -212,7 +212,7 @@ def test_it_is_copied_as_text(lens: Lens) -> None:
     assert "+       a: 2" in lines
 
 
-def test_big_messages_are_compared_elsewhere_and_that_can_be_stopped(lens: Lens) -> None:
+def test_big_messages_are_compared_in_the_background_and_can_be_cancelled(lens: Lens) -> None:
     items: list[JSON] = [{"n": number, "text": "x" * 80} for number in range(4000)]
     log = log_of(("t", {}, items), ("t", {}, [*items[:-1], {"n": -1}]))
     lens.window.opening.open_compare(Side(log, 1, "x"), Side(log, 3, "x"))
@@ -225,7 +225,7 @@ def test_big_messages_are_compared_elsewhere_and_that_can_be_stopped(lens: Lens)
     assert differing(dialog)
 
 
-def test_a_row_is_set_as_left_side_and_compared_with_one_chosen_later(lens: Lens) -> None:
+def test_row_set_as_left_side_is_compared_with_one_selected_later(lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "one"})
     lens.call("echo", {"text": "two"})
@@ -277,7 +277,7 @@ def two_days() -> tuple[TrafficLog, TrafficLog]:
     return log_of(*_MONDAY), log_of(*_TUESDAY)
 
 
-def test_exchanges_of_two_captures_are_put_in_pairs_and_counted(lens: Lens, qtmodeltester: Any) -> None:
+def test_exchanges_of_two_captures_are_paired_and_counted(lens: Lens, qtmodeltester: Any) -> None:
     dialog = captures(lens, *two_days())
     assert pairs(dialog) == [
         ("same", "tools/call a"),
@@ -293,7 +293,7 @@ def test_exchanges_of_two_captures_are_put_in_pairs_and_counted(lens: Lens, qtmo
     qtmodeltester.check(dialog.subjects)
 
 
-def test_a_pair_is_opened_and_one_without_a_partner_says_so(lens: Lens) -> None:
+def test_pair_can_be_opened_and_an_unpaired_exchange_says_so(lens: Lens) -> None:
     dialog = captures(lens, *two_days())
     dialog.open_pair(dialog.pairs.index(2, 0))
     assert "Only the left" in dialog.alert.text("pair")
@@ -305,7 +305,7 @@ def test_a_pair_is_opened_and_one_without_a_partner_says_so(lens: Lens) -> None:
     assert ("≠", "x: 1", "x: 2") in differing(compare)
 
 
-def test_what_is_ignored_decides_which_pairs_differ(lens: Lens) -> None:
+def test_ignored_paths_decide_which_pairs_differ(lens: Lens) -> None:
     dialog = captures(lens, *two_days())
     lens.window.opening._choices.add_path("result.x")
     lens.until(lambda: not dialog.is_comparing)
@@ -324,7 +324,7 @@ def test_the_table_by_tool_has_both_counts(lens: Lens) -> None:
     assert ("tools/call d", "0", "1") in rows
 
 
-def test_with_one_capture_it_says_that_another_is_needed(lens: Lens) -> None:
+def test_single_capture_says_that_another_is_needed(lens: Lens) -> None:
     lens.do("capture.compare")
     dialog = lens.dialog(CompareCapturesDialog)
     assert "Open a capture" in words_on(dialog)
@@ -334,7 +334,7 @@ def test_with_one_capture_it_says_that_another_is_needed(lens: Lens) -> None:
 # ------------------------------------------------------------------ long lines
 
 
-def test_a_difference_far_to_the_right_is_brought_into_sight() -> None:
+def test_difference_far_to_the_right_is_scrolled_into_view() -> None:
     text = '  text: "' + "a" * 100 + "B" + "c" * 100 + '"'
     start = text.index("B")
     cut, at, end = brought_into_sight(text, start, start + 1, 60)

@@ -94,7 +94,7 @@ def test_variables_of_a_template_are_completed_one_after_the_other(lens: Lens, d
 # ------------------------------------------------------------------ the reference server
 
 
-def test_the_reference_server_completes_an_argument_by_another(lens: Lens, reference: Entry) -> None:
+def test_reference_server_completes_an_argument_based_on_another(lens: Lens, reference: Entry) -> None:
     panel = open_prompts(lens, reference)
     choose_prompt(panel, "completable-prompt")
     department = line_of(lens, panel.view.form.rows["department"].line)

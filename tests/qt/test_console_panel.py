@@ -17,7 +17,7 @@ def lines(panel: ConsolePanel) -> list[tuple[object, object]]:
     return [(model.index(row, 1).data(), model.index(row, 2).data()) for row in range(model.rowCount())]
 
 
-def test_console_shows_what_this_server_writes_besides_messages(lens: Lens) -> None:
+def test_console_shows_non_protocol_output_of_this_server(lens: Lens) -> None:
     lens.add(scripted("one", stderr=["ready", "steady"], stray=["*** banner ***"]))
     console = lens.workspace.console
     assert "Nothing written yet" in words_on(console)
@@ -33,7 +33,7 @@ def test_console_shows_what_this_server_writes_besides_messages(lens: Lens) -> N
     lens.until(lambda: [source for source, _ in lines(lens.workspace.console)].count("process") == 2)
 
 
-def test_chosen_lines_are_copied_and_only_from_the_console_itself(lens: Lens) -> None:
+def test_selected_lines_are_copied_only_while_the_console_has_focus(lens: Lens) -> None:
     lens.connect(scripted(stderr=["one", "two"]))
     console = lens.workspace.console
     lens.until(lambda: len(lines(console)) == 3)
@@ -53,7 +53,7 @@ def test_chosen_lines_are_copied_and_only_from_the_console_itself(lens: Lens) ->
     assert clipboard.text() == "one\ntwo"
 
 
-def test_notice_shows_the_newest_problem_counts_earlier_ones_and_goes_on_a_click(lens: Lens) -> None:
+def test_notice_shows_the_latest_problem_counts_earlier_ones_and_closes_on_click(lens: Lens) -> None:
     notices = lens.window.notices
     assert not notices.isVisible()
     lens.catalogue.write_text("{not json")
@@ -67,7 +67,7 @@ def test_notice_shows_the_newest_problem_counts_earlier_ones_and_goes_on_a_click
     assert not notices.isVisible()
 
 
-def test_news_and_about_open_beside_the_window(lens: Lens) -> None:
+def test_whats_new_and_about_open_beside_the_window(lens: Lens) -> None:
     lens.do("help.news")
     news = lens.dialog(NewsDialog)
     assert "MCP Lens" in news.findChildren(QPlainTextEdit)[0].toPlainText() or news.isVisible()

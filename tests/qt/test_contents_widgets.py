@@ -59,7 +59,7 @@ def theme(qapp: object) -> Theme:
         ("a\r\nb\r\n", [Block(P, "a b")]),
     ],
 )
-def test_blocks_of_markdown_are_told_apart(text: str, expected: list[Block]) -> None:
+def test_markdown_blocks_are_recognized(text: str, expected: list[Block]) -> None:
     assert list(blocks(text)) == expected
 
 
@@ -88,12 +88,12 @@ def test_blocks_of_markdown_are_told_apart(text: str, expected: list[Block]) -> 
         ("<img src=x>", [Span("<img src=x>")]),
     ],
 )
-def test_styles_inside_a_block_are_told_apart(text: str, expected: list[Span]) -> None:
+def test_inline_styles_are_recognized(text: str, expected: list[Span]) -> None:
     assert list(spans(text)) == expected
 
 
 @given(st.text(alphabet=st.sampled_from("a*_`~[]()!<>#-|> \n\\1.") | st.characters()))
-def test_any_text_is_read_in_pieces_that_can_be_laid_out(text: str) -> None:
+def test_any_text_is_parsed_into_pieces_that_can_be_laid_out(text: str) -> None:
     for block in blocks(text):
         assert len(block.text) <= MOST_PARAGRAPH + 1
         assert "\n" not in block.text
@@ -101,12 +101,12 @@ def test_any_text_is_read_in_pieces_that_can_be_laid_out(text: str) -> None:
 
 
 @given(st.lists(st.text("abc xyz", min_size=1).filter(str.strip)))
-def test_plain_words_stay_as_they_are(lines: list[str]) -> None:
+def test_plain_text_is_unchanged(lines: list[str]) -> None:
     words = " ".join(block.text for block in blocks("\n".join(line.strip() for line in lines))).split()
     assert words == " ".join(lines).split()
 
 
-def test_long_markdown_is_laid_out_in_turns_and_says_what_is_missing(qtbot: QtBot, theme: Theme) -> None:
+def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBot, theme: Theme) -> None:
     view = MarkdownView(theme, "Page")
     qtbot.addWidget(view)
     view.set_text("**a** `b` " * 40 + "\n\n" + "word\n\n" * MOST_CHARACTERS)
@@ -135,7 +135,7 @@ def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None
     assert page.verticalScrollBar().value() == 0
 
 
-def test_broken_picture_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: Theme) -> None:
+def test_broken_image_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: Theme) -> None:
     view = ContentView(theme)
     qtbot.addWidget(view)
     view.show_content(Content(ContentKind.PICTURE, png()[:60], "image/png"))
@@ -146,7 +146,7 @@ def test_broken_picture_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: T
     assert view.alert.isHidden()
 
 
-def test_whole_text_is_copied_and_bytes_are_not(qtbot: QtBot, theme: Theme) -> None:
+def test_text_is_copied_in_full_and_bytes_are_not(qtbot: QtBot, theme: Theme) -> None:
     view = ContentView(theme)
     qtbot.addWidget(view)
     view.show_content(Content(ContentKind.MARKDOWN, b"# Title"))
@@ -157,13 +157,13 @@ def test_whole_text_is_copied_and_bytes_are_not(qtbot: QtBot, theme: Theme) -> N
     assert view.save_action.isEnabled()
 
 
-def test_file_names_are_ours_whatever_the_server_says() -> None:
+def test_file_names_are_chosen_by_us_whatever_the_server_says() -> None:
     assert ending(Content(ContentKind.PICTURE, b"", "image/png")) == "png"
     assert ending(Content(ContentKind.TEXT, b"", "../../etc/passwd")) == "txt"
     assert ending(Content(ContentKind.JSON, b"", "application/json", "file:///x.exe")) == "json"
 
 
-def test_cells_are_shown_on_one_line_and_copied_whole(qtbot: QtBot, theme: Theme) -> None:
+def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: Theme) -> None:
     table = CsvTable(theme, "Cells")
     qtbot.addWidget(table)
     read = read_table('a,b\n"x\ny",2\n3\n')
@@ -181,7 +181,7 @@ def test_cells_are_shown_on_one_line_and_copied_whole(qtbot: QtBot, theme: Theme
 # ------------------------------------------------------------------ lists and URIs
 
 
-def test_news_of_many_name_a_few_and_hide_nothing_in_them() -> None:
+def test_summary_of_many_changes_names_a_few_and_escapes_hidden_characters() -> None:
     news = ListNews(added=tuple(f"tool {n}" for n in range(1200)), removed=("x" * 500, "\u202eevil\n"))
     assert news.sentence().startswith("1,200 added: tool 0, tool 1, tool 2 and 1,197 more. 2 removed: xxx")
     assert "⟨U+202E⟩evil " in news.sentence()
@@ -198,11 +198,11 @@ def test_news_of_many_name_a_few_and_hide_nothing_in_them() -> None:
         ("no uri", ["no uri"]),
     ],
 )
-def test_uri_is_cut_where_people_see_folders(uri: str, parts: list[str]) -> None:
+def test_uri_is_split_at_path_segments(uri: str, parts: list[str]) -> None:
     assert uri_parts(uri) == parts
 
 
 @given(st.from_regex(r"[a-z]{1,4}:(//)?[a-z/?#.:]{0,20}", fullmatch=True) | st.text(min_size=1))
-def test_parts_of_a_uri_are_the_uri(uri: str) -> None:
+def test_uri_parts_join_to_the_original_uri(uri: str) -> None:
     assert "".join(uri_parts(uri)) == uri
     assert all(uri_parts(uri))

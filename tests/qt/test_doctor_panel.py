@@ -68,7 +68,7 @@ def ended(lens: Lens, panel: DoctorPanel) -> None:
     lens.until(lambda: panel.examination is not None and not panel.examination.is_running)
 
 
-def test_nothing_is_examined_before_somebody_asks(lens: Lens) -> None:
+def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
     lens.add(faulty("srv"))
     lens.choose("srv")
     lens.do("view.doctor")
@@ -76,7 +76,7 @@ def test_nothing_is_examined_before_somebody_asks(lens: Lens) -> None:
     assert lens.view("srv").pid is None
 
 
-def test_a_server_that_works_is_told_so_and_can_be_connected_from_here(lens: Lens) -> None:
+def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -> None:
     panel = examined(lens, faulty("srv"))
     assert panel.verdict.text() == "Everything works."
     assert panel.findings == []
@@ -88,7 +88,7 @@ def test_a_server_that_works_is_told_so_and_can_be_connected_from_here(lens: Len
     assert "started a second time" in words_on(panel)
 
 
-def test_a_failure_is_told_with_its_step_its_cause_and_what_to_do(lens: Lens) -> None:
+def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
     panel = examined(lens, missing())
     assert panel.verdict.text() == "It fails at “Handshake”."
     (finding,) = panel.findings
@@ -99,7 +99,7 @@ def test_a_failure_is_told_with_its_step_its_cause_and_what_to_do(lens: Lens) ->
     assert "not tried" in panel.steps.rows["list"].found.text()
 
 
-def test_an_examination_can_be_stopped(lens: Lens) -> None:
+def test_check_can_be_cancelled(lens: Lens) -> None:
     lens.add(faulty("srv", "silent"))
     lens.choose("srv")
     lens.do("server.doctor")
@@ -113,7 +113,7 @@ def test_an_examination_can_be_stopped(lens: Lens) -> None:
 
 
 @pytest.mark.usefixtures("examining")
-def test_a_server_that_fails_in_front_is_examined_and_a_line_leads_to_the_doctor(lens: Lens) -> None:
+def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Lens) -> None:
     lens.add(missing())
     lens.choose("broken")
     lens.do("server.connect")
@@ -126,7 +126,7 @@ def test_a_server_that_fails_in_front_is_examined_and_a_line_leads_to_the_doctor
     assert lens.workspace.strips.text("doctor") == ""
 
 
-def test_nothing_is_examined_by_itself_when_that_is_not_wanted(lens: Lens) -> None:
+def test_automatic_checks_can_be_disabled(lens: Lens) -> None:
     lens.add(missing())
     lens.choose("broken")
     lens.do("server.connect")
@@ -136,7 +136,7 @@ def test_nothing_is_examined_by_itself_when_that_is_not_wanted(lens: Lens) -> No
 
 
 @pytest.mark.usefixtures("examining")
-def test_a_server_behind_the_one_in_front_is_left_alone(lens: Lens) -> None:
+def test_background_server_is_not_checked(lens: Lens) -> None:
     lens.add(missing())
     lens.add(faulty("other"))
     lens.choose("broken")
@@ -147,7 +147,7 @@ def test_a_server_behind_the_one_in_front_is_left_alone(lens: Lens) -> None:
     assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("broken"))) is None
 
 
-def test_a_certificate_is_trusted_after_a_question_and_the_server_then_works(
+def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
     lens: Lens, tmp_path: Path
 ) -> None:
     (tmp_path / "tls").mkdir()
@@ -163,7 +163,7 @@ def test_a_certificate_is_trusted_after_a_question_and_the_server_then_works(
         lens.until(lambda: panel.verdict.text() == "Everything works.")
 
 
-def test_a_no_to_the_question_changes_nothing(theme: Theme) -> None:
+def test_rejecting_the_confirmation_changes_nothing(theme: Theme) -> None:
     wanted: list[Action] = []
     action = Action(ActionKind.TRUST_CERTIFICATE, "Trust this certificate…", "pem")
     view = FindingView(theme, Diagnosis("x", "tls", "A cause.", "A fix.", action=action))
@@ -174,7 +174,7 @@ def test_a_no_to_the_question_changes_nothing(theme: Theme) -> None:
     assert view.question.text("trust") == ""
 
 
-def test_a_login_that_is_needed_opens_the_auth_tab(lens: Lens) -> None:
+def test_required_login_opens_the_auth_tab(lens: Lens) -> None:
     from tests.unit.doctor.test_doctor_urls import FULL, Guarded
 
     with served(Guarded(FULL)) as server:  # type: ignore[arg-type]
@@ -201,7 +201,7 @@ def test_the_report_is_copied_as_text_without_secrets(lens: Lens) -> None:
     assert secret not in words_on(panel)
 
 
-def test_details_of_a_step_are_shown_on_a_click(theme: Theme) -> None:
+def test_step_details_are_shown_on_click(theme: Theme) -> None:
     steps = StepList(theme)
     steps.show_results((CheckResult("tls", CheckState.OK, "TLSv1.3", 5, ("one", "two")),))
     row = steps.rows["tls"]
@@ -215,7 +215,7 @@ def test_details_of_a_step_are_shown_on_a_click(theme: Theme) -> None:
     assert steps.rows == {}
 
 
-def test_what_a_server_says_stays_text(theme: Theme) -> None:
+def test_server_text_stays_plain_text(theme: Theme) -> None:
     text = HOSTILE
     finding = FindingView(
         theme, Diagnosis("x", "tls", text, text, (text,), Action(ActionKind.USE_URL, "Use", ""))

@@ -67,7 +67,7 @@ def cells(table: QTableView) -> list[list[str]]:
     return [[str(model.index(row, each).data() or "") for each in columns] for row in range(model.rowCount())]
 
 
-def test_a_first_connection_says_nothing(lens: Lens) -> None:
+def test_first_connection_reports_no_changes(lens: Lens) -> None:
     connect(lens, ECHO)
     lens.until(lambda: list((lens.folder / "baselines").glob("*.json")))
     lens.settle()
@@ -78,7 +78,7 @@ def test_a_first_connection_says_nothing(lens: Lens) -> None:
     assert not dialog.accept_action.isEnabled()
 
 
-def test_changes_are_told_above_the_tabs_and_shown_field_by_field(lens: Lens) -> None:
+def test_changes_are_announced_above_the_tabs_and_shown_field_by_field(lens: Lens) -> None:
     connect(lens, POISONED, SEEK, before=[ECHO, FIND])
     dialog = review(lens)
     assert strip(lens).startswith("1 tool changed, 1 tool renamed since 12 Nov")
@@ -100,7 +100,7 @@ def test_changes_are_told_above_the_tabs_and_shown_field_by_field(lens: Lens) ->
     assert "hidden" not in words_on(dialog.alert)
 
 
-def test_accepting_makes_a_new_baseline_and_the_line_goes(lens: Lens) -> None:
+def test_accepting_saves_a_new_baseline_and_hides_the_banner(lens: Lens) -> None:
     connect(lens, POISONED, before=[ECHO])
     dialog = review(lens)
     dialog.accept_action.trigger()
@@ -110,7 +110,7 @@ def test_accepting_makes_a_new_baseline_and_the_line_goes(lens: Lens) -> None:
     lens.until(lambda: not lens.dialogs(DriftDialog))
 
 
-def test_keeping_leaves_the_baseline_and_the_line_goes_until_something_else_changes(lens: Lens) -> None:
+def test_keeping_the_baseline_hides_the_banner_until_something_else_changes(lens: Lens) -> None:
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     connect(lens, POISONED, grows, before=[ECHO, grows])
     dialog = review(lens)
@@ -122,7 +122,7 @@ def test_keeping_leaves_the_baseline_and_the_line_goes_until_something_else_chan
     lens.until(lambda: "1 tool added" in strip(lens))
 
 
-def test_the_dialog_follows_what_happens_while_it_is_open(lens: Lens) -> None:
+def test_dialog_updates_while_it_is_open(lens: Lens) -> None:
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     connect(lens, POISONED, grows, before=[ECHO, grows])
     dialog = review(lens)
@@ -131,7 +131,7 @@ def test_the_dialog_follows_what_happens_while_it_is_open(lens: Lens) -> None:
     assert dialog.title.text() == "echo", "what was chosen stays"
 
 
-def test_a_baseline_that_cannot_be_read_is_told_and_can_be_made_anew(lens: Lens) -> None:
+def test_unreadable_baseline_is_reported_and_can_be_recreated(lens: Lens) -> None:
     entry = scripted("srv", tools=[ECHO])
     remember(lens, entry, tools=7)
     lens.app.thread.engine.drift.quiet = 0.0
@@ -144,7 +144,7 @@ def test_a_baseline_that_cannot_be_read_is_told_and_can_be_made_anew(lens: Lens)
     lens.until(lambda: not strip(lens))
 
 
-def test_a_workspace_that_is_looked_at_later_says_it_too(lens: Lens) -> None:
+def test_workspace_opened_later_shows_the_changes_too(lens: Lens) -> None:
     entry = scripted("srv", tools=[POISONED])
     remember(lens, entry, tools=[ECHO], resources=[], templates=[], prompts=[])
     lens.app.thread.engine.drift.quiet = 0.0
@@ -159,7 +159,7 @@ def test_a_workspace_that_is_looked_at_later_says_it_too(lens: Lens) -> None:
     assert strip(lens)
 
 
-def test_of_ten_thousand_changes_only_those_in_sight_are_put_into_words(
+def test_only_the_visible_ones_of_ten_thousand_changes_are_formatted(
     lens: Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect(lens, POISONED, before=[ECHO])
@@ -185,7 +185,7 @@ def test_of_ten_thousand_changes_only_those_in_sight_are_put_into_words(
     lens.until(lambda: "not known any more" in words_on(dialog))
 
 
-def test_rows_obey_the_contract_of_models(qtmodeltester: Any) -> None:
+def test_rows_satisfy_the_model_contract(qtmodeltester: Any) -> None:
     model = DriftRowsModel(Theme(ICONS))
     qtmodeltester.check(model)
     after: Offer = {"tools": [POISONED, SEEK, {"name": "new"}]}

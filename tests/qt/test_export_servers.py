@@ -46,7 +46,7 @@ def choose(lens: Lens, dialog: ExportServersDialog, words: str) -> None:
     lens.settle()
 
 
-def test_server_in_front_is_ticked_and_others_can_be(lens: Lens) -> None:
+def test_current_server_is_checked_and_others_can_be_added(lens: Lens) -> None:
     dialog = open_dialog(lens)
     assert dialog.chosen() == ["files"]
     dialog.all_action.trigger()
@@ -58,7 +58,7 @@ def test_server_in_front_is_ticked_and_others_can_be(lens: Lens) -> None:
     dialog.close()
 
 
-def test_each_form_shows_its_file_is_readable_again_and_holds_no_secret(lens: Lens) -> None:
+def test_each_format_previews_a_readable_file_without_secrets(lens: Lens) -> None:
     dialog = open_dialog(lens)
     assert dialog.form.count() == len(FORM_NAMES) + 1
     dialog.all_action.trigger()
@@ -74,7 +74,7 @@ def test_each_form_shows_its_file_is_readable_again_and_holds_no_secret(lens: Le
     dialog.close()
 
 
-def test_what_a_form_has_no_word_for_is_said(lens: Lens) -> None:
+def test_fields_a_format_does_not_support_are_listed(lens: Lens) -> None:
     dialog = open_dialog(lens)
     choose(lens, dialog, "Claude Desktop")
     lens.until(lambda: "Claude Desktop has nothing like: cwd" in words_on(dialog))
@@ -85,7 +85,7 @@ def test_what_a_form_has_no_word_for_is_said(lens: Lens) -> None:
     dialog.close()
 
 
-def test_copied_and_saved_is_what_is_shown(lens: Lens, tmp_path: Path) -> None:
+def test_preview_is_what_is_copied_and_saved(lens: Lens, tmp_path: Path) -> None:
     dialog = open_dialog(lens)
     dialog.copy_action.trigger()
     assert QGuiApplication.clipboard().text() == dialog.preview.text()

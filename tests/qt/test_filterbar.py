@@ -72,7 +72,7 @@ def offered(bar: FilterBar) -> list[str]:
 # ------------------------------------------------------------------ suggestions
 
 
-def test_typing_opens_suggestions_and_tab_takes_the_first(bar: FilterBar) -> None:
+def test_typing_opens_suggestions_and_tab_accepts_the_first(bar: FilterBar) -> None:
     QTest.keyClicks(bar.field, "m")
     assert offered(bar) == ["method:", "mark"]
     press(bar, Qt.Key.Key_Tab)
@@ -81,7 +81,7 @@ def test_typing_opens_suggestions_and_tab_takes_the_first(bar: FilterBar) -> Non
     assert offered(bar) == []
 
 
-def test_arrows_choose_a_suggestion_and_enter_takes_it_in_the_middle_of_a_text(bar: FilterBar) -> None:
+def test_arrows_select_a_suggestion_and_enter_inserts_it_mid_text(bar: FilterBar) -> None:
     bar.field.setText("a  b")
     bar.field.setCursorPosition(2)
     QTest.keyClicks(bar.field, "m")
@@ -96,7 +96,7 @@ def test_up_begins_at_the_last_suggestion(bar: FilterBar) -> None:
     assert bar.field.text() == "mark"
 
 
-def test_enter_filters_by_what_was_typed_unless_a_suggestion_was_gone_to(
+def test_enter_applies_the_typed_filter_unless_a_suggestion_is_selected(
     bar: FilterBar, applied: list[str]
 ) -> None:
     QTest.keyClicks(bar.field, "m")
@@ -119,7 +119,7 @@ def test_control_space_asks_for_suggestions(bar: FilterBar) -> None:
     assert offered(bar) == ["status"]
 
 
-def test_tab_leaves_the_bar_when_nothing_is_suggested(bar: FilterBar) -> None:
+def test_tab_leaves_the_bar_when_there_are_no_suggestions(bar: FilterBar) -> None:
     QTest.keyClicks(bar.field, "xyz")
     press(bar, Qt.Key.Key_Tab)
     assert not bar.field.hasFocus()
@@ -128,7 +128,7 @@ def test_tab_leaves_the_bar_when_nothing_is_suggested(bar: FilterBar) -> None:
 # ------------------------------------------------------------------ the text
 
 
-def test_filter_is_in_force_once_the_typing_pauses(bar: FilterBar, applied: list[str], qtbot: QtBot) -> None:
+def test_filter_applies_when_typing_pauses(bar: FilterBar, applied: list[str], qtbot: QtBot) -> None:
     QTest.keyClicks(bar.field, "xyz ")
     assert applied == []
     qtbot.waitUntil(lambda: applied == ["xyz"])
@@ -137,7 +137,7 @@ def test_filter_is_in_force_once_the_typing_pauses(bar: FilterBar, applied: list
     assert applied == ["xyz"], "blanks are no other filter"
 
 
-def test_mistake_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: list[str]) -> None:
+def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: list[str]) -> None:
     bar.set_text("good")
     bar.set_text("good and !bad")
     assert applied == ["good"]
@@ -154,7 +154,7 @@ def test_mistake_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied:
     assert applied == ["good", "good again"]
 
 
-def test_progress_can_be_stopped(bar: FilterBar, qtbot: QtBot) -> None:
+def test_search_progress_can_be_stopped(bar: FilterBar, qtbot: QtBot) -> None:
     stop = next(action for action in bar.field.actions() if action.text() == "Stop looking")
     assert not stop.isVisible()
     bar.field.set_progress(0.5)
@@ -169,7 +169,7 @@ def test_progress_can_be_stopped(bar: FilterBar, qtbot: QtBot) -> None:
 # ------------------------------------------------------------------ earlier and saved ones
 
 
-def test_filters_that_were_used_come_back_newest_first_and_once(bar: FilterBar) -> None:
+def test_filter_history_is_newest_first_without_duplicates(bar: FilterBar) -> None:
     histories: list[Sequence[str]] = []
     bar.history_changed.connect(histories.append)
     for text in ("one", "two", "one", ""):
@@ -179,7 +179,7 @@ def test_filters_that_were_used_come_back_newest_first_and_once(bar: FilterBar) 
     assert words.index("one") < words.index("two")
 
 
-def test_pause_in_the_typing_is_no_filter_to_come_back_to(bar: FilterBar) -> None:
+def test_filter_applied_by_a_typing_pause_is_not_added_to_the_history(bar: FilterBar) -> None:
     for typed in ("x", "xy", "xyz"):
         bar.field.setText(typed)
         bar.field.settle()
@@ -190,9 +190,7 @@ def test_pause_in_the_typing_is_no_filter_to_come_back_to(bar: FilterBar) -> Non
     assert "xy" not in words
 
 
-def test_saved_filter_is_kept_under_a_name_taken_from_the_menu_and_forgotten(
-    bar: FilterBar, qtbot: QtBot
-) -> None:
+def test_filter_is_saved_under_a_name_reused_from_the_menu_and_deleted(bar: FilterBar, qtbot: QtBot) -> None:
     bar.set_text("status")
     bar.ask_for_name()
     popup = bar.findChild(NotePopup)
@@ -212,7 +210,7 @@ def test_saved_filter_is_kept_under_a_name_taken_from_the_menu_and_forgotten(
     assert saving.args == ["mine & yours", ""]
 
 
-def test_wrong_filter_cannot_be_saved(bar: FilterBar) -> None:
+def test_invalid_filter_cannot_be_saved(bar: FilterBar) -> None:
     bar.set_text("!")
     save = next(action for action in bar.menu().actions() if action.text() == "Save this filter…")
     assert not save.isEnabled()
@@ -220,7 +218,7 @@ def test_wrong_filter_cannot_be_saved(bar: FilterBar) -> None:
     assert bar.findChild(NotePopup) is None
 
 
-def test_chip_tells_what_else_narrows_and_goes_when_clicked(bar: FilterBar, qtbot: QtBot) -> None:
+def test_chip_shows_an_additional_condition_and_removes_it_on_click(bar: FilterBar, qtbot: QtBot) -> None:
     chip = bar.findChild(QPushButton)
     assert chip is not None
     assert not chip.isVisible()
@@ -230,7 +228,7 @@ def test_chip_tells_what_else_narrows_and_goes_when_clicked(bar: FilterBar, qtbo
         chip.click()
 
 
-def test_mistake_is_told_elsewhere_once_the_person_has_left_it(bar: FilterBar, qtbot: QtBot) -> None:
+def test_error_is_shown_elsewhere_after_the_bar_loses_focus(bar: FilterBar, qtbot: QtBot) -> None:
     told: list[str] = []
     bar.field.complaint_left.connect(told.append)
     QTest.keyClicks(bar.field, "good")
@@ -244,7 +242,7 @@ def test_mistake_is_told_elsewhere_once_the_person_has_left_it(bar: FilterBar, q
     assert (bar.field.text(), told[-1]) == ("good", "")
 
 
-def test_mistake_is_told_when_the_suggestions_that_covered_it_are_closed(bar: FilterBar) -> None:
+def test_error_is_shown_when_the_suggestions_covering_it_close(bar: FilterBar) -> None:
     for key in (Qt.Key.Key_Escape, Qt.Key.Key_Return):
         bar.set_text("")
         QTest.keyClicks(bar.field, "! m")

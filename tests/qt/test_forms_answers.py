@@ -90,7 +90,7 @@ def test_a_titled_choice_shows_its_titles_and_sends_its_value(
     assert driver.form.errors() == []
 
 
-def test_a_default_is_named_by_its_title_and_not_sent_before_it_is_taken(qtbot: QtBot) -> None:
+def test_default_is_named_by_its_title_and_not_sent_until_accepted(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"level": LEVELS, "many": PLAIN, "on": {"type": "boolean", "default": True}})
     assert offered(editor(driver, "level", ChoiceEditor))[0] == "not set (default: High (hi))"
     assert driver.form.value() == {}
@@ -116,7 +116,7 @@ def test_several_titled_choices_are_checked_by_title_and_sent_by_value(qtbot: Qt
     assert [str(error) for error in driver.form.errors()] == ["x: needs at least 1 item, has 0"]
 
 
-def test_a_list_of_choices_in_which_one_may_stand_twice_can_be_written_in_rows(qtbot: QtBot) -> None:
+def test_choice_list_that_allows_duplicates_is_edited_in_rows(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"x": PLAIN})
     driver.form.set_value({"x": ["b"]})
     driver.choose("x", "Edit as a list")
@@ -135,7 +135,7 @@ def test_a_list_of_choices_in_which_one_may_stand_twice_can_be_written_in_rows(q
     assert [check.isChecked() for check in editor(driver, "x", CheckListEditor).checks] == [True, False]
 
 
-def test_a_long_title_of_a_check_does_not_make_the_form_wider(qtbot: QtBot) -> None:
+def test_long_checkbox_title_does_not_widen_the_form(qtbot: QtBot) -> None:
     long: JSON = {
         "type": "array",
         "items": {"oneOf": [{"const": "a", "title": "wide " * 60}, {"const": "b"}]},
@@ -146,7 +146,7 @@ def test_a_long_title_of_a_check_does_not_make_the_form_wider(qtbot: QtBot) -> N
     assert "wide wide" in editor(driver, "x", CheckListEditor).checks[0].accessibleName()
 
 
-def test_an_answer_starts_with_the_defaults_of_all_its_fields(qtbot: QtBot) -> None:
+def test_reply_starts_with_the_defaults_of_all_fields(qtbot: QtBot) -> None:
     inside: JSON = {"type": "object", "properties": {"n": {"type": "number", "default": 0.5}, "m": {}}}
     properties: JSONObject = {
         "level": LEVELS,

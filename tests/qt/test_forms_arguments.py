@@ -57,9 +57,7 @@ def pick(qtbot: QtBot, editor: ArgumentsEditor, words: str) -> None:
     QTest.mouseClick(button, LEFT)
 
 
-def test_what_is_typed_in_the_form_is_there_in_the_json_and_the_other_way(
-    qtbot: QtBot, editor: ArgumentsEditor
-) -> None:
+def test_form_input_appears_in_the_json_and_vice_versa(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     QTest.keyClicks(line(editor, 0), "/tmp")
     pick(qtbot, editor, "JSON")
     assert editor.json_view.text() == '{\n  "path": "/tmp"\n}'
@@ -69,9 +67,7 @@ def test_what_is_typed_in_the_form_is_there_in_the_json_and_the_other_way(
     assert list(editor.arguments().items()) == [("limit", 12345678901234567890), ("path", "")]
 
 
-def test_json_comes_back_as_it_was_written_when_the_form_changed_nothing(
-    qtbot: QtBot, editor: ArgumentsEditor
-) -> None:
+def test_json_is_unchanged_when_the_form_changed_nothing(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     pick(qtbot, editor, "JSON")
     text = '{ "path":"\\u0041",  "limit": 1e2 }'
     write_json(qtbot, editor, text)
@@ -92,7 +88,7 @@ def test_json_comes_back_as_it_was_written_when_the_form_changed_nothing(
         ('{"a": 1, "a": 2}', 'The key "a" is there twice'),
     ],
 )
-def test_json_that_cannot_be_read_keeps_the_person_in_the_json_view(
+def test_invalid_json_prevents_leaving_the_json_view(
     qtbot: QtBot, editor: ArgumentsEditor, text: str, problem: str
 ) -> None:
     pick(qtbot, editor, "JSON")
@@ -108,9 +104,7 @@ def test_json_that_cannot_be_read_keeps_the_person_in_the_json_view(
     assert str(caught.value) == problem
 
 
-def test_an_entry_that_is_not_json_keeps_the_person_in_the_form(
-    qtbot: QtBot, editor: ArgumentsEditor
-) -> None:
+def test_invalid_json_entry_prevents_leaving_the_form(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     box = editor.form.rows()[2].slot.editor.widget
     assert isinstance(box, QPlainTextEdit)
     QTest.keyClicks(box, "{")
@@ -120,7 +114,7 @@ def test_an_entry_that_is_not_json_keeps_the_person_in_the_form(
     assert box.toPlainText() == "{"
 
 
-def test_wrong_arguments_are_refused_with_every_reason_and_sent_when_asked_to(
+def test_invalid_arguments_are_rejected_with_every_reason_and_sent_on_request(
     qtbot: QtBot, editor: ArgumentsEditor
 ) -> None:
     QTest.keyClicks(line(editor, 1), "many")
@@ -134,7 +128,7 @@ def test_wrong_arguments_are_refused_with_every_reason_and_sent_when_asked_to(
         editor.arguments()
 
 
-def test_what_is_no_number_survives_the_way_through_json(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_invalid_number_survives_the_round_trip_through_json(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     QTest.keyClicks(line(editor, 1), "many")
     pick(qtbot, editor, "JSON")
     pick(qtbot, editor, "Form")
@@ -162,7 +156,7 @@ def test_a_schema_that_has_no_form_opens_in_the_json_view(editor: ArgumentsEdito
     assert not editor.is_json_shown()
 
 
-def test_a_new_schema_starts_over(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_new_schema_resets_the_editor(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     QTest.keyClicks(line(editor, 0), "/tmp")
     editor.set_schema({"type": "object", "properties": {"path": {"type": "string"}}})
     assert editor.arguments() == {}

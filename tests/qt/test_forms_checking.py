@@ -76,7 +76,7 @@ def ask(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker, place: int, tex
     qtbot.waitUntil(lambda: len(checker.questions) > before)
 
 
-def test_what_only_a_full_check_finds_is_said_at_its_field(
+def test_finding_of_the_full_check_is_shown_at_its_field(
     qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
 ) -> None:
     write(editor, 2, "1")
@@ -95,7 +95,7 @@ def test_what_only_a_full_check_finds_is_said_at_its_field(
     assert editor.arguments() == {"code": "AB", "n": 1}
 
 
-def test_an_answer_about_what_was_written_before_is_dropped(
+def test_check_result_for_outdated_input_is_dropped(
     qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
 ) -> None:
     ask(qtbot, editor, checker, 0, "abc")
@@ -107,14 +107,12 @@ def test_an_answer_about_what_was_written_before_is_dropped(
     assert editor.form.rows()[0].problem_text() == ""
 
 
-def test_one_question_is_asked_for_many_keys(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
+def test_many_keystrokes_cause_one_check(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "many keys in a row")
     assert [value for value, _ in checker.questions] == [{"code": "many keys in a row"}]
 
 
-def test_one_problem_after_the_other_is_gone_to(
-    qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
-) -> None:
+def test_problems_can_be_stepped_through(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "abc")
     checker.answer()
     assert (
@@ -134,14 +132,14 @@ def test_one_problem_after_the_other_is_gone_to(
     assert editor.form.rows()[2].problem_text() == "Is required, but not set"
 
 
-def test_the_keyboard_goes_to_the_next_problem_too(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_keyboard_steps_to_the_next_problem_too(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     write(editor, 2, "x")
     editor.form.rows()[0].slot.editor.widget.setFocus()
     QTest.keyClick(editor.window().focusWidget(), Qt.Key.Key_F8)
     assert editor.form.rows()[2].slot.editor.widget.hasFocus()
 
 
-def test_what_could_not_be_checked_is_said(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
+def test_unchecked_parts_are_reported(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "AB")
     checker.questions[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
     assert editor.bar.message() == "Not checked: the check took more than 2 s."
@@ -159,7 +157,7 @@ def test_findings_of_a_check_are_marked_in_the_json_too(
     assert editor.form.rows()[1].problem_text() != ""
 
 
-def test_an_answer_after_the_editor_is_gone_harms_nobody(
+def test_check_result_after_the_editor_is_gone_is_harmless(
     qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
 ) -> None:
     ask(qtbot, editor, checker, 0, "abc")
@@ -169,7 +167,7 @@ def test_an_answer_after_the_editor_is_gone_harms_nobody(
     assert editor.problems() == []
 
 
-def test_everything_is_filled_with_an_example_and_cleared(editor: ArgumentsEditor) -> None:
+def test_all_fields_are_filled_with_examples_and_cleared(editor: ArgumentsEditor) -> None:
     editor.fill_with_example()
     value = editor.arguments()
     assert value.keys() == {"code", "day", "n"}

@@ -84,7 +84,7 @@ def put_cursor(box: JsonEdit, before: str) -> None:
         ('{"unknown": {"|', []),
     ],
 )
-def test_what_the_schema_knows_is_offered_where_it_can_stand(text: str, expected: list[str]) -> None:
+def test_schema_completions_are_offered_where_they_are_valid(text: str, expected: list[str]) -> None:
     found = offered(text)
     assert sorted(found) == sorted(expected)
 
@@ -102,7 +102,7 @@ def test_a_key_and_its_value_are_completed_with_the_keyboard(qtbot: QtBot, edito
     assert editor.arguments(anyway=True) == {"mode": "exact"}
 
 
-def test_escape_closes_the_offers_and_leaves_the_text(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_escape_closes_the_completions_and_keeps_the_text(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     box = editor.json_view.box
     put_cursor(box, "}")
     QTest.keyClick(box, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
@@ -123,7 +123,7 @@ def test_return_between_brackets_makes_an_indented_line(editor: ArgumentsEditor)
     assert editor.json_view.text() == "{\n  1\n}"
 
 
-def test_what_is_wrong_is_marked_at_its_place(editor: ArgumentsEditor) -> None:
+def test_errors_are_marked_at_their_position(editor: ArgumentsEditor) -> None:
     box = editor.json_view.box
     editor.set_arguments({"path": "x", "count": "many"})
     box.moveCursor(QTextCursor.MoveOperation.End)
@@ -139,14 +139,14 @@ def test_what_is_wrong_is_marked_at_its_place(editor: ArgumentsEditor) -> None:
     assert editor.json_view.error_label.text().startswith("Line 3, column ")
 
 
-def test_a_missing_member_is_marked_at_its_object_once_it_is_asked_for(editor: ArgumentsEditor) -> None:
+def test_missing_member_is_marked_at_its_object_after_validation(editor: ArgumentsEditor) -> None:
     editor.set_arguments({"count": 1})
     assert editor.json_view.box.gutter.marks() == {}
     editor.go_to_next_problem()
     assert editor.json_view.box.gutter.marks() == {0: "is required, but not set"}
 
 
-def test_a_bracket_is_shown_with_its_partner(editor: ArgumentsEditor) -> None:
+def test_matching_bracket_is_highlighted(editor: ArgumentsEditor) -> None:
     box = editor.json_view.box
     editor.set_arguments({"filter": {"name": "} ]", "tags": [1]}})
     put_cursor(box, '"filter"')
@@ -178,7 +178,7 @@ def test_a_fold_hides_lines_and_changes_no_text(editor: ArgumentsEditor) -> None
     assert not box.folding.is_folded(block)
 
 
-def test_finding_counts_and_goes_to_matches(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_find_counts_matches_and_moves_between_them(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     box, bar = editor.json_view.box, editor.json_view.find_bar
     editor.set_arguments({"path": "needle", "filter": {"name": "Needle"}})
     box.setFocus()
@@ -198,7 +198,7 @@ def test_finding_counts_and_goes_to_matches(qtbot: QtBot, editor: ArgumentsEdito
 # ------------------------------------------------------------------ large texts
 
 
-def test_a_text_of_a_megabyte_on_one_line_is_edited_and_comes_back(editor: ArgumentsEditor) -> None:
+def test_one_megabyte_single_line_is_edited_and_round_trips(editor: ArgumentsEditor) -> None:
     long = "x y\\n" * 200_000
     editor.set_arguments({"path": long, "count": 1})
     box = editor.json_view.box
@@ -215,7 +215,7 @@ def test_a_text_of_a_megabyte_on_one_line_is_edited_and_comes_back(editor: Argum
 
 @settings(max_examples=60)
 @given(text=st.text(st.characters(exclude_characters=GOES_ON), max_size=30), times=st.integers(1, 400))
-def test_rows_stand_for_the_text_that_they_were_made_of(text: str, times: int) -> None:
+def test_display_rows_map_back_to_the_original_text(text: str, times: int) -> None:
     whole = text * times
     rows = to_rows(whole)
     assert from_rows(rows) == whole
@@ -242,7 +242,7 @@ def pointers(value: JSON, pointer: str = "") -> Iterator[tuple[str, JSON]]:
 
 
 @given(value=values)
-def test_every_value_is_found_at_its_place(value: JSON) -> None:
+def test_every_value_is_found_at_its_position(value: JSON) -> None:
     text = write(value)
     wanted = dict(pointers(value))
     found = locate(text, list(wanted))
@@ -250,13 +250,13 @@ def test_every_value_is_found_at_its_place(value: JSON) -> None:
 
 
 @given(text=st.text('{}[]:,"a1 \\\n', max_size=30), offset=st.integers(0, 30))
-def test_any_text_has_a_context_or_none(text: str, offset: int) -> None:
+def test_completion_context_of_any_text_is_within_bounds(text: str, offset: int) -> None:
     context = context_at(text, min(offset, len(text)))
     if context is not None:
         assert 0 <= context.written.start <= context.written.end <= len(text)
 
 
-def test_colours_do_not_count_as_edits(qtbot: QtBot) -> None:
+def test_syntax_coloring_does_not_count_as_an_edit(qtbot: QtBot) -> None:
     box = JsonEdit(Theme(ICONS))
     qtbot.addWidget(box)
     edits: list[str] = []

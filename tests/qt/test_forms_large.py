@@ -42,13 +42,15 @@ def editor(qtbot: QtBot) -> ArgumentsEditor:
     return editor
 
 
-def test_a_schema_of_two_thousand_properties_opens_with_the_rows_on_screen(editor: ArgumentsEditor) -> None:
+def test_schema_with_two_thousand_properties_opens_with_only_the_visible_rows(
+    editor: ArgumentsEditor,
+) -> None:
     editor.set_schema(MANY)
     QApplication.processEvents()
     assert len(editor.form.findChildren(FieldRow)) < 100
 
 
-def test_the_last_of_two_thousand_fields_is_gone_to_without_making_the_others(
+def test_last_of_two_thousand_fields_is_reached_without_building_the_others(
     qtbot: QtBot, editor: ArgumentsEditor
 ) -> None:
     editor.set_schema(MANY)
@@ -65,7 +67,7 @@ def test_the_last_of_two_thousand_fields_is_gone_to_without_making_the_others(
     assert editor.arguments() == {"p1998": "x"}
 
 
-def test_rows_come_as_they_are_scrolled_into_view(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_rows_are_built_as_they_scroll_into_view(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     editor.set_schema(MANY)
     editor.set_arguments({"p1998": "end"})
     scroll = editor.findChild(QScrollArea)
@@ -133,9 +135,7 @@ TREES: JSONObject = {
 }  # fmt: skip
 
 
-def test_an_example_that_would_never_end_is_made_in_turns_and_ends(
-    qtbot: QtBot, editor: ArgumentsEditor
-) -> None:
+def test_endless_example_is_generated_in_steps_and_terminates(qtbot: QtBot, editor: ArgumentsEditor) -> None:
     editor.set_schema(TREES)
     with qtbot.waitSignal(editor.value_changed, timeout=30_000):
         editor.fill_with_example()
@@ -146,7 +146,9 @@ def test_an_example_that_would_never_end_is_made_in_turns_and_ends(
     assert 10_000 < len(write(value)) < 1_000_000
 
 
-def test_what_is_written_meanwhile_is_not_lost_to_the_example(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_input_typed_meanwhile_is_not_overwritten_by_the_example(
+    qtbot: QtBot, editor: ArgumentsEditor
+) -> None:
     editor.set_schema(TREES)
     editor.fill_with_example()
     editor.set_arguments({"name": "mine"})
@@ -168,22 +170,22 @@ def test_what_is_written_meanwhile_is_not_lost_to_the_example(qtbot: QtBot, edit
         },
     ],
 )
-def test_an_example_of_a_hostile_schema_comes_to_an_end(
-    qtbot: QtBot, editor: ArgumentsEditor, schema: JSON
-) -> None:
+def test_example_of_a_hostile_schema_terminates(qtbot: QtBot, editor: ArgumentsEditor, schema: JSON) -> None:
     editor.set_schema({"type": "object", "properties": {"x": schema}})
     with qtbot.waitSignal(editor.value_changed, timeout=30_000):
         editor.fill_with_example()
     assert "x" in editor.arguments(anyway=True)
 
 
-def test_what_a_form_does_not_show_of_a_deep_schema_is_said(qtbot: QtBot, editor: ArgumentsEditor) -> None:
+def test_parts_of_a_deep_schema_missing_from_the_form_are_reported(
+    qtbot: QtBot, editor: ArgumentsEditor
+) -> None:
     editor.set_schema({"properties": {"x": {"$ref": "http://127.0.0.1:1/x"}}})
     words = [label.text() for label in editor.form.findChildren(QLabel)]
     assert any("outside of it and never fetched" in text for text in words)
 
 
-def test_pasting_a_megabyte_into_a_line_shows_how_long_it_is(qtbot: QtBot) -> None:
+def test_pasting_a_megabyte_into_a_line_shows_its_length(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"t": {"type": "string"}})
     text = "x" * 700_000
     QApplication.clipboard().setText(text)
@@ -201,7 +203,7 @@ def test_pasting_a_megabyte_into_a_line_shows_how_long_it_is(qtbot: QtBot) -> No
     assert driver.form.value() == {"t": f"{text}end"}
 
 
-def test_text_that_outgrows_its_box_while_it_is_pasted_is_kept_whole(qtbot: QtBot) -> None:
+def test_text_that_outgrows_its_field_while_pasting_is_kept_in_full(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"t": {"type": "string", "format": "markdown"}})
     driver.type(driver.box("t"), "start")
     QTest.keyClick(driver.box("t"), Qt.Key.Key_Return)
@@ -211,7 +213,7 @@ def test_text_that_outgrows_its_box_while_it_is_pasted_is_kept_whole(qtbot: QtBo
     assert isinstance(driver.row("t").slot.editor, LongTextEditor)
 
 
-def test_a_large_list_is_named_and_edited_as_json_when_asked_to(qtbot: QtBot) -> None:
+def test_large_list_is_summarized_and_edited_as_json_on_request(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": "integer"}}})
     many: list[JSON] = list(range(20_000))
     driver.form.set_value({"l": many})
@@ -224,7 +226,7 @@ def test_a_large_list_is_named_and_edited_as_json_when_asked_to(qtbot: QtBot) ->
     assert driver.form.value() == {"l": many}
 
 
-def test_items_that_are_not_made_yet_are_moved_and_removed_all_the_same(qtbot: QtBot) -> None:
+def test_items_not_built_yet_can_be_moved_and_removed(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"l": {"type": "array", "items": {"type": "integer"}}})
     driver.form.set_value({"l": list(range(300))})
     items = driver.row("l").slot.editor

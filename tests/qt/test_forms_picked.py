@@ -44,9 +44,7 @@ def _application(qapp: QApplication) -> None:
         ("time", "10:00:00Z", "01:02:03Z"),
     ],
 )
-def test_a_moment_is_typed_freely_or_picked(
-    qtbot: QtBot, format_name: str, written: str, picked: str
-) -> None:
+def test_date_time_can_be_typed_or_picked(qtbot: QtBot, format_name: str, written: str, picked: str) -> None:
     driver = FormDriver(qtbot, {"m": {"type": "string", "format": format_name}})
     moment = editor(driver, "m", MomentEditor)
     driver.type(moment.line, written)
@@ -77,7 +75,7 @@ def test_a_file_is_sent_in_base64_with_its_size_shown(qtbot: QtBot, tmp_path: Pa
     assert driver.form.value() == {"f": base64.b64encode(content).decode()}
 
 
-def test_everything_that_can_be_reached_has_a_name_for_those_who_cannot_see_it(qtbot: QtBot) -> None:
+def test_every_focusable_widget_has_an_accessible_name(qtbot: QtBot) -> None:
     properties: JSONObject = {
         "text": {"type": "string"}, "long": {"type": "string"}, "n": {"type": "number"},
         "b": {"type": "boolean"},

@@ -99,7 +99,7 @@ def theme(qapp: QApplication) -> Theme:
 
 @few_widgets
 @given(case=objects())
-def test_a_value_comes_back_exactly_as_it_was_set(theme: Theme, case: tuple[JSON, JSONObject]) -> None:
+def test_value_round_trips_exactly(theme: Theme, case: tuple[JSON, JSONObject]) -> None:
     schema, value = case
     form = SchemaForm(theme, build_form(schema))
     form.set_value(value)
@@ -109,7 +109,7 @@ def test_a_value_comes_back_exactly_as_it_was_set(theme: Theme, case: tuple[JSON
 
 @few_widgets
 @given(case=objects() | documents(), other=anything)
-def test_a_value_that_does_not_fit_the_schema_comes_back_as_well(
+def test_value_that_violates_the_schema_round_trips_too(
     theme: Theme, case: tuple[JSON, JSONObject], other: JSON
 ) -> None:
     field = build_form(case[0])
@@ -122,7 +122,7 @@ def test_a_value_that_does_not_fit_the_schema_comes_back_as_well(
 
 @few_widgets
 @given(case=documents())
-def test_a_value_valid_for_any_construct_of_json_schema_comes_back_exactly(
+def test_value_valid_for_any_json_schema_construct_round_trips_exactly(
     theme: Theme, case: tuple[JSONObject, JSONObject]
 ) -> None:
     schema, value = case

@@ -56,7 +56,7 @@ def test_a_row_without_a_key_is_not_sent_and_says_so(qtbot: QtBot) -> None:
     assert driver.form.value() == {"env": {"": "x"}}
 
 
-def test_a_key_that_is_there_twice_or_not_allowed_is_said_in_its_row(qtbot: QtBot) -> None:
+def test_duplicate_or_forbidden_key_is_reported_in_its_row(qtbot: QtBot) -> None:
     schema: JSON = {
         "type": "object",
         "additionalProperties": {"type": "integer"},
@@ -74,7 +74,7 @@ def test_a_key_that_is_there_twice_or_not_allowed_is_said_in_its_row(qtbot: QtBo
     assert driver.form.value() == {"m": {"a": 1, "abc": 2}}
 
 
-def test_the_kind_of_a_value_follows_its_key(qtbot: QtBot) -> None:
+def test_value_type_follows_its_key(qtbot: QtBot) -> None:
     schema: JSON = {
         "type": "object",
         "patternProperties": {"^n_": {"type": "number"}},
@@ -94,7 +94,7 @@ def test_the_kind_of_a_value_follows_its_key(qtbot: QtBot) -> None:
     assert driver.form.errors() == []
 
 
-def test_an_object_with_fields_takes_other_keys_too_but_not_those_of_its_fields(qtbot: QtBot) -> None:
+def test_object_with_fields_accepts_extra_keys_except_its_field_names(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"a": {"type": "string"}}, additionalProperties={"type": "integer"})
     driver.form.set_value({"z": 1, "a": "x"})
     assert write(driver.form.value()) == write({"z": 1, "a": "x"})
@@ -110,7 +110,7 @@ def test_an_object_with_fields_takes_other_keys_too_but_not_those_of_its_fields(
     assert rows.rows[0].problem_text() == "A is a field of its own above"
 
 
-def test_places_of_a_tuple_are_filled_and_more_items_added(qtbot: QtBot) -> None:
+def test_tuple_positions_are_filled_and_extra_items_added(qtbot: QtBot) -> None:
     schema: JSON = {
         "type": "array",
         "prefixItems": [{"type": "integer", "title": "From"}, {"type": "string"}],
@@ -129,7 +129,7 @@ def test_places_of_a_tuple_are_filled_and_more_items_added(qtbot: QtBot) -> None
     assert driver.form.value() == {"t": [1, "x"]}
 
 
-def test_several_of_a_few_choices_are_checked(qtbot: QtBot) -> None:
+def test_multiple_choices_are_checked(qtbot: QtBot) -> None:
     schema: JSON = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": True}
     driver = FormDriver(qtbot, {"c": schema})
     checks = editor(driver, "c", CheckListEditor)
@@ -185,7 +185,7 @@ def test_tab_goes_from_a_key_to_its_value(qtbot: QtBot) -> None:
     assert QApplication.focusWidget() is row.slot.editor.widget
 
 
-def test_tab_goes_through_an_added_row_before_the_fields_below_it(qtbot: QtBot) -> None:
+def test_tab_visits_an_added_row_before_the_fields_below_it(qtbot: QtBot) -> None:
     tags: JSON = {"type": "array", "items": {"type": "string"}}
     driver = FormDriver(qtbot, {"tags": tags, "last": {"type": "string"}})
     items = driver.list_editor("tags")

@@ -33,7 +33,7 @@ def _application(qapp: QApplication) -> None:
     """A theme needs the application first."""
 
 
-def test_a_variant_is_picked_named_by_its_constant_and_filled_in(qtbot: QtBot) -> None:
+def test_variant_is_selected_named_by_its_constant_and_filled_in(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"target": TARGET})
     union = editor(driver, "target", UnionEditor)
     assert driver.form.value() == {}
@@ -62,7 +62,7 @@ def test_each_variant_keeps_what_was_typed_in_it(qtbot: QtBot) -> None:
 @pytest.mark.parametrize(
     ("value", "variant"), [({"kind": "web"}, 1), ({"url": "u"}, 1), ({"path": "p", "kind": "file"}, 0)]
 )
-def test_the_variant_of_a_given_value_is_found(qtbot: QtBot, value: JSONObject, variant: int) -> None:
+def test_matching_variant_of_a_given_value_is_selected(qtbot: QtBot, value: JSONObject, variant: int) -> None:
     driver = FormDriver(qtbot, {"target": TARGET})
     driver.form.set_value({"target": value})
     union = editor(driver, "target", UnionEditor)
@@ -71,7 +71,7 @@ def test_the_variant_of_a_given_value_is_found(qtbot: QtBot, value: JSONObject, 
     assert driver.form.value() == {"target": value}
 
 
-def test_what_a_variant_does_not_know_is_kept_named_and_removed_when_asked_to(qtbot: QtBot) -> None:
+def test_properties_unknown_to_a_variant_are_kept_listed_and_removed_on_request(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"target": TARGET})
     driver.form.set_value({"target": {"own": 1, "kind": "web", "url": "u"}})
     assert "Also sent, not in the schema: own. Edit as JSON." in shown_words(driver.form)
@@ -104,7 +104,7 @@ def test_a_list_of_types_is_a_union_with_null_as_a_state(qtbot: QtBot) -> None:
         ({"type": "mystery"}, {"Null": None}),
     ],
 )
-def test_null_and_what_is_empty_can_be_chosen_of_every_kind_that_a_value_may_have(
+def test_null_and_empty_values_can_be_selected_for_every_allowed_type(
     qtbot: QtBot, schema: JSON, empties: JSONObject
 ) -> None:
     driver = FormDriver(qtbot, {"x": schema})
@@ -118,7 +118,7 @@ def test_null_and_what_is_empty_can_be_chosen_of_every_kind_that_a_value_may_hav
     assert driver.form.value() == {}
 
 
-def test_arguments_of_several_shapes_have_a_form(qtbot: QtBot) -> None:
+def test_arguments_with_several_shapes_have_a_form(qtbot: QtBot) -> None:
     branches: list[JSON] = [
         {"title": "By id", "type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
         {"title": "By name", "type": "object", "properties": {"name": {"type": "string"}}},
@@ -151,7 +151,7 @@ def test_an_example_fills_a_field(qtbot: QtBot) -> None:
     assert driver.form.errors() == []
 
 
-def test_members_come_and_go_with_what_they_depend_on_and_keep_what_was_typed(qtbot: QtBot) -> None:
+def test_dependent_fields_appear_and_disappear_and_keep_their_input(qtbot: QtBot) -> None:
     condition: JSONObject = {
         "if": {"properties": {"on": {"const": True}}, "required": ["on"]},
         "then": {"properties": {"level": {"type": "integer"}}, "required": ["level"]},
@@ -172,7 +172,7 @@ def test_members_come_and_go_with_what_they_depend_on_and_keep_what_was_typed(qt
     assert driver.line("level").isVisible()
 
 
-def test_typing_on_in_a_field_that_brings_others_does_not_lose_the_keyboard(qtbot: QtBot) -> None:
+def test_typing_in_a_field_that_reveals_others_keeps_the_focus(qtbot: QtBot) -> None:
     properties: JSONObject = {"card": {"type": "string"}, "address": {"type": "string"}}
     driver = FormDriver(qtbot, properties, dependentRequired={"card": ["address"]})
     driver.type(driver.line("card"), "4")

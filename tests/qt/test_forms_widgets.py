@@ -37,7 +37,7 @@ def _application(qapp: QApplication) -> None:
     """A theme needs the application first."""
 
 
-def test_a_fresh_form_sends_nothing_and_complains_of_nothing(qtbot: QtBot) -> None:
+def test_fresh_form_sends_nothing_and_shows_no_errors(qtbot: QtBot) -> None:
     driver = FormDriver(
         qtbot, {"a": {"type": "string"}, "b": {"type": "integer", "default": 5}}, required=["a"]
     )
@@ -48,7 +48,7 @@ def test_a_fresh_form_sends_nothing_and_complains_of_nothing(qtbot: QtBot) -> No
     assert [str(error) for error in driver.form.errors()] == ["a: is required, but not set"]
 
 
-def test_typed_text_is_sent_and_every_change_is_told(qtbot: QtBot) -> None:
+def test_typed_text_is_sent_and_every_change_is_signalled(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"title": {"type": "string"}})
     with qtbot.waitSignal(driver.form.value_changed):
         driver.type(driver.line("title"), "a <b>")
@@ -96,7 +96,7 @@ def test_a_typed_number_is_kept_digit_for_digit(qtbot: QtBot, digits: str) -> No
     assert write(driver.form.value(), indent=0) == f'{{\n"n": {digits}\n}}'
 
 
-def test_what_is_no_number_is_named_below_the_field_and_gone_when_corrected(qtbot: QtBot) -> None:
+def test_invalid_number_is_reported_below_the_field_until_corrected(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"count": {"type": "integer"}})
     line = driver.line("count")
     driver.type(line, "abc")
@@ -109,7 +109,7 @@ def test_what_is_no_number_is_named_below_the_field_and_gone_when_corrected(qtbo
     assert not driver.row("count").problem_text()
 
 
-def test_a_boolean_is_not_set_true_or_false(qtbot: QtBot) -> None:
+def test_boolean_is_unset_true_or_false(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"deep": {"type": "boolean"}})
     editor = driver.row("deep").slot.editor
     assert isinstance(editor, BooleanEditor)
@@ -158,7 +158,7 @@ def test_items_are_added_typed_moved_and_removed(qtbot: QtBot) -> None:
     assert driver.form.value() == {}
 
 
-def test_an_item_that_is_wrong_says_so_in_its_row(qtbot: QtBot) -> None:
+def test_invalid_item_says_so_in_its_row(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"ids": {"type": "array", "items": {"type": ["integer", "null"]}}})
     editor = driver.list_editor("ids")
     QTest.mouseClick(editor.add_button, LEFT)
@@ -178,7 +178,7 @@ def test_a_long_list_is_left_to_raw_json_and_kept(qtbot: QtBot) -> None:
     assert driver.form.value() == {"ids": many}
 
 
-def test_a_nested_object_is_filled_in_and_taken_back(qtbot: QtBot) -> None:
+def test_nested_object_is_filled_in_and_removed(qtbot: QtBot) -> None:
     inner: JSON = {"type": "object", "required": ["f"], "properties": {"f": {"type": "string"}}}
     driver = FormDriver(qtbot, {"filter": inner})
     editor = driver.row("filter").slot.editor
@@ -192,7 +192,7 @@ def test_a_nested_object_is_filled_in_and_taken_back(qtbot: QtBot) -> None:
     assert driver.form.value() == {}
 
 
-def test_raw_json_that_does_not_parse_says_where_and_is_not_sent(qtbot: QtBot) -> None:
+def test_invalid_raw_json_shows_the_position_and_is_not_sent(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"any": {"type": "mystery"}})
     box = driver.box("any")
     driver.type(box, '{"a": ')
@@ -204,7 +204,7 @@ def test_raw_json_that_does_not_parse_says_where_and_is_not_sent(qtbot: QtBot) -
     assert driver.row("any").problem_text() == ""
 
 
-def test_a_field_can_be_edited_as_json_and_back(qtbot: QtBot) -> None:
+def test_field_can_be_switched_to_json_and_back(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"n": {"type": "integer"}})
     driver.type(driver.line("n"), "5")
     driver.choose("n", "Edit as JSON")
@@ -218,7 +218,7 @@ def test_a_field_can_be_edited_as_json_and_back(qtbot: QtBot) -> None:
     assert driver.line("n").text() == "7"
 
 
-def test_a_pasted_text_of_several_lines_keeps_its_lines(qtbot: QtBot, qapp: QApplication) -> None:
+def test_pasted_multi_line_text_keeps_its_lines(qtbot: QtBot, qapp: QApplication) -> None:
     driver = FormDriver(qtbot, {"body": {"type": "string"}})
     line = driver.line("body")
     line.setFocus()
@@ -230,7 +230,9 @@ def test_a_pasted_text_of_several_lines_keeps_its_lines(qtbot: QtBot, qapp: QApp
     assert driver.form.value() == {"body": "one\ntwo\u00a0three\nend"}
 
 
-def test_a_pasted_text_longer_than_a_line_edit_takes_is_not_cut(qtbot: QtBot, qapp: QApplication) -> None:
+def test_pasted_text_longer_than_the_line_edit_limit_is_not_truncated(
+    qtbot: QtBot, qapp: QApplication
+) -> None:
     driver = FormDriver(qtbot, {"body": {"type": "string"}})
     driver.line("body").setFocus()
     qapp.clipboard().setText("x" * 50_000)
@@ -238,7 +240,7 @@ def test_a_pasted_text_longer_than_a_line_edit_takes_is_not_cut(qtbot: QtBot, qa
     assert driver.form.value() == {"body": "x" * 50_000}
 
 
-def test_missing_values_are_named_when_asked_for_and_focus_goes_there(qtbot: QtBot) -> None:
+def test_missing_values_are_named_on_validation_and_get_the_focus(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"a": {"type": "string"}, "b": {"type": "string"}}, required=["b"])
     driver.form.reveal_errors()
     assert driver.row("b").problem_text() == "Is required, but not set"
@@ -293,7 +295,7 @@ def test_the_state_menu_opens_from_the_keyboard(qtbot: QtBot) -> None:
     ]  # fmt: skip
 
 
-def test_words_of_a_server_are_never_markup(qtbot: QtBot) -> None:
+def test_server_text_is_never_rendered_as_markup(qtbot: QtBot) -> None:
     markup = "<img src='/etc/hostname'><b>x</b>\u202e"
     driver = FormDriver(qtbot, {markup: {"type": "string", "title": markup, "description": markup * 40}})
     for label in driver.form.findChildren(QLabel):
@@ -303,7 +305,7 @@ def test_words_of_a_server_are_never_markup(qtbot: QtBot) -> None:
         assert "\u202e" not in widget.toolTip() + widget.accessibleName()
 
 
-def test_of_two_hundred_fields_only_the_first_have_widgets(qtbot: QtBot) -> None:
+def test_only_the_first_of_two_hundred_fields_have_widgets(qtbot: QtBot) -> None:
     kinds: list[JSON] = [
         {"type": "string", "description": "Words."}, {"type": "integer", "default": 1}, {"type": "boolean"},
         {"enum": ["a", "b"]}, {"type": "array", "items": {"type": "string"}},
@@ -314,7 +316,7 @@ def test_of_two_hundred_fields_only_the_first_have_widgets(qtbot: QtBot) -> None
     assert 0 < len(form.findChildren(FieldRow)) <= ROWS_AT_ONCE
 
 
-def test_rows_that_are_not_made_yet_hold_their_values(qtbot: QtBot) -> None:
+def test_rows_not_built_yet_keep_their_values(qtbot: QtBot) -> None:
     names = [f"p{index}" for index in range(5 * ROWS_AT_ONCE)]
     driver = FormDriver(qtbot, {name: {"type": "integer"} for name in names})
     value: JSONObject = {names[-1]: "wrong", names[0]: 2**70}
@@ -348,7 +350,9 @@ def test_the_wheel_scrolls_past_a_choice_without_changing_it(qtbot: QtBot) -> No
         ({"type": "array", "items": {"type": "string"}}, {"a": 1}), ({"properties": {"a": {}}}, [1]),
     ],
 )  # fmt: skip
-def test_what_an_editor_cannot_show_exactly_is_shown_as_json(qtbot: QtBot, schema: JSON, value: JSON) -> None:
+def test_value_an_editor_cannot_show_exactly_is_shown_as_json(
+    qtbot: QtBot, schema: JSON, value: JSON
+) -> None:
     driver = FormDriver(qtbot, {"x": schema})
     driver.form.set_value({"x": value})
     assert write(driver.form.value()["x"]) == write(value)

@@ -9,7 +9,7 @@ from tests.qt.lens_driver import Lens, words_on
 from tests.qt.test_found_panel import choose, local, names, open_panel, view, write
 
 
-def test_a_command_that_is_not_there_is_said_before_anybody_trusts_it(project: Path, lens: Lens) -> None:
+def test_missing_command_is_reported_before_it_is_trusted(project: Path, lens: Lens) -> None:
     write(project, broken={"command": "no-such-program-anywhere", "args": ["--token", "hunter2hunter2"]})
     panel = open_panel(lens)
     choose(panel, "broken")
@@ -19,7 +19,7 @@ def test_a_command_that_is_not_there_is_said_before_anybody_trusts_it(project: P
     assert "hunter2" not in words_on(panel.alert)
 
 
-def test_a_good_command_is_said_to_be_there_and_is_not_started(project: Path, lens: Lens) -> None:
+def test_existing_command_is_reported_as_found_and_not_started(project: Path, lens: Lens) -> None:
     marker = project / "ran"
     write(project, fine={"command": "/bin/sh", "args": ["-c", f"touch {marker}"]})
     panel = open_panel(lens)
@@ -32,7 +32,7 @@ def test_a_good_command_is_said_to_be_there_and_is_not_started(project: Path, le
     assert names(lens) == []
 
 
-def test_what_was_said_of_one_server_goes_with_it(project: Path, lens: Lens) -> None:
+def test_check_result_is_hidden_when_another_server_is_selected(project: Path, lens: Lens) -> None:
     write(project, broken={"command": "no-such-program-anywhere"}, fine=local())
     panel = open_panel(lens)
     choose(panel, "broken")

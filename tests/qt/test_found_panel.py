@@ -55,7 +55,7 @@ def all_words(panel: FoundPanel) -> str:
     return "\n".join([words_on(panel.review), *(box.toPlainText() for box in boxes)])
 
 
-def test_found_server_is_shown_whole_and_nothing_of_it_runs(project: Path, lens: Lens) -> None:
+def test_found_server_is_shown_in_full_and_nothing_is_run(project: Path, lens: Lens) -> None:
     marker = project / "touched"
     long = "x" * 4_000
     write(project, evil={"command": "touch", "args": [str(marker), "; rm -rf /", long]})
@@ -82,7 +82,7 @@ def test_trusted_server_is_connected_and_comes_to_the_front(project: Path, lens:
     assert not lens.catalogue.exists()
 
 
-def test_change_after_the_agreement_is_shown_and_not_started(project: Path, lens: Lens) -> None:
+def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Lens) -> None:
     write(project, mine=local())
     panel = open_panel(lens)
     choose(panel, "mine")
@@ -103,7 +103,7 @@ def test_change_after_the_agreement_is_shown_and_not_started(project: Path, lens
     assert "--and-something-else" in words
 
 
-def test_agreement_counts_only_for_what_was_seen(project: Path, lens: Lens) -> None:
+def test_trust_covers_only_what_was_shown(project: Path, lens: Lens) -> None:
     write(project, mine=local())
     panel = open_panel(lens)
     choose(panel, "mine")
@@ -113,7 +113,7 @@ def test_agreement_counts_only_for_what_was_seen(project: Path, lens: Lens) -> N
     assert names(lens) == []
 
 
-def test_import_makes_a_copy_of_ones_own(project: Path, lens: Lens) -> None:
+def test_import_makes_an_independent_copy(project: Path, lens: Lens) -> None:
     write(project, mine=local())
     before = (project / ".mcp.json").read_bytes()
     panel = open_panel(lens)
@@ -125,7 +125,7 @@ def test_import_makes_a_copy_of_ones_own(project: Path, lens: Lens) -> None:
     assert (project / ".mcp.json").read_bytes() == before
 
 
-def test_variables_are_put_in_one_by_one_as_they_are_ticked(
+def test_variables_are_substituted_one_by_one_as_they_are_checked(
     project: Path, lens: Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_SECRET", "s3cret")
@@ -140,7 +140,7 @@ def test_variables_are_put_in_one_by_one_as_they_are_ticked(
     assert "LENS_SECRET" in lens.view("mine").reason
 
 
-def test_inputs_are_asked_for_and_kept_as_secrets(project: Path, lens: Lens) -> None:
+def test_inputs_are_asked_for_and_stored_as_secrets(project: Path, lens: Lens) -> None:
     document = {
         "mcpServers": {"mine": local("${input:key}")},
         "inputs": [{"type": "promptString", "id": "key", "description": "Your key", "password": True}],
@@ -159,7 +159,7 @@ def test_inputs_are_asked_for_and_kept_as_secrets(project: Path, lens: Lens) -> 
             assert b"s3cret-input" not in path.read_bytes(), path
 
 
-def test_trust_is_taken_back_and_the_server_goes(project: Path, lens: Lens) -> None:
+def test_revoking_trust_removes_the_server(project: Path, lens: Lens) -> None:
     write(project, mine=local())
     panel = open_panel(lens)
     choose(panel, "mine")
@@ -173,7 +173,7 @@ def test_trust_is_taken_back_and_the_server_goes(project: Path, lens: Lens) -> N
     lens.until(lambda: view(panel, "mine").trust is Trust.NONE)
 
 
-def test_broken_file_is_shown_with_its_place_and_broken_server_beside_good_ones(
+def test_broken_file_is_shown_with_its_path_and_broken_server_beside_good_ones(
     project: Path, lens: Lens
 ) -> None:
     write(project, good=local(), bad={"args": ["x"]})
@@ -198,7 +198,7 @@ def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -
     assert box.toPlainText().split("\n") == ["run", "a⟨U+202E⟩b", "two␊lines"]
 
 
-def test_nothing_found_says_where_we_looked(project: Path, lens: Lens) -> None:
+def test_nothing_found_says_where_it_was_searched(project: Path, lens: Lens) -> None:
     lens.do("app.found")
     panel = lens.window.found
     lens.until(lambda: "Nothing found" in words_on(panel))
@@ -232,7 +232,7 @@ def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens)
     assert "env.NODE_OPTIONS: not there → -r /tmp/x" in lines
 
 
-def test_an_argument_looks_like_one_whatever_is_in_it(project: Path, lens: Lens) -> None:
+def test_argument_looks_like_one_whatever_it_contains(project: Path, lens: Lens) -> None:
     write(project, spoof={"command": "node", "args": ["a\u2029--inspect\u2028b\n--c"]})
     panel = open_panel(lens)
     choose(panel, "spoof")
@@ -241,7 +241,7 @@ def test_an_argument_looks_like_one_whatever_is_in_it(project: Path, lens: Lens)
     assert box.toPlainText().split("\n") == ["node", "a⟨U+2029⟩--inspect⟨U+2028⟩b␊--c"]
 
 
-def test_a_long_argument_is_not_hidden_in_a_box_of_one_line(project: Path, lens: Lens) -> None:
+def test_long_argument_is_not_hidden_in_a_single_line_field(project: Path, lens: Lens) -> None:
     write(project, long={"command": "node", "args": ["x " * 1000 + "--evil"]}, short={"command": "node"})
     panel = open_panel(lens)
     heights: dict[str, int] = {}
@@ -254,7 +254,7 @@ def test_a_long_argument_is_not_hidden_in_a_box_of_one_line(project: Path, lens:
     assert heights["long"] > 5 * heights["short"]
 
 
-def test_which_variable_goes_into_a_header_is_shown(project: Path, lens: Lens) -> None:
+def test_variable_used_in_a_header_is_shown(project: Path, lens: Lens) -> None:
     write(
         project, far={"url": "https://h.example/mcp", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}}
     )
@@ -263,7 +263,7 @@ def test_which_variable_goes_into_a_header_is_shown(project: Path, lens: Lens) -
     assert "Authorization = Bearer ${GITHUB_TOKEN}" in all_words(panel)
 
 
-def test_copy_is_made_once_all_its_variables_are_ticked(project: Path, lens: Lens) -> None:
+def test_copy_is_possible_once_all_its_variables_are_checked(project: Path, lens: Lens) -> None:
     write(project, mine=local("${LENS_SECRET:-x}"))
     panel = open_panel(lens)
     choose(panel, "mine")

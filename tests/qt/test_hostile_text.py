@@ -97,7 +97,7 @@ def test_markup_and_hidden_characters_stay_plain_and_visible_everywhere(lens: Le
     assert_harmless(panel)
 
 
-def test_failure_in_a_servers_words_stays_plain_and_visible(lens: Lens) -> None:
+def test_error_text_from_a_server_stays_plain_and_visible(lens: Lens) -> None:
     lens.add(faulty("gone", "exit"))
     lens.add(scripted("says", stderr=[HOSTILE], tools=[{"name": "dies"}]))
     lens.choose("says")
@@ -111,7 +111,7 @@ def test_failure_in_a_servers_words_stays_plain_and_visible(lens: Lens) -> None:
     assert_harmless(lens.window.notices)
 
 
-def test_id_of_markup_is_no_markup_in_the_tool_tip_of_its_problem(lens: Lens) -> None:
+def test_id_containing_markup_is_not_rendered_in_the_tooltip(lens: Lens) -> None:
     lens.connect(scripted(stray=['{"jsonrpc":"2.0","id":"<img src=x>","result":{}}']))
     model = lens.window.traffic.model
     lens.until(

@@ -29,7 +29,7 @@ def make_card(id: int, **more: Any) -> Card:
 # ------------------------------------------------------------------ the list
 
 
-def test_model_keeps_what_waits_by_age_and_what_ended_latest_first(
+def test_model_orders_pending_by_age_and_finished_latest_first(
     qtmodeltester: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.qt.models.inbox.MOST_EARLIER", 20)
@@ -53,7 +53,7 @@ def test_model_keeps_what_waits_by_age_and_what_ended_latest_first(
     assert model.rowCount() == 1 + 1 + 20
 
 
-def test_words_say_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
+def test_text_says_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
     assert what_words(make_card(1)) == "Form"
     assert [age_words(make_card(1), seconds * 10**9) for seconds in (0, 59, 60, 3_700, 7_500)] == [
         "0 s",
@@ -68,7 +68,7 @@ def test_words_say_what_is_asked_how_old_it_is_and_how_it_ended() -> None:
     assert end_words(make_card(1, end=CardEnd.OVERDUE)) == "not answered in time"
 
 
-def test_nobody_asks_anything_at_first(lens: Lens) -> None:
+def test_inbox_is_empty_at_first(lens: Lens) -> None:
     stage = InboxStage(lens)
     assert "Nobody asks anything" in words_on(stage.panel)
     assert stage.panel.card_view is None
@@ -101,7 +101,7 @@ def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
     assert counts == [1, 2, 1, 0]
 
 
-def test_oldest_of_the_cards_that_come_together_is_in_front_whichever_is_told_of_first(lens: Lens) -> None:
+def test_oldest_of_simultaneous_cards_is_in_front_regardless_of_arrival_order(lens: Lens) -> None:
     stage = InboxStage(lens)
     for id in (8, 7, 9):  # rules may have looked at the newer one sooner
         lens.app.bridge.card_changed.emit(make_card(id))
@@ -115,7 +115,7 @@ def test_oldest_of_the_cards_that_come_together_is_in_front_whichever_is_told_of
     assert stage.view.card.id == 10
 
 
-def test_new_card_does_not_take_the_place_of_what_is_read(lens: Lens) -> None:
+def test_new_card_does_not_replace_the_one_being_read(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("One?")])
     stage.wait_for(1)
@@ -137,7 +137,7 @@ def test_new_card_does_not_take_the_place_of_what_is_read(lens: Lens) -> None:
         stage.wait_for(left)
 
 
-def test_panels_of_one_server_and_of_all_share_what_is_typed(lens: Lens) -> None:
+def test_server_inbox_and_global_inbox_share_typed_input(lens: Lens) -> None:
     stage = InboxStage(lens, asking("a"), asking("b"))
     calls = [stage.call("a", ask=[form("Of a?")]), stage.call("b", ask=[form("Of b?")])]
     cards = stage.wait_for(2)
@@ -158,7 +158,7 @@ def test_panels_of_one_server_and_of_all_share_what_is_typed(lens: Lens) -> None
     assert stage.said(calls[0]) == [{"action": "decline"}]
 
 
-def test_card_of_a_removed_server_is_read_elsewhere(lens: Lens) -> None:
+def test_card_of_a_removed_server_stays_readable_in_the_global_inbox(lens: Lens) -> None:
     stage = InboxStage(lens)
     only = stage.open("asking")
     stage.call(ask=[form("Still there?")])
@@ -173,7 +173,7 @@ def test_card_of_a_removed_server_is_read_elsewhere(lens: Lens) -> None:
     assert "Still there?" in stage.words()
 
 
-def test_waiting_card_is_in_front_when_one_comes_back_to_the_inbox(lens: Lens) -> None:
+def test_pending_card_is_in_front_when_returning_to_the_inbox(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("One?")])
     stage.wait_for(1)
@@ -190,7 +190,7 @@ def test_waiting_card_is_in_front_when_one_comes_back_to_the_inbox(lens: Lens) -
     assert len(lens.sent("tools/call")) == 2, "the keys belong to the card here"
 
 
-def test_waiting_call_is_led_to(lens: Lens) -> None:
+def test_pending_call_can_be_opened_from_its_card(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     card = stage.wait_for(1)[0]
@@ -207,7 +207,7 @@ def test_waiting_call_is_led_to(lens: Lens) -> None:
 # ------------------------------------------------------------------ several questions, several rounds
 
 
-def test_several_questions_on_one_card_are_sent_together(lens: Lens) -> None:
+def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
     stage = InboxStage(lens, asking(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form(), "sum": sampling(), "why": form("Why?")}])
     stage.wait_for(1)
@@ -242,7 +242,7 @@ def test_several_questions_on_one_card_are_sent_together(lens: Lens) -> None:
     stage.wait_for(0)
 
 
-def test_of_a_thousand_questions_some_are_shown_and_more_at_a_click(lens: Lens) -> None:
+def test_some_of_a_thousand_requests_are_shown_and_more_on_click(lens: Lens) -> None:
     stage = InboxStage(lens, asking(era="2026-07-28"))
     call = stage.call(rounds=[{f"q{number}": form() for number in range(1_000)}])
     stage.wait_for(1)
@@ -285,7 +285,7 @@ def test_rounds_are_steps_and_the_next_one_comes_to_the_front(lens: Lens) -> Non
 # ------------------------------------------------------------------ ends that nobody here chose
 
 
-def test_withdrawn_card_leaves_with_a_note_and_what_was_typed_stays(lens: Lens) -> None:
+def test_cancelled_card_leaves_a_note_and_typed_input_stays(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)
@@ -301,7 +301,7 @@ def test_withdrawn_card_leaves_with_a_note_and_what_was_typed_stays(lens: Lens) 
     assert stage.form().editor.form.value() == {"name": "half an answer"}
 
 
-def test_card_of_a_server_that_is_gone_says_so(lens: Lens) -> None:
+def test_card_of_a_disconnected_server_says_so(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)

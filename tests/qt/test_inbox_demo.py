@@ -52,7 +52,7 @@ def test_form_with_every_kind_of_field_keeps_its_defaults(lens: Lens, era: str) 
 
 
 @ERAS
-def test_model_with_a_tool_is_played_by_hand(lens: Lens, era: str) -> None:
+def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "sampling_tools", prompt="How warm is it?")
     stage.wait_for(1)
@@ -100,7 +100,7 @@ def is_at(stage: InboxStage, step: int) -> bool:
 
 
 @ERAS
-def test_roots_beside_a_question_are_answered_by_themselves(lens: Lens, era: str) -> None:
+def test_roots_alongside_another_request_are_answered_automatically(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "ask_twice", second="roots")
     stage.wait_for(1)

@@ -25,7 +25,7 @@ ALL_FIELDS: dict[str, JSON] = {
 }
 
 
-def test_accepted_form_goes_out_with_what_was_typed_and_the_defaults(lens: Lens) -> None:
+def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[form("Book it", ("name",), **ALL_FIELDS)])
     stage.wait_for(1)
@@ -45,7 +45,7 @@ def test_accepted_form_goes_out_with_what_was_typed_and_the_defaults(lens: Lens)
     assert '"Ada"' in stage.words()
 
 
-def test_decline_and_cancel_are_two_answers(lens: Lens) -> None:
+def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
     stage = InboxStage(lens)
     for words, action in (("Decline", "decline"), ("Cancel", "cancel")):
         call = stage.call(ask=[form()])
@@ -57,7 +57,7 @@ def test_decline_and_cancel_are_two_answers(lens: Lens) -> None:
     assert len(set(tips)) == 2
 
 
-def test_form_without_fields_asks_for_a_yes(lens: Lens) -> None:
+def test_form_without_fields_asks_for_confirmation(lens: Lens) -> None:
     stage = InboxStage(lens)
     question = form("Delete 4 files?")
     question["params"]["requestedSchema"]["properties"] = {}  # type: ignore[index,call-overload]
@@ -68,7 +68,7 @@ def test_form_without_fields_asks_for_a_yes(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "accept", "content": {}}]
 
 
-def test_what_does_not_fit_is_sent_only_when_that_is_meant(lens: Lens) -> None:
+def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(
         ask=[form("?", ("name",), name={"type": "string"}, n={"type": "integer", "maximum": 5})]
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_sent_only_when_that_is_meant(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "accept", "content": {"n": 9}}]
 
 
-def test_text_that_is_no_json_is_not_sent_and_not_lost(lens: Lens) -> None:
+def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[form()])
     stage.wait_for(1)
@@ -99,7 +99,7 @@ def test_text_that_is_no_json_is_not_sent_and_not_lost(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
 
 
-def test_fields_that_smell_of_secrets_are_warned_of(lens: Lens) -> None:
+def test_fields_that_look_like_secrets_are_warned_about(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
@@ -110,7 +110,7 @@ def test_fields_that_smell_of_secrets_are_warned_of(lens: Lens) -> None:
     stage.press("Decline")
 
 
-def test_long_message_is_shown_in_part_and_whole_at_a_click(lens: Lens) -> None:
+def test_long_message_is_truncated_and_expanded_on_click(lens: Lens) -> None:
     stage = InboxStage(lens)
     message = "Read <b>this</b>. " * 700
     stage.call(ask=[form(message)])
@@ -136,7 +136,7 @@ def test_control_return_accepts_and_calls_no_tool(lens: Lens) -> None:
     assert len(lens.sent("tools/call")) == 1
 
 
-def test_malformed_form_is_refused_and_told(lens: Lens) -> None:
+def test_malformed_form_is_rejected_and_reported(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[{"method": "elicitation/create", "params": {"message": "No schema"}}])
     assert stage.said(call)[0]["code"] == -32602
@@ -148,7 +148,7 @@ def test_malformed_form_is_refused_and_told(lens: Lens) -> None:
     assert "refused" in stage.words()
 
 
-def test_form_of_the_stateless_era_is_answered_alike(lens: Lens) -> None:
+def test_stateless_form_elicitation_is_answered_the_same_way(lens: Lens) -> None:
     stage = InboxStage(lens, asking(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form()}])
     stage.wait_for(1)
@@ -157,7 +157,7 @@ def test_form_of_the_stateless_era_is_answered_alike(lens: Lens) -> None:
     assert stage.said(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
 
 
-def test_field_that_smells_of_a_secret_is_warned_of_beside_it(lens: Lens) -> None:
+def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
@@ -168,7 +168,7 @@ def test_field_that_smells_of_a_secret_is_warned_of_beside_it(lens: Lens) -> Non
     stage.press("Decline")
 
 
-def test_message_form_and_warnings_begin_on_one_edge(lens: Lens) -> None:
+def test_message_form_and_warnings_share_a_left_edge(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("Sign in", password={"type": "string"})])
     stage.wait_for(1)
@@ -188,7 +188,7 @@ def with_keys() -> QWidget:
     return focused
 
 
-def test_return_on_the_list_goes_into_the_form(lens: Lens) -> None:
+def test_return_in_the_list_focuses_the_form(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[form()])
     stage.wait_for(1)
@@ -199,7 +199,7 @@ def test_return_on_the_list_goes_into_the_form(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
 
 
-def test_return_on_a_form_without_fields_says_nothing_yet(lens: Lens) -> None:
+def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
     stage = InboxStage(lens)
     empty: JSONObject = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
     call = stage.call(ask=[{"method": FORM, "params": empty}])
@@ -213,7 +213,7 @@ def test_return_on_a_form_without_fields_says_nothing_yet(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "accept", "content": {}}]
 
 
-def test_withdrawn_form_that_nobody_touched_speaks_of_no_loss(lens: Lens) -> None:
+def test_cancelled_untouched_form_mentions_no_lost_input(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form(name={"type": "string", "default": "Ada"})])
     stage.wait_for(1)
@@ -223,7 +223,7 @@ def test_withdrawn_form_that_nobody_touched_speaks_of_no_loss(lens: Lens) -> Non
     assert stage.view.head.note.text("note") == "Reason: Somebody else answered."
 
 
-def test_keyboard_stays_in_the_card_when_its_button_goes(lens: Lens) -> None:
+def test_focus_stays_in_the_card_when_its_button_disappears(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form()])
     stage.wait_for(1)

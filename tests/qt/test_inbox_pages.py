@@ -9,7 +9,7 @@ from tests.qt.inbox_stage import InboxStage, asking, form, page
 from tests.qt.lens_driver import Lens, words_on
 
 
-def test_page_is_opened_by_a_click_and_consent_goes_out_at_once(lens: Lens) -> None:
+def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[page()])
     stage.wait_for(1)
@@ -28,7 +28,7 @@ def test_page_is_opened_by_a_click_and_consent_goes_out_at_once(lens: Lens) -> N
     assert stage.earlier()[0].end is CardEnd.ANSWERED
 
 
-def test_one_can_go_on_before_the_server_says_that_the_page_is_done(lens: Lens) -> None:
+def test_user_can_continue_before_the_server_reports_completion(lens: Lens) -> None:
     stage = InboxStage(lens)
     for words, note in (("I'm done", ""), ("Dismiss", "Dismissed before")):
         stage.call(ask=[page()])
@@ -40,7 +40,7 @@ def test_one_can_go_on_before_the_server_says_that_the_page_is_done(lens: Lens) 
         assert stage.earlier()[0].note.startswith(note)
 
 
-def test_pages_are_declined_and_cancelled_without_being_opened(lens: Lens) -> None:
+def test_url_elicitation_is_declined_and_cancelled_without_opening_it(lens: Lens) -> None:
     stage = InboxStage(lens)
     for words, action in (("Decline", "decline"), ("Cancel", "cancel")):
         call = stage.call(ask=[page()])
@@ -53,7 +53,7 @@ def test_pages_are_declined_and_cancelled_without_being_opened(lens: Lens) -> No
     assert stage.opened == []
 
 
-def test_host_in_disguise_is_shown_in_both_forms_and_warned_of(lens: Lens) -> None:
+def test_lookalike_host_is_shown_in_both_forms_and_warned_about(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[page("https://good.test@xn--80ak6aa92e.com:8443/")])
     stage.wait_for(1)
@@ -65,7 +65,7 @@ def test_host_in_disguise_is_shown_in_both_forms_and_warned_of(lens: Lens) -> No
     stage.press("Decline")
 
 
-def test_address_that_is_none_of_the_web_cannot_be_opened(lens: Lens) -> None:
+def test_non_web_url_cannot_be_opened(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[page("file:///etc/passwd")])
     stage.wait_for(1)
@@ -78,7 +78,7 @@ def test_address_that_is_none_of_the_web_cannot_be_opened(lens: Lens) -> None:
     assert stage.said(call) == [{"action": "decline"}]
 
 
-def test_without_a_browser_nothing_is_answered_until_one_says_so(lens: Lens) -> None:
+def test_without_a_browser_nothing_is_sent_until_the_user_confirms(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.browser_works = False
     call = stage.call(ask=[page()])
@@ -91,7 +91,7 @@ def test_without_a_browser_nothing_is_answered_until_one_says_so(lens: Lens) -> 
     assert stage.said(call) == [{"action": "accept"}]
 
 
-def test_call_that_needs_pages_is_repeated_when_they_are_done(lens: Lens) -> None:
+def test_call_that_needs_url_elicitations_is_retried_when_they_complete(lens: Lens) -> None:
     stage = InboxStage(lens)
     pages = [page(f"https://pages.test/{id}", id)["params"] for id in ("e1", "e2")]
     call = stage.call(required=pages)
@@ -109,7 +109,7 @@ def test_call_that_needs_pages_is_repeated_when_they_are_done(lens: Lens) -> Non
     assert len(lens.sent("tools/call")) == 2
 
 
-def test_declined_page_leaves_the_call_with_its_error(lens: Lens) -> None:
+def test_declined_url_elicitation_leaves_the_call_with_its_error(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(required=[page()["params"]])
     stage.wait_for(1)
@@ -119,7 +119,7 @@ def test_declined_page_leaves_the_call_with_its_error(lens: Lens) -> None:
     assert len(lens.sent("tools/call")) == 1
 
 
-def test_page_of_the_stateless_era_needs_no_notice(lens: Lens) -> None:
+def test_stateless_url_elicitation_needs_no_notification(lens: Lens) -> None:
     stage = InboxStage(lens, asking(era="2026-07-28"))
     call = stage.call(rounds=[{"visit": page(), "who": form()}])
     stage.wait_for(1)

@@ -34,7 +34,7 @@ def write(stage: InboxStage, text: str, key: str | None = None) -> None:
     row.box.set_text(text)
 
 
-def test_answer_goes_out_as_it_was_written(lens: Lens) -> None:
+def test_reply_is_sent_as_written(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
@@ -52,7 +52,7 @@ def test_answer_goes_out_as_it_was_written(lens: Lens) -> None:
     assert "4,\nI think" in stage.words()
 
 
-def test_declined_sampling_is_an_error(lens: Lens) -> None:
+def test_declined_sampling_sends_an_error(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
@@ -72,7 +72,7 @@ def test_declined_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
     stage.wait_for(0)
 
 
-def test_prompt_is_shown_with_all_that_the_server_said(lens: Lens) -> None:
+def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
     stage = InboxStage(lens)
     picture: JSON = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()}
     use: JSON = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bergen"}}
@@ -117,7 +117,7 @@ def test_prompt_is_shown_with_all_that_the_server_said(lens: Lens) -> None:
     stage.press("Decline")
 
 
-def test_of_many_messages_the_latest_are_shown_first(lens: Lens) -> None:
+def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
     stage = InboxStage(lens)
     messages: JSON = [{"role": "user", "content": {"type": "text", "text": f"m{n} "}} for n in range(30)]
     stage.call(ask=[sampling(messages=messages)])
@@ -131,7 +131,7 @@ def test_of_many_messages_the_latest_are_shown_first(lens: Lens) -> None:
     stage.press("Decline")
 
 
-def test_answer_with_a_tool_use_is_filled_in_by_the_tools_own_form(lens: Lens) -> None:
+def test_reply_with_a_tool_use_is_filled_in_with_the_form_of_the_tool(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling(tools=[WEATHER])])
     stage.wait_for(1)
@@ -155,7 +155,7 @@ def test_answer_with_a_tool_use_is_filled_in_by_the_tools_own_form(lens: Lens) -
     assert answer["stopReason"] == "toolUse"
 
 
-def test_picture_from_a_file_goes_along_with_its_type(lens: Lens, tmp_path: Path) -> None:
+def test_image_from_a_file_is_sent_with_its_type(lens: Lens, tmp_path: Path) -> None:
     file = tmp_path / "sun.bin"
     file.write_bytes(png())
     stage = InboxStage(lens)
@@ -177,7 +177,7 @@ def test_picture_from_a_file_goes_along_with_its_type(lens: Lens, tmp_path: Path
     assert base64.b64decode(block["data"]) == png()
 
 
-def test_form_and_json_are_the_same_answer_and_lose_nothing(lens: Lens) -> None:
+def test_form_and_json_views_are_the_same_reply_and_lose_nothing(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
@@ -206,7 +206,7 @@ def test_form_and_json_are_the_same_answer_and_lose_nothing(lens: Lens) -> None:
     }
 
 
-def test_wrong_answer_is_warned_of_and_sent_all_the_same(lens: Lens) -> None:
+def test_invalid_reply_is_warned_about_and_can_still_be_sent(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
@@ -219,7 +219,7 @@ def test_wrong_answer_is_warned_of_and_sent_all_the_same(lens: Lens) -> None:
     assert stage.said(call) == [{"role": "robot", "content": []}]
 
 
-def test_what_is_no_json_is_not_sent(lens: Lens) -> None:
+def test_invalid_json_is_not_sent(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
@@ -235,7 +235,7 @@ def test_what_is_no_json_is_not_sent(lens: Lens) -> None:
     stage.press("Decline")
 
 
-def test_edited_prompt_is_what_a_rule_gets_and_its_answer_is_a_draft(lens: Lens) -> None:
+def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = AnswerRule(id="1", name="Echo", kind=RuleKind.ECHO)
     lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))
@@ -292,7 +292,7 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     assert "drafted" not in end_words(stage.earlier()[0])
 
 
-def test_answer_of_a_rule_is_marked(lens: Lens) -> None:
+def test_automatic_reply_is_marked(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = AnswerRule(id="1", name="Parrot", kind=RuleKind.ECHO, is_on=True)
     lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))

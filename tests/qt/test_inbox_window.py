@@ -110,7 +110,7 @@ def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is
         assert "in the Inbox" in words_on(result)
 
 
-def test_servers_say_aloud_that_they_wait(lens: Lens) -> None:
+def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
     lens.connect(asking("one"))
     begin(lens)
     model = lens.window.servers.model
@@ -119,7 +119,7 @@ def test_servers_say_aloud_that_they_wait(lens: Lens) -> None:
     assert lens.window.servers.inbox.accessibleDescription() == "1 question waits for you"
 
 
-def test_a_workspace_that_is_made_later_knows_what_waits(lens: Lens) -> None:
+def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
     lens.connect(asking("one"))
     lens.add(asking("two"))
     lens.app.bridge.connect_server("two")
@@ -135,7 +135,7 @@ def test_a_workspace_that_is_made_later_knows_what_waits(lens: Lens) -> None:
 # ------------------------------------------------------------------ the way there and back
 
 
-def test_inbox_of_all_servers_comes_to_the_front_and_the_server_before_it_returns(lens: Lens) -> None:
+def test_global_inbox_comes_to_the_front_and_the_previous_server_returns(lens: Lens) -> None:
     lens.connect(scripted())
     lens.do("app.inbox")
     servers = lens.window.servers
@@ -159,7 +159,7 @@ def test_inbox_of_all_servers_comes_to_the_front_and_the_server_before_it_return
     assert servers.list.selectionModel().hasSelection()
 
 
-def test_what_a_server_does_while_the_inbox_is_in_front_does_not_bring_it_back(lens: Lens) -> None:
+def test_server_activity_does_not_leave_the_global_inbox(lens: Lens) -> None:
     lens.add(scripted("one"))
     lens.add(scripted("two"))
     lens.choose("one")
@@ -177,7 +177,7 @@ def test_what_a_server_does_while_the_inbox_is_in_front_does_not_bring_it_back(l
     assert lens.workspace.view.name == "three"
 
 
-def test_keys_lead_to_the_inbox(lens: Lens) -> None:
+def test_shortcuts_open_the_inbox(lens: Lens) -> None:
     lens.connect(scripted())
     lens.window.activateWindow()
     QTest.keyClick(lens.window, Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
@@ -187,7 +187,7 @@ def test_keys_lead_to_the_inbox(lens: Lens) -> None:
     assert lens.workspace.view.name == "scripted"
 
 
-def test_nothing_of_the_inbox_is_made_before_somebody_asks_or_looks(lens: Lens) -> None:
+def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     lens.connect(scripted())
     lens.window.show_tab("tools")
     lens.call("echo", {"text": "hi"})
@@ -200,7 +200,7 @@ def test_nothing_of_the_inbox_is_made_before_somebody_asks_or_looks(lens: Lens) 
 # ------------------------------------------------------------------ toasts
 
 
-def test_toast_says_who_asks_for_what_and_answer_goes_to_the_card(lens: Lens) -> None:
+def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -> None:
     first, second = two_ask(lens)
     toasts = inboxes(lens).toasts
     assert [toast.key for toast in toasts.shown] == [first.id, second.id]
@@ -219,7 +219,7 @@ def test_toast_says_who_asks_for_what_and_answer_goes_to_the_card(lens: Lens) ->
     assert not toasts.isVisible()
 
 
-def test_toast_goes_when_its_card_is_withdrawn_and_the_window_says_so(lens: Lens) -> None:
+def test_toast_disappears_when_its_request_is_cancelled_and_the_window_says_so(lens: Lens) -> None:
     lens.connect(asking("one"))
     card = begin(lens)
     assert inboxes(lens).toasts.isVisible()
@@ -234,7 +234,7 @@ def test_toast_goes_when_its_card_is_withdrawn_and_the_window_says_so(lens: Lens
     assert "Too late." in words_on(panel)
 
 
-def test_questions_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> None:
+def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> None:
     lens.connect(asking("one"))
     tell(lens, "one", "asks_nonsense")
     lens.until(lambda: strip(lens))
@@ -247,7 +247,7 @@ def test_questions_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> No
     assert strip(lens) == ""
 
 
-def test_what_is_in_view_needs_no_toast_and_no_line(lens: Lens) -> None:
+def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
     lens.connect(asking("one"))
     lens.window.show_tab("inbox")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
@@ -259,7 +259,7 @@ def test_what_is_in_view_needs_no_toast_and_no_line(lens: Lens) -> None:
     assert strip(lens) == ""
 
 
-def test_looking_at_the_inbox_of_a_server_takes_its_toasts_away_only(lens: Lens) -> None:
+def test_opening_a_server_inbox_dismisses_only_its_toasts(lens: Lens) -> None:
     first, _ = two_ask(lens)
     lens.do("view.inbox")
     assert [toast.key for toast in inboxes(lens).toasts.shown] == [first.id]
@@ -267,7 +267,7 @@ def test_looking_at_the_inbox_of_a_server_takes_its_toasts_away_only(lens: Lens)
     assert not inboxes(lens).toasts.isVisible()
 
 
-def test_toast_leaves_the_keyboard_where_it_is_and_stands_in_the_corner(lens: Lens) -> None:
+def test_toast_sits_in_the_corner_and_does_not_take_the_focus(lens: Lens) -> None:
     lens.connect(asking("one"))
     lens.window.activateWindow()
     lens.window.traffic.search.setFocus()
@@ -312,7 +312,7 @@ def test_toasts_beyond_three_are_counted_and_move_up(lens: Lens, toasts: Toasts)
     assert not toasts.isVisible()
 
 
-def test_toast_goes_by_itself_but_not_while_somebody_is_about_to_use_it(lens: Lens, toasts: Toasts) -> None:
+def test_toast_expires_unless_it_is_about_to_be_used(lens: Lens, toasts: Toasts) -> None:
     put(toasts, 1, 2)
     lens.window.activateWindow()
     QCursor.setPos(lens.window.mapToGlobal(QPoint(5, 5)))
@@ -332,7 +332,7 @@ def test_toast_goes_by_itself_but_not_while_somebody_is_about_to_use_it(lens: Le
     assert not toasts.shown
 
 
-def test_toast_goes_from_under_a_pointer_that_rests(
+def test_toast_expires_under_a_resting_pointer(
     lens: Lens, toasts: Toasts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(toasts, 1)
@@ -351,7 +351,7 @@ def test_toast_goes_from_under_a_pointer_that_rests(
     assert not toasts.shown, "whoever pointed at it has gone"
 
 
-def test_toast_text_of_a_server_is_shown_as_it_is(lens: Lens, toasts: Toasts) -> None:
+def test_toast_shows_server_text_as_plain_text(lens: Lens, toasts: Toasts) -> None:
     toasts.put(1, "<b>bold</b>" * 50, "<img src='x'>", "a\nb", "tool " + "y" * 5_000, act="Answer")
     said = words_on(toasts)
     assert "<img src='x'>" in said
@@ -361,7 +361,7 @@ def test_toast_text_of_a_server_is_shown_as_it_is(lens: Lens, toasts: Toasts) ->
 # ------------------------------------------------------------------ links
 
 
-def test_call_that_waits_says_so_and_leads_to_its_card(lens: Lens) -> None:
+def test_pending_call_says_so_and_links_to_its_card(lens: Lens) -> None:
     panel = lens.connect(asking("one"))
     lens.window.show_tab("tools")
     card = begin(lens)
@@ -377,7 +377,7 @@ def test_call_that_waits_says_so_and_leads_to_its_card(lens: Lens) -> None:
     assert ", of these " in words_on(panel.call_view.result)
 
 
-def test_question_for_another_call_is_not_said_above_this_one(lens: Lens) -> None:
+def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None:
     panel = lens.connect(asking("one"))
     lens.window.show_tab("tools")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
@@ -395,7 +395,7 @@ def test_question_for_another_call_is_not_said_above_this_one(lens: Lens) -> Non
     assert card.id == 2, "the first one was asked before this call began"
 
 
-def test_row_that_asks_leads_to_its_card_and_the_card_to_its_call(lens: Lens) -> None:
+def test_traffic_row_links_to_its_card_and_the_card_to_its_call(lens: Lens) -> None:
     lens.connect(asking("one"))
     card = begin(lens)
     traffic = lens.window.traffic
@@ -427,7 +427,7 @@ def demo(name: str, era: str) -> StdioEntry:
 
 
 @pytest.mark.parametrize("is_last_first", [False, True])
-def test_demo_servers_of_both_eras_ask_at_once_and_each_call_gets_its_answer(
+def test_session_and_stateless_demo_servers_ask_at_once_and_each_call_gets_its_reply(
     lens: Lens, is_last_first: bool
 ) -> None:
     eras = ("2025-11-25", "2026-07-28")
@@ -453,7 +453,7 @@ def test_demo_servers_of_both_eras_ask_at_once_and_each_call_gets_its_answer(
     assert strip(lens) == ""
 
 
-def test_server_can_be_removed_while_its_card_is_looked_at(lens: Lens) -> None:
+def test_server_can_be_removed_while_its_card_is_shown(lens: Lens) -> None:
     first, second = two_ask(lens)
     lens.do("view.inbox")
     lens.until(lambda: shown_card(lens.workspace.inbox) == second.id)
@@ -467,7 +467,7 @@ def test_server_can_be_removed_while_its_card_is_looked_at(lens: Lens) -> None:
     accept(lens, panel, first)
 
 
-def test_long_line_about_a_question_is_cut_and_does_not_widen_the_window(lens: Lens) -> None:
+def test_long_request_text_is_truncated_and_does_not_widen_the_window(lens: Lens) -> None:
     lens.connect(asking("a server with a name that is longer than anybody would give one " * 3))
     before = lens.window.minimumSizeHint().width()
     tell(lens, lens.workspace.view.name, "asks_nonsense")

@@ -45,7 +45,7 @@ def press_save(lens: Lens, dialog: EditServerDialog) -> None:
     lens.until(lambda: closed or dialog.error_text())
 
 
-def test_command_and_arguments_are_edited_and_count_from_the_next_connecting_on(lens: Lens) -> None:
+def test_edited_command_and_arguments_apply_at_the_next_connection(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.connect")
@@ -61,7 +61,7 @@ def test_command_and_arguments_are_edited_and_count_from_the_next_connecting_on(
     assert lens.view("one").status is ServerStatus.CONNECTED, "it goes on as it was"
 
 
-def test_members_that_we_do_not_know_stay_and_can_be_edited_as_json(lens: Lens) -> None:
+def test_unknown_members_are_kept_and_can_be_edited_as_json(lens: Lens) -> None:
     lens.keep(REMOTE)
     document = json.loads(lens.catalogue.read_text())
     document["mcpServers"]["remote"]["x-theirs"] = {"kept": [1, 2]}
@@ -84,7 +84,7 @@ def test_members_that_we_do_not_know_stay_and_can_be_edited_as_json(lens: Lens) 
     assert saved(lens)["remote"]["notes"] == "for tests"
 
 
-def test_what_cannot_be_is_refused_at_its_field_and_nothing_is_written(lens: Lens) -> None:
+def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens) -> None:
     lens.keep(REMOTE)
     before = lens.catalogue.read_text()
     dialog = open_dialog(lens, "remote")
@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused_at_its_field_and_nothing_is_written(lens: Len
     assert saved(lens)["remote"]["timeouts"] == {"connect": 2.5}
 
 
-def test_json_that_cannot_be_read_is_not_saved(lens: Lens) -> None:
+def test_invalid_json_is_not_saved(lens: Lens) -> None:
     lens.keep(REMOTE)
     before = lens.catalogue.read_text()
     dialog = open_dialog(lens, "remote")
@@ -151,7 +151,7 @@ def test_secret_header_goes_into_the_store_and_only_its_name_into_the_file(lens:
     assert saved(lens)["remote"]["headers"] == {"X-API-Key": {"ref": "header/remote/X-API-Key"}}
 
 
-def test_renaming_keeps_the_place_and_the_secrets(lens: Lens) -> None:
+def test_renaming_keeps_the_position_and_the_secrets(lens: Lens) -> None:
     for entry in (scripted("one"), REMOTE, scripted("three")):
         lens.keep(entry)
     dialog = open_dialog(lens, "remote")
@@ -172,7 +172,7 @@ def test_renaming_keeps_the_place_and_the_secrets(lens: Lens) -> None:
     lens.until(lambda: lens.workspace.view.name == "elsewhere")
 
 
-def test_command_becomes_a_url_and_back_without_losing_either(lens: Lens) -> None:
+def test_switching_from_command_to_url_and_back_keeps_both(lens: Lens) -> None:
     lens.keep(scripted("one"))
     dialog = open_dialog(lens, "one")
     dialog.form.way.button(1).click()
@@ -189,7 +189,7 @@ def test_command_becomes_a_url_and_back_without_losing_either(lens: Lens) -> Non
     assert "command" not in saved(lens)["one"]
 
 
-def test_names_that_are_looked_up_are_said(lens: Lens) -> None:
+def test_referenced_variables_are_shown(lens: Lens) -> None:
     lens.keep(REMOTE)
     dialog = open_dialog(lens, "remote")
     url = dialog.form.editors["url"]
@@ -200,7 +200,7 @@ def test_names_that_are_looked_up_are_said(lens: Lens) -> None:
     dialog.reject()
 
 
-def test_duplicate_stands_behind_its_original_and_is_not_connected(lens: Lens) -> None:
+def test_duplicate_follows_its_original_and_is_not_connected(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.keep(scripted("two"))
     lens.choose("one")
@@ -212,7 +212,7 @@ def test_duplicate_stands_behind_its_original_and_is_not_connected(lens: Lens) -
     assert lens.view(copy).status is ServerStatus.IDLE
 
 
-def test_removed_server_is_had_back_in_its_place_and_connected_as_it_was(lens: Lens) -> None:
+def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None:
     for name in ("one", "two", "three"):
         lens.keep(scripted(name))
     lens.choose("two")
@@ -231,7 +231,7 @@ def test_removed_server_is_had_back_in_its_place_and_connected_as_it_was(lens: L
     assert "was removed" not in words_on(lens.window)
 
 
-def test_several_that_were_removed_are_had_back_one_after_the_other(lens: Lens) -> None:
+def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
     for name in ("one", "two", "three"):
         lens.keep(scripted(name))
     before = lens.catalogue.read_text()
@@ -251,7 +251,7 @@ def test_several_that_were_removed_are_had_back_one_after_the_other(lens: Lens) 
     assert lens.catalogue.read_text() == before
 
 
-def test_undo_that_does_not_work_can_be_tried_again(lens: Lens) -> None:
+def test_failed_undo_can_be_retried(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.remove")
@@ -270,7 +270,7 @@ def test_undo_that_does_not_work_can_be_tried_again(lens: Lens) -> None:
 @pytest.mark.parametrize(
     ("command", "starts"), [("server.copy_claude", "claude mcp add"), ("server.copy_fragment", '"remote": {')]
 )
-def test_server_is_copied_in_the_words_of_other_tools(lens: Lens, command: str, starts: str) -> None:
+def test_server_is_copied_in_the_format_of_other_tools(lens: Lens, command: str, starts: str) -> None:
     lens.keep(REMOTE)
     lens.choose("remote")
     QGuiApplication.clipboard().clear()
@@ -280,7 +280,7 @@ def test_server_is_copied_in_the_words_of_other_tools(lens: Lens, command: str, 
     assert "127.0.0.1:9/mcp" in QGuiApplication.clipboard().text()
 
 
-def test_name_of_a_tool_is_copied_as_clients_have_it(lens: Lens) -> None:
+def test_tool_name_is_copied_as_clients_show_it(lens: Lens) -> None:
     panel = lens.connect(scripted("my server"))
     assert lens.actions["tool.copy_name"].isEnabled()
     panel.choose("steps")
@@ -288,7 +288,7 @@ def test_name_of_a_tool_is_copied_as_clients_have_it(lens: Lens) -> None:
     assert QGuiApplication.clipboard().text() == "mcp__my_server__steps"
 
 
-def test_changes_are_dropped_only_when_one_says_so_twice(lens: Lens) -> None:
+def test_changes_are_discarded_only_after_a_second_confirmation(lens: Lens) -> None:
     lens.keep(REMOTE)
     before = lens.catalogue.read_text()
     dialog = open_dialog(lens, "remote")
@@ -314,7 +314,7 @@ def configure(lens: Lens, entry: Entry, secrets: dict[str, str] | None = None) -
     lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update(entry.name, entry, secrets)))
 
 
-def test_what_changed_elsewhere_while_one_edits_is_not_written_over(lens: Lens) -> None:
+def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x", env={"KEY": "k3y", "MODE": "fast"}))
     dialog = open_dialog(lens, "one")
     dialog.form.editors["notes"].show_content("mine")
@@ -328,7 +328,7 @@ def test_what_changed_elsewhere_while_one_edits_is_not_written_over(lens: Lens) 
     assert "k3y" not in lens.catalogue.read_text()
 
 
-def test_what_both_changed_is_asked_about_once(lens: Lens) -> None:
+def test_conflicting_changes_are_asked_about_once(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x"))
     dialog = open_dialog(lens, "one")
     command = dialog.form.editors["command"]
@@ -342,7 +342,7 @@ def test_what_both_changed_is_asked_about_once(lens: Lens) -> None:
     assert saved(lens)["one"]["command"] == "x-mine"
 
 
-def test_a_server_is_edited_in_one_window(lens: Lens) -> None:
+def test_each_server_has_a_single_edit_window(lens: Lens) -> None:
     lens.keep(REMOTE)
     first = open_dialog(lens, "remote")
     assert open_dialog(lens, "remote") is first
@@ -353,7 +353,7 @@ def test_a_server_is_edited_in_one_window(lens: Lens) -> None:
     assert open_dialog(lens, "remote").isVisible()
 
 
-def test_a_stored_secret_is_not_forgotten_for_nothing(lens: Lens) -> None:
+def test_stored_secret_is_not_deleted_needlessly(lens: Lens) -> None:
     lens.keep(REMOTE)
     headers = {"Key": SecretRef("header/remote/Key")}
     configure(lens, HttpEntry(name="remote", url=REMOTE.url, headers=headers), {"header/remote/Key": "k3y"})
@@ -368,7 +368,7 @@ def test_a_stored_secret_is_not_forgotten_for_nothing(lens: Lens) -> None:
     assert saved(lens)["remote"]["headers"] == {"Key": {"ref": "header/remote/Key"}}
 
 
-def test_broken_json_is_not_dropped_by_going_to_another_page(lens: Lens) -> None:
+def test_invalid_json_is_not_dropped_when_switching_pages(lens: Lens) -> None:
     lens.keep(REMOTE)
     dialog = open_dialog(lens, "remote")
     dialog.form.show_page("JSON")
@@ -379,7 +379,7 @@ def test_broken_json_is_not_dropped_by_going_to_another_page(lens: Lens) -> None
     assert dialog.form.is_at_text
 
 
-def test_typing_json_makes_no_fields_at_each_key(lens: Lens) -> None:
+def test_typing_json_does_not_rebuild_fields_on_every_key(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x", env={f"V_{number}": "value" for number in range(200)}))
     dialog = open_dialog(lens, "one")
     dialog.form.show_page("JSON")

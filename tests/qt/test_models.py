@@ -96,7 +96,7 @@ def server(name: str, status: ServerStatus = ServerStatus.IDLE, reason: str = ""
 # ------------------------------------------------------------------ Qt's contract
 
 
-def test_traffic_model_keeps_the_contract_while_rows_arrive_and_are_chosen_anew(
+def test_traffic_model_satisfies_the_contract_while_rows_arrive_and_are_refiltered(
     wire: Wire, theme: Theme, check: Check
 ) -> None:
     model = TrafficModel(wire.log, theme)
@@ -124,7 +124,9 @@ def test_traffic_model_keeps_the_contract_while_rows_arrive_and_are_chosen_anew(
     assert model.rowCount() == 1
 
 
-def test_console_model_keeps_the_contract_while_lines_arrive(wire: Wire, theme: Theme, check: Check) -> None:
+def test_console_model_satisfies_the_contract_while_lines_arrive(
+    wire: Wire, theme: Theme, check: Check
+) -> None:
     model = ConsoleModel(wire.log, "one", theme)
     check(model)
     for text in (b"first", b"second"):
@@ -135,7 +137,7 @@ def test_console_model_keeps_the_contract_while_lines_arrive(wire: Wire, theme: 
     assert cells(model, 2) == ["first", "second"]
 
 
-def test_servers_model_keeps_the_contract_while_servers_come_change_and_go(
+def test_servers_model_satisfies_the_contract_while_servers_are_added_changed_and_removed(
     qapp: QApplication, check: Check
 ) -> None:
     model = ServersModel()
@@ -150,7 +152,7 @@ def test_servers_model_keeps_the_contract_while_servers_come_change_and_go(
     assert spoken == "two, stdio, failed: It ended."
 
 
-def test_tools_model_keeps_the_contract_while_it_is_searched(qapp: QApplication, check: Check) -> None:
+def test_tools_model_satisfies_the_contract_during_a_search(qapp: QApplication, check: Check) -> None:
     model = ToolsModel()
     check(model)
     model.set_listing(Listing((tool("b"), tool("a")), (Malformed(7, "not an object: 7"),)))
@@ -164,7 +166,7 @@ def test_tools_model_keeps_the_contract_while_it_is_searched(qapp: QApplication,
 # ------------------------------------------------------------------ traffic
 
 
-def test_request_turns_from_waiting_to_ok_with_the_time_it_took(wire: Wire, theme: Theme) -> None:
+def test_request_changes_from_pending_to_ok_with_its_duration(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.ask(1)
     model.extend(len(wire.log))
@@ -181,7 +183,7 @@ def test_request_turns_from_waiting_to_ok_with_the_time_it_took(wire: Wire, them
     ("body", "words"),
     [(b'"result":{"isError":true}', "tool error"), (b'"error":{"code":1,"message":"no"}', "error")],
 )
-def test_status_tells_a_tools_error_from_the_protocols(
+def test_status_distinguishes_tool_errors_from_protocol_errors(
     wire: Wire, theme: Theme, body: bytes, words: str
 ) -> None:
     model = TrafficModel(wire.log, theme)
@@ -191,7 +193,7 @@ def test_status_tells_a_tools_error_from_the_protocols(
     assert cells(model, Column.STATUS) == [words, words]
 
 
-def test_answer_to_nothing_is_a_problem_in_words(wire: Wire, theme: Theme) -> None:
+def test_unsolicited_response_is_described_as_a_problem(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.answer(99)
     model.extend(len(wire.log))
@@ -200,7 +202,7 @@ def test_answer_to_nothing_is_a_problem_in_words(wire: Wire, theme: Theme) -> No
     assert "99" in model.index(0, Column.STATUS).data(Qt.ItemDataRole.ToolTipRole)
 
 
-def test_traffic_of_one_server_leaves_the_others_out(wire: Wire, theme: Theme) -> None:
+def test_traffic_of_one_server_excludes_the_others(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     model.set_server("two")
     wire.ask(1)
@@ -211,7 +213,7 @@ def test_traffic_of_one_server_leaves_the_others_out(wire: Wire, theme: Theme) -
     assert cells(model, Column.SERVER) == ["one", "two"]
 
 
-def test_events_stand_among_the_frames_only_when_asked_for_and_stderr_never(wire: Wire, theme: Theme) -> None:
+def test_events_appear_among_the_messages_only_on_request_and_stderr_never(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.note(RecordKind.STATE, "connected")
     wire.ask(1)
@@ -223,7 +225,7 @@ def test_events_stand_among_the_frames_only_when_asked_for_and_stderr_never(wire
     assert cells(model, Column.STATUS) == ["state", "waiting", "local"]
 
 
-def test_row_is_shown_once_even_when_an_older_length_is_told_later(wire: Wire, theme: Theme) -> None:
+def test_row_is_shown_once_even_when_an_older_length_is_reported_later(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.ask(1)
     older = len(wire.log)
@@ -234,7 +236,7 @@ def test_row_is_shown_once_even_when_an_older_length_is_told_later(wire: Wire, t
     assert cells(model, Column.ID) == ["1", "2"]
 
 
-def test_cleared_view_shows_only_what_comes_after_and_the_log_keeps_all(wire: Wire, theme: Theme) -> None:
+def test_cleared_view_shows_only_later_rows_and_the_log_keeps_all(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
     wire.ask(1)
     model.extend(len(wire.log))
@@ -262,7 +264,7 @@ def test_console_names_the_source_of_each_line(wire: Wire, theme: Theme) -> None
     assert cells(model, 2) == ["Process 7 started", "to stderr", "Listening on stdin", "Not sent"]
 
 
-def test_search_ranks_names_that_begin_with_the_words_before_those_that_hold_them(qapp: QApplication) -> None:
+def test_search_ranks_prefix_matches_before_substring_matches(qapp: QApplication) -> None:
     model = ToolsModel()
     described = tool("zeta", description="Gets an issue.")
     titled = tool("eta", title="Issue finder")
@@ -272,7 +274,7 @@ def test_search_ranks_names_that_begin_with_the_words_before_those_that_hold_the
     assert model.total == 5
 
 
-def test_unusable_entry_stands_at_the_end_with_its_reason(qapp: QApplication) -> None:
+def test_unusable_entry_is_listed_last_with_its_reason(qapp: QApplication) -> None:
     model = ToolsModel()
     model.set_listing(Listing((tool("good"),), (Malformed(7, "not an object: 7"),)))
     assert cells(model, 0) == ["good", "⚠ not usable: not an object: 7"]
@@ -280,7 +282,7 @@ def test_unusable_entry_stands_at_the_end_with_its_reason(qapp: QApplication) ->
 
 
 @pytest.mark.parametrize("status", [each for each in ServerStatus if each is not ServerStatus.CONNECTED])
-def test_panel_without_a_connection_says_something_and_leads_on(status: ServerStatus) -> None:
+def test_panel_without_a_connection_explains_itself_and_offers_a_next_step(status: ServerStatus) -> None:
     standing = standing_of(server("one", status, "It ended."))
     assert standing is not None
     assert standing.title
@@ -288,7 +290,7 @@ def test_panel_without_a_connection_says_something_and_leads_on(status: ServerSt
     assert standing.command
 
 
-def test_disabled_server_that_is_stopped_stands_disabled() -> None:
+def test_stopped_disabled_server_is_shown_as_disabled() -> None:
     entry = StdioEntry(name="one", command="x", enabled=False)
     assert view_of(entry, SessionState(Status.IDLE), True).status is ServerStatus.DISABLED
 

@@ -19,7 +19,7 @@ URL = HttpEntry(
 PROGRAM = StdioEntry(name="program", command="no-such-program", args=("--token", SECRET))
 
 
-def test_neither_title_nor_words_nor_files_hold_a_secret(make_lens: Callable[[], Lens]) -> None:
+def test_window_titles_texts_and_files_contain_no_secret(make_lens: Callable[[], Lens]) -> None:
     lens = make_lens()
 
     def look() -> None:

@@ -45,7 +45,9 @@ def open_list(lens: Lens, kind: str) -> tuple[OfferedList, OfferedModel, Any]:
 
 
 @pytest.mark.parametrize("kind", ["resources", "templates", "prompts"])
-def test_changed_list_keeps_the_choice_and_its_place_and_says_what_changed(lens: Lens, kind: str) -> None:
+def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
+    lens: Lens, kind: str
+) -> None:
     view, model, panel = open_list(lens, kind)
     what = "resource templates" if kind == "templates" else kind
     view.setCurrentIndex(model.index(100))
@@ -71,7 +73,7 @@ def test_changed_list_keeps_the_choice_and_its_place_and_says_what_changed(lens:
     lens.until(lambda: "201 removed: " in panel.news.text(what))
 
 
-def test_list_that_changes_under_a_search_is_searched_again_and_stays_in_its_place(lens: Lens) -> None:
+def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_position(lens: Lens) -> None:
     view, model, panel = open_list(lens, "prompts")
     search(panel.search, "prompts")
     assert view.verticalScrollBar().value() == 0
@@ -83,7 +85,7 @@ def test_list_that_changes_under_a_search_is_searched_again_and_stays_in_its_pla
     assert on_top(view) == place
 
 
-def test_changes_that_come_one_after_the_other_are_all_told(lens: Lens) -> None:
+def test_consecutive_changes_are_all_reported(lens: Lens) -> None:
     _, _, panel = open_list(lens, "prompts")
     for _ in range(3):
         read_aside(lens, "do://prompts/grow")
@@ -91,7 +93,7 @@ def test_changes_that_come_one_after_the_other_are_all_told(lens: Lens) -> None:
     lens.until(lambda: panel.news.text("prompts").startswith(told))
 
 
-def test_search_shows_what_fits_best_and_its_end_what_was_chosen(lens: Lens) -> None:
+def test_search_shows_the_best_match_and_clearing_it_restores_the_selection(lens: Lens) -> None:
     view, model, panel = open_list(lens, "prompts")
     view.setCurrentIndex(model.index(150))
     search(panel.search, "prompts")
@@ -100,7 +102,7 @@ def test_search_shows_what_fits_best_and_its_end_what_was_chosen(lens: Lens) -> 
     assert view.visualRect(view.currentIndex()).intersects(view.viewport().rect())
 
 
-def test_down_leads_from_the_search_to_the_list_and_end_to_its_last_row(lens: Lens) -> None:
+def test_down_moves_from_the_search_to_the_list_and_end_to_its_last_row(lens: Lens) -> None:
     view, model, panel = open_list(lens, "prompts")
     lens.window.activateWindow()
     panel.search.setFocus()
@@ -114,7 +116,7 @@ def test_down_leads_from_the_search_to_the_list_and_end_to_its_last_row(lens: Le
 
 
 @pytest.mark.parametrize("kind", ["resources", "prompts"])
-def test_list_that_cannot_be_fetched_again_stays_with_the_reason_and_a_way_on(lens: Lens, kind: str) -> None:
+def test_list_that_cannot_be_refreshed_stays_with_the_reason_and_a_next_step(lens: Lens, kind: str) -> None:
     view, model, panel = open_list(lens, kind)
     view.setCurrentIndex(model.index(7))
     read_aside(lens, "do://refuse")
@@ -126,7 +128,7 @@ def test_list_that_cannot_be_fetched_again_stays_with_the_reason_and_a_way_on(le
     assert panel.news.isHidden()
 
 
-def test_tool_that_is_gone_stays_in_front_and_one_that_changed_is_shown_anew(lens: Lens) -> None:
+def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) -> None:
     tools = [{"name": "alters"}, {"name": "keeps"}, {"name": "last", "description": "Before."}]
     panel = lens.connect(scripted(tools=tools))
     panel.choose("last")
@@ -151,7 +153,7 @@ def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
-def test_changed_list_of_tools_is_told_in_both_eras(lens: Lens, era: Any) -> None:
+def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, era: Any) -> None:
     args = ("-m", "inspector.demo", "everything")
     panel = lens.connect(StdioEntry(name="demo", command=sys.executable, args=args, era=era))
     before = panel.model.total

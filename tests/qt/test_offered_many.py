@@ -112,7 +112,7 @@ async def turns_of(work: asyncio.Future[Any]) -> int:
 
 
 @pytest.mark.usefixtures("ticking")
-def test_many_tools_are_searched_a_few_at_a_time_and_read_once(qtbot: QtBot) -> None:
+def test_many_tools_are_searched_in_slices_and_parsed_once(qtbot: QtBot) -> None:
     turns = Turns()
     model = SlicedTools(turns)
     model.set_listing(Listing(tools()))
@@ -127,7 +127,7 @@ def test_many_tools_are_searched_a_few_at_a_time_and_read_once(qtbot: QtBot) -> 
 
 
 @pytest.mark.usefixtures("ticking")
-def test_many_picks_are_taken_in_and_searched_a_few_at_a_time(qtbot: QtBot) -> None:
+def test_many_palette_entries_are_added_and_searched_in_slices(qtbot: QtBot) -> None:
     turns = Turns()
 
     def coming() -> Iterator[Pick]:
@@ -146,7 +146,7 @@ def test_many_picks_are_taken_in_and_searched_a_few_at_a_time(qtbot: QtBot) -> N
     assert model.rowCount() <= MOST_SHOWN
 
 
-def test_lists_are_compared_a_few_at_a_time() -> None:
+def test_lists_are_compared_in_slices() -> None:
     turns = Turns()
 
     def counted(items: Iterable[Tool]) -> Iterator[tuple[str, JSONObject]]:
@@ -165,7 +165,7 @@ def test_lists_are_compared_a_few_at_a_time() -> None:
 
 
 @pytest.mark.usefixtures("ticking")
-def test_the_window_has_its_turn_while_lists_are_compared(qtbot: QtBot) -> None:
+def test_window_stays_responsive_while_lists_are_compared(qtbot: QtBot) -> None:
     async def compare() -> int:
         model = ToolsModel()
         model.set_listing(Listing(tools()))
@@ -179,7 +179,7 @@ def test_the_window_has_its_turn_while_lists_are_compared(qtbot: QtBot) -> None:
     assert asyncio.run(compare()) >= 2 * MANY // MOST_IN_A_TURN
 
 
-def test_the_window_has_its_turn_while_a_tree_is_made(qtbot: QtBot) -> None:
+def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
     tree = ResourceTreeModel(OfferedModel(RESOURCES))
 
     async def learn() -> int:

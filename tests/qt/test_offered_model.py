@@ -30,7 +30,7 @@ def many(count: int) -> list[Resource]:
     ]
 
 
-def test_models_obey_the_model_contract(qtmodeltester: ModelTester) -> None:
+def test_models_satisfy_the_model_contract(qtmodeltester: ModelTester) -> None:
     model = OfferedModel(RESOURCES)
     tree = ResourceTreeModel(model)
     model.set_listing(Listing(tuple(many(200)), (Malformed(7, "not an object"),)))
@@ -50,7 +50,7 @@ def test_long_list_is_searched_in_slices(qtbot: QtBot) -> None:
     assert rows(model) == ["name 59999"]
 
 
-def test_first_list_is_no_news_and_templates_are_named_by_their_template() -> None:
+def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_template() -> None:
     model = OfferedModel(TEMPLATES)
     template = ResourceTemplate("x://{a}", "", "", "", "", {"uriTemplate": "x://{a}"})
     model.set_listing(Listing((template,)))
@@ -70,7 +70,7 @@ def news_of(before: list[JSONObject], after: list[JSONObject]) -> ListNews:
     return asyncio.run(model.news_soon())
 
 
-def test_news_name_what_was_added_removed_and_changed() -> None:
+def test_change_summary_names_what_was_added_removed_and_changed() -> None:
     news = news_of(
         [{"name": "a"}, {"name": "b"}, {"name": "c"}],
         [{"name": "b", "title": "B"}, {"name": "c"}, {"name": "d"}],
@@ -79,13 +79,13 @@ def test_news_name_what_was_added_removed_and_changed() -> None:
     assert news.sentence() == "1 added: d. 1 removed: a. 1 changed: b."
 
 
-def test_order_and_a_second_one_of_the_same_name_are_no_news() -> None:
+def test_reordering_and_duplicate_names_are_not_changes() -> None:
     assert not news_of(
         [{"name": "a"}, {"name": "b"}], [{"name": "b"}, {"name": "a"}, {"name": "a", "title": "A"}]
     )
 
 
-def test_news_are_of_all_lists_since_they_were_told() -> None:
+def test_changes_accumulate_over_all_lists_since_last_reported() -> None:
     model = OfferedModel(TOOLS)
     model.set_listing(Listing((Tool.read({"name": "a"}),)))
     assert not asyncio.run(model.news_soon())
@@ -95,7 +95,7 @@ def test_news_are_of_all_lists_since_they_were_told() -> None:
     assert not asyncio.run(model.news_soon()), "once"
 
 
-def test_list_that_could_not_be_had_at_first_is_no_news_when_it_comes() -> None:
+def test_list_that_failed_at_first_is_not_a_change_when_it_arrives() -> None:
     model = OfferedModel(TOOLS)
     assert not asyncio.run(model.news_soon())
     model.set_listing(Listing((Tool.read({"name": "a"}),)))
@@ -113,14 +113,14 @@ def test_list_that_could_not_be_had_at_first_is_no_news_when_it_comes() -> None:
         (ListNews((), (), ("a",)), ListNews((), (), ("a", "b")), ListNews((), (), ("a", "b"))),
     ],
 )
-def test_one_news_after_the_other_come_to_one(first: ListNews, later: ListNews, both: ListNews) -> None:
+def test_consecutive_changes_are_merged(first: ListNews, later: ListNews, both: ListNews) -> None:
     assert first.then(later) == both
 
 
 # ------------------------------------------------------------------ the chosen one
 
 
-def test_items_of_one_name_and_unusable_ones_are_told_apart() -> None:
+def test_items_with_equal_names_and_unusable_items_are_distinguished() -> None:
     model = OfferedModel(TOOLS)
     first, second = Tool.read({"name": "same"}), Tool.read({"name": "same", "title": "Another"})
     bad, worse = Malformed(7, "no object"), Malformed(8, "no object")
@@ -131,7 +131,7 @@ def test_items_of_one_name_and_unusable_ones_are_told_apart() -> None:
     assert model.renewed(Malformed(9, "no object")) is None
 
 
-def test_rows_stay_those_of_the_list_before_while_the_new_one_is_searched(qtbot: QtBot) -> None:
+def test_rows_stay_those_of_the_previous_list_while_the_new_one_is_searched(qtbot: QtBot) -> None:
     model = OfferedModel(RESOURCES)
     model.set_listing(Listing(tuple(many(60_000))))
     model.set_words("name 59999")

@@ -44,7 +44,7 @@ class Browser:
         ("https://h/cb?redirect=https%3A%2F%2Fx&l[]=1", "https://h/cb?redirect=https%3A%2F%2Fx&l[]=1"),
     ],
 )
-def test_a_web_address_goes_to_the_browser_in_plain_letters(url: str, opened: str) -> None:
+def test_web_url_is_passed_to_the_browser_in_ascii(url: str, opened: str) -> None:
     browser = Browser()
     Opener(browser).open(url)
     assert browser.opened == [opened]
@@ -68,7 +68,7 @@ def test_a_web_address_goes_to_the_browser_in_plain_letters(url: str, opened: st
         "",
     ],
 )
-def test_anything_else_never_reaches_the_system(url: str) -> None:
+def test_other_urls_never_reach_the_system(url: str) -> None:
     browser = Browser()
     with pytest.raises(UserError, match=r"^This address is not opened\. .+\. Ask whoever runs the server"):
         Opener(browser).open(url)
@@ -79,7 +79,7 @@ _HOSTS = st.text(st.sampled_from("aä.ßxn-8ſｅ。१ж\u0301\ufe0f\u200d٣I")
 
 
 @given(_HOSTS)
-def test_a_host_that_is_opened_is_the_host_that_was_shown(host: str) -> None:
+def test_opened_host_is_the_host_that_was_shown(host: str) -> None:
     browser = Browser()
     url = f"https://{host}/path"
     try:
@@ -90,14 +90,14 @@ def test_a_host_that_is_opened_is_the_host_that_was_shown(host: str) -> None:
     assert browser.opened == [f"https://{read_link(url).ascii_host}/path"]
 
 
-def test_a_host_with_what_qt_would_drop_is_not_opened() -> None:
+def test_host_with_characters_qt_would_drop_is_not_opened() -> None:
     browser = Browser()
     with pytest.raises(UserError, match="characters that cannot be seen"):
         Opener(browser).open("https://a\ufe0fb.example/")  # Qt drops the variation selector
     assert browser.opened == []
 
 
-def test_a_host_that_qt_reads_in_another_way_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_that_qt_parses_differently_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """None is known that is not refused before; the next release of Qt, or of Unicode, may bring one."""
     browser = Browser()
     monkeypatch.setattr(
@@ -108,14 +108,14 @@ def test_a_host_that_qt_reads_in_another_way_is_not_opened(monkeypatch: pytest.M
     assert browser.opened == []
 
 
-def test_without_a_browser_the_person_is_told_what_to_do() -> None:
+def test_missing_browser_is_reported_with_what_to_do() -> None:
     with pytest.raises(UserError) as failed:
         Opener(Browser(works=False)).open("https://example.com/")
     assert failed.value.summary == "The system could not open a browser."
     assert failed.value.next_step == "Copy the address instead."
 
 
-def test_there_is_no_other_way_out_to_a_browser() -> None:
+def test_browser_is_opened_through_a_single_function() -> None:
     ways = re.compile(
         r"QDesktopServices|\bopenUrl\b|\bwebbrowser\b|setOpenExternalLinks\(True|startfile|xdg-open"
     )

@@ -36,7 +36,7 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
     assert "not offered" in words
 
 
-def test_mistakes_in_the_handshake_are_listed(lens: Lens) -> None:
+def test_handshake_findings_are_listed(lens: Lens) -> None:
     lens.connect(scripted(info={}, capabilities={"tools": {}}))
     agreement = lens.view("scripted").agreement
     assert agreement is not None
@@ -44,7 +44,7 @@ def test_mistakes_in_the_handshake_are_listed(lens: Lens) -> None:
     assert agreement.problems[0] in words_on(lens.workspace.overview)
 
 
-def test_failed_server_shows_cause_next_step_and_a_button_that_tries_again(lens: Lens) -> None:
+def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     press(lens, "Connect")
     view = lens.wait_for("broken", ServerStatus.FAILED)
@@ -72,7 +72,7 @@ def _starts(lens: Lens) -> int:
     return sum(b"started" in row.raw for row in lens.records() if row.kind.name == "PROCESS")
 
 
-def test_what_is_configured_is_shown_before_and_after_connecting(lens: Lens) -> None:
+def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
     entry = replace(
         scripted("one"), notes="For tests.\nSecond line.", auto_connect=True, env={"WHERE": "${HOME}/x"}
     )
@@ -89,7 +89,7 @@ def test_what_is_configured_is_shown_before_and_after_connecting(lens: Lens) -> 
         assert "connected when MCP Lens starts" in words
 
 
-def test_server_that_was_configured_anew_says_so_until_it_is_connected_again(lens: Lens) -> None:
+def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> None:
     entry = scripted("one")
     lens.keep(entry)
     lens.choose("one")
@@ -108,6 +108,6 @@ def test_server_that_was_configured_anew_says_so_until_it_is_connected_again(len
     assert overview.alert.text("outdated") == ""
 
 
-def test_server_of_this_run_says_that_it_is_not_kept(lens: Lens) -> None:
+def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
     assert "for this run only" in words_on(lens.workspace.overview)

@@ -61,7 +61,7 @@ def go(lens: Lens, popup: PickerPopup, words: str) -> None:
         ("rti", "return_text_image", "restitution"),
     ],
 )
-def test_better_places_score_better(words: str, better: str, worse: str) -> None:
+def test_better_match_positions_score_higher(words: str, better: str, worse: str) -> None:
     query = Query(words)
     good, bad = query.match(better, haystack(better, "")), query.match(worse, haystack(worse, ""))
     assert good is not None
@@ -69,7 +69,7 @@ def test_better_places_score_better(words: str, better: str, worse: str) -> None
     assert good.score < bad.score
 
 
-def test_letters_that_fit_are_told_and_beginnings_of_words_are_preferred() -> None:
+def test_matching_letters_are_returned_and_word_starts_are_preferred() -> None:
     name = "restart_return_image"
     match = Query("rim").match(name, haystack(name, ""))
     assert match is not None
@@ -77,14 +77,14 @@ def test_letters_that_fit_are_told_and_beginnings_of_words_are_preferred() -> No
     assert match.places[-2:] == (15, 16)
 
 
-def test_every_word_must_fit_and_words_are_found_in_the_note_too() -> None:
+def test_every_word_must_match_and_the_note_is_searched_too() -> None:
     name, note = "add_issue", "tool · github"
     assert Query("github add").match(name, haystack(name, note)) is not None
     assert Query("gitlab add").match(name, haystack(name, note)) is None
     assert Query("ghb").match(name, haystack(name, note)) is None, "letters are looked for in the name"
 
 
-def test_letters_whose_small_form_is_longer_do_not_shift_the_places() -> None:
+def test_letters_with_a_longer_lowercase_form_do_not_shift_the_positions() -> None:
     name = "İİİx"
     match = Query("x").match(name, haystack(name, ""))
     assert match is not None
@@ -99,7 +99,7 @@ def picks(count: int) -> Iterator[Pick]:
         yield Pick(f"k{number}", f"tool_number_{number}", "tool · server", "tool")
 
 
-def test_model_keeps_the_contract(qapp: QApplication, qtmodeltester: ModelTester) -> None:
+def test_model_satisfies_the_contract(qapp: QApplication, qtmodeltester: ModelTester) -> None:
     model = PickModel()
     check = cast(Check, qtmodeltester.check)
     check(model)
@@ -109,7 +109,7 @@ def test_model_keeps_the_contract(qapp: QApplication, qtmodeltester: ModelTester
     check(model)
 
 
-def test_only_the_best_are_rows_and_all_are_counted(qapp: QApplication) -> None:
+def test_only_the_best_matches_are_rows_and_all_are_counted(qapp: QApplication) -> None:
     model = PickModel()
     model.set_picks(picks(1_000))
     model.finish()
@@ -125,7 +125,7 @@ def test_only_the_best_are_rows_and_all_are_counted(qapp: QApplication) -> None:
     assert model.index(0).data(PlacesRole) == tuple(range(5, 14))
 
 
-def test_what_was_used_last_comes_first(qapp: QApplication) -> None:
+def test_last_used_entry_comes_first(qapp: QApplication) -> None:
     model = PickModel()
     model.set_picks(picks(100), recent=["k70", "k3"])
     model.finish()
@@ -142,7 +142,7 @@ def test_what_was_used_last_comes_first(qapp: QApplication) -> None:
 # ------------------------------------------------------------------ in the window
 
 
-def test_palette_reaches_commands_and_remembers_what_was_used(lens: Lens) -> None:
+def test_palette_runs_commands_and_remembers_the_last_used(lens: Lens) -> None:
     lens.connect(scripted())
     lens.window.show_tab("tools")
     go(lens, opened(lens), "conso")
@@ -154,7 +154,7 @@ def test_palette_reaches_commands_and_remembers_what_was_used(lens: Lens) -> Non
     assert not popup.isVisible()
 
 
-def test_palette_reaches_tools_of_servers_that_nobody_looked_at(lens: Lens) -> None:
+def test_palette_finds_tools_of_servers_not_opened_yet(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.add(scripted("two", tools=[{"name": "only_here", "inputSchema": {"type": "object"}}]))
     lens.app.bridge.connect_server("two")
@@ -171,7 +171,7 @@ def test_palette_reaches_tools_of_servers_that_nobody_looked_at(lens: Lens) -> N
     assert tool.name == "only_here"
 
 
-def test_palette_reaches_resources_and_prompts(lens: Lens) -> None:
+def test_palette_finds_resources_and_prompts(lens: Lens) -> None:
     entry = offering(
         "shelf",
         resources=[{"uri": "x://deep/book", "name": "book"}],
@@ -196,7 +196,7 @@ def test_palette_reaches_resources_and_prompts(lens: Lens) -> None:
     assert lens.sent("resources/read") == [{"uri": "x://deep/book"}]
 
 
-def test_palette_reaches_what_a_search_hides_whatever_is_in_its_name(lens: Lens) -> None:
+def test_palette_finds_items_hidden_by_a_search_whatever_their_name(lens: Lens) -> None:
     odd = "greet\x1fsome\x1fbody"
     panel = open_prompts(lens, offering("shelf", prompts=[{"name": "first"}, {"name": odd}]))
     search(panel.search, "first")
@@ -207,7 +207,7 @@ def test_palette_reaches_what_a_search_hides_whatever_is_in_its_name(lens: Lens)
     assert panel.list.currentIndex().data() == "greet␟some␟body"
 
 
-def test_palette_reaches_templates_and_the_keyboard_is_in_the_first_thing_to_fill_in(lens: Lens) -> None:
+def test_palette_opens_templates_with_focus_on_the_first_field(lens: Lens) -> None:
     templates = [
         {"uriTemplate": "x://a/{one}", "name": "first"},
         {"uriTemplate": "x://b/{two}", "name": "book"},
@@ -233,7 +233,7 @@ def test_palette_reaches_templates_and_the_keyboard_is_in_the_first_thing_to_fil
     assert len(lens.sent("resources/templates/list")) <= 2, "the panel and the palette, once each"
 
 
-def test_every_entry_says_which_server_it_is_of_however_long_its_title(lens: Lens) -> None:
+def test_every_entry_names_its_server_however_long_the_title(lens: Lens) -> None:
     tools = [{"name": "t" * 200, "title": "Long " * 50, "inputSchema": {"type": "object"}}]
     lens.connect(scripted("one", tools=tools))
     lens.connect(scripted("two", tools=tools))
@@ -243,7 +243,7 @@ def test_every_entry_says_which_server_it_is_of_however_long_its_title(lens: Len
     assert sorted(note.split(" · ")[:2] for note in notes(popup)) == [["one", "tool"], ["two", "tool"]]
 
 
-def test_palette_reaches_saved_calls_of_another_server(lens: Lens) -> None:
+def test_palette_finds_saved_calls_of_another_server(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
     saved = SavedCall("Hello from one", "echo", "one", {"text": "hello"})
@@ -256,7 +256,7 @@ def test_palette_reaches_saved_calls_of_another_server(lens: Lens) -> None:
     lens.until(lambda: lens.tools.call_view.editors.typed() == {"text": "hello"})
 
 
-def test_lists_are_fetched_once_and_again_when_the_server_says_so(lens: Lens) -> None:
+def test_lists_are_fetched_once_and_again_when_the_server_reports_a_change(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.add(scripted("two", tools=[{"name": "only_here"}]))
     lens.app.bridge.connect_server("two")
@@ -273,7 +273,7 @@ def test_lists_are_fetched_once_and_again_when_the_server_says_so(lens: Lens) ->
     lens.until(lambda: len(lens.sent("tools/list")) == listed + 2)
 
 
-def test_palette_opens_by_its_keys_wherever_the_person_types(lens: Lens) -> None:
+def test_palette_opens_by_its_shortcut_wherever_the_focus_is(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
     lens.window.activateWindow()

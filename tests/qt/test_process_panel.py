@@ -55,7 +55,7 @@ def text(panel: ProcessPanel, column: Column, row: int = 0) -> str:
     return str(panel.running.model.index(row, column).data())
 
 
-def test_what_runs_is_shown_with_its_figures(lens: Lens, tmp_path: Path) -> None:
+def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -> None:
     file = tmp_path / "kept.txt"
     file.write_text("x")
     panel = opened(lens, str(file))
@@ -72,7 +72,7 @@ def test_what_runs_is_shown_with_its_figures(lens: Lens, tmp_path: Path) -> None
     lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
 
 
-def test_a_look_from_before_the_end_does_not_stay_in_front(lens: Lens) -> None:
+def test_stale_sample_from_before_the_exit_is_not_kept(lens: Lens) -> None:
     panel = opened(lens)
     running = ProcessView("work", pid=lens.view("work").pid)
     lens.do("server.disconnect")
@@ -84,7 +84,7 @@ def test_a_look_from_before_the_end_does_not_stay_in_front(lens: Lens) -> None:
     assert "Not connected" in words_on(panel.running)
 
 
-def test_children_stand_below_their_parent(lens: Lens) -> None:
+def test_child_processes_are_listed_below_their_parent(lens: Lens) -> None:
     panel = opened(lens)
     lens.do("view.tools")
     lens.call("family")
@@ -97,7 +97,7 @@ def test_children_stand_below_their_parent(lens: Lens) -> None:
     assert "subprocess" not in panel.running.command.text()
 
 
-def test_nobody_looks_at_processes_while_the_tab_is_not_in_front(
+def test_processes_are_not_sampled_while_the_tab_is_hidden(
     lens: Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = opened(lens)
@@ -112,7 +112,7 @@ def test_nobody_looks_at_processes_while_the_tab_is_not_in_front(
     assert looks == []
 
 
-def test_a_server_that_runs_elsewhere_has_no_process_of_ours(lens: Lens) -> None:
+def test_remote_server_has_no_local_process(lens: Lens) -> None:
     lens.add(HttpEntry(name="far", url="http://127.0.0.1:9/mcp"))
     lens.choose("far")
     lens.do("view.process")
@@ -120,7 +120,7 @@ def test_a_server_that_runs_elsewhere_has_no_process_of_ours(lens: Lens) -> None
     assert not lens.workspace.process.files.isVisible()
 
 
-def test_before_it_is_connected_the_way_there_is_offered(lens: Lens) -> None:
+def test_disconnected_server_offers_to_connect(lens: Lens) -> None:
     lens.add(scripted())
     lens.choose("scripted")
     lens.do("view.process")
@@ -130,7 +130,7 @@ def test_before_it_is_connected_the_way_there_is_offered(lens: Lens) -> None:
     lens.until(lambda: panel.running.model.rowCount() == 1)
 
 
-def test_a_crash_is_in_the_history_with_its_last_words(lens: Lens) -> None:
+def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     panel = opened(lens)
     lens.do("view.tools")
     lens.call("crash")
@@ -152,7 +152,7 @@ def test_a_crash_is_in_the_history_with_its_last_words(lens: Lens) -> None:
     assert copied.endswith("    about to crash")
 
 
-def test_a_server_is_removed_while_somebody_looks(lens: Lens) -> None:
+def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
     panel = opened(lens)
     panel._look()
     lens.do("server.remove")
@@ -160,7 +160,7 @@ def test_a_server_is_removed_while_somebody_looks(lens: Lens) -> None:
     lens.settle()
 
 
-def test_a_new_process_begins_new_figures(lens: Lens) -> None:
+def test_new_process_resets_the_metrics(lens: Lens) -> None:
     panel = opened(lens)
     first = lens.view("work").pid
     lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
@@ -176,7 +176,7 @@ def test_a_new_process_begins_new_figures(lens: Lens) -> None:
 # ------------------------------------------------------------------ what a call cost
 
 
-def test_a_result_says_what_its_call_cost_and_shows_what_was_written(lens: Lens) -> None:
+def test_result_shows_the_cost_of_its_call_and_its_stderr(lens: Lens) -> None:
     lens.connect(work_entry())
     lens.call("burn", {"ms": 60})
     result = lens.tools.call_view.result
@@ -194,7 +194,7 @@ def test_a_result_says_what_its_call_cost_and_shows_what_was_written(lens: Lens)
     assert not result.tabs.isTabVisible(place)
 
 
-def test_the_detail_of_an_operation_says_what_it_cost(lens: Lens) -> None:
+def test_operation_detail_shows_its_cost(lens: Lens) -> None:
     lens.connect(work_entry())
     outcome = lens.call("chatter", {"stderr": 2, "stray": 0})
     traffic = lens.window.traffic
@@ -215,7 +215,7 @@ def facts(pid: int = 7, **more: object) -> ProcessFacts:
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
-def test_the_model_keeps_its_contract(theme: Theme, qtmodeltester: Any) -> None:
+def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
     model = ProcessesModel(theme)
     qtmodeltester.check(model)
     for processes in ((facts(1), facts(2, depth=1)), (facts(1, share=None), facts(2, depth=1)), (facts(3),)):
@@ -225,7 +225,7 @@ def test_the_model_keeps_its_contract(theme: Theme, qtmodeltester: Any) -> None:
     assert len(HEADS) == model.columnCount() == len(Column)
 
 
-def test_rows_stay_while_the_processes_are_the_same(theme: Theme) -> None:
+def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
     model = ProcessesModel(theme)
     model.show(Sample(1, (facts(1), facts(2))))
     resets: list[int] = []
@@ -236,7 +236,7 @@ def test_rows_stay_while_the_processes_are_the_same(theme: Theme) -> None:
     assert not model.index(5, 0, QModelIndex()).isValid()
 
 
-def test_cells_are_numbers_with_units_and_what_is_hidden_is_a_dash() -> None:
+def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
     words = [cell(facts(), column, NOW) for column in Column]
     assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
     hidden = facts(share=None, rss=None, threads=None, handles=None)
@@ -248,7 +248,7 @@ def test_cells_are_numbers_with_units_and_what_is_hidden_is_a_dash() -> None:
     ("seconds", "words"),
     [(0, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7_620, "2 h 07 min"), (273_600, "3 d 4 h"), (-5, "0 s")],
 )
-def test_ages_are_said_in_two_units_at_most(seconds: int, words: str) -> None:
+def test_ages_have_at_most_two_units(seconds: int, words: str) -> None:
     assert age(seconds * 1_000_000_000) == words
 
 
@@ -256,11 +256,11 @@ def test_ages_are_said_in_two_units_at_most(seconds: int, words: str) -> None:
     ("share", "words"),
     [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
 )
-def test_shares_are_of_one_core(share: float | None, words: str) -> None:
+def test_cpu_shares_are_relative_to_one_core(share: float | None, words: str) -> None:
     assert percent(share) == words
 
 
-def test_hostile_last_words_stay_text(theme: Theme, qtbot: object) -> None:
+def test_hostile_last_output_stays_plain_text(theme: Theme, qtbot: object) -> None:
     ended = EndedList(theme)
     last = (one_line(HOSTILE),)
     ended.show_ended([EndedProcess(7, "exited with code 1", NOW, NOW + 1, False, last)])
@@ -268,7 +268,7 @@ def test_hostile_last_words_stay_text(theme: Theme, qtbot: object) -> None:
     ended.deleteLater()
 
 
-def test_a_spark_line_keeps_the_latest_values_and_paints_any(theme: Theme, qtbot: object) -> None:
+def test_sparkline_keeps_the_latest_values_and_paints_any_input(theme: Theme, qtbot: object) -> None:
     line = SparkLine(theme, 3)
     for value in (0.0, 5.0, 1.0, 2.0):
         line.add(value)

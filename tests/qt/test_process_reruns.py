@@ -37,7 +37,7 @@ def theme(qapp: QApplication) -> Theme:
     return Theme(ICONS)
 
 
-def test_an_edit_turns_a_watched_call_red_and_the_way_back_green(lens: Lens, stage: ProcessStage) -> None:
+def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     stage.save("two")
     panel = stage.start("*.py", one="first", two="second")
@@ -63,7 +63,7 @@ def test_an_edit_turns_a_watched_call_red_and_the_way_back_green(lens: Lens, sta
     assert panel.files.alert.text("news tools") == ""
 
 
-def test_the_badge_is_red_while_the_edited_server_does_not_come_up(lens: Lens, stage: ProcessStage) -> None:
+def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start("*.py", one="first")
     stage.run()
@@ -77,7 +77,7 @@ def test_the_badge_is_red_while_the_edited_server_does_not_come_up(lens: Lens, s
     assert not panel.reruns.accept_all.isEnabled()
 
 
-def test_a_red_call_comes_to_the_front_and_is_accepted(
+def test_red_call_comes_to_the_front_and_can_be_accepted(
     lens: Lens, stage: ProcessStage, tmp_path: Path
 ) -> None:
     stage.save("one")
@@ -97,7 +97,7 @@ def test_a_red_call_comes_to_the_front_and_is_accepted(
     assert json.loads(written.read_text())["result"]["content"][0]["text"] == "other"
 
 
-def test_a_server_that_does_not_come_up_again_is_said(lens: Lens, stage: ProcessStage) -> None:
+def test_failed_restart_is_reported(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start("*.py", one="first")
     stage.until_watching()
     (stage.folder / "server.py").write_text("this is no python")
@@ -109,7 +109,7 @@ def test_a_server_that_does_not_come_up_again_is_said(lens: Lens, stage: Process
     lens.until(lambda: "restarted in" in panel.files.words.text())
 
 
-def test_a_place_that_is_no_matter_is_ignored_from_the_menu(lens: Lens, stage: ProcessStage) -> None:
+def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="first")
     stage.run()
@@ -124,7 +124,7 @@ def test_a_place_that_is_no_matter_is_ignored_from_the_menu(lens: Lens, stage: P
     menu.deleteLater()
 
 
-def test_without_watched_calls_it_says_how_to_get_one(lens: Lens, stage: ProcessStage) -> None:
+def test_without_watched_calls_the_panel_says_how_to_add_one(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
     assert "No watched calls" in words_on(panel)
     lens.do("call.rerun")
@@ -155,9 +155,7 @@ def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, st
     lens.until(lambda: panel.reruns.model.rowCount() == 0)
 
 
-def test_calls_are_watched_from_the_list_of_saved_ones(
-    lens: Lens, stage: ProcessStage, tmp_path: Path
-) -> None:
+def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
     call = SavedCall("Of any", "one")
     lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
     stage.save("one")
@@ -176,7 +174,7 @@ def test_calls_are_watched_from_the_list_of_saved_ones(
     dialog.close()
 
 
-def test_a_run_that_hangs_is_stopped(lens: Lens, stage: ProcessStage) -> None:
+def test_hanging_rerun_can_be_stopped(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="never")
     panel.reruns.run.trigger()
@@ -186,7 +184,7 @@ def test_a_run_that_hangs_is_stopped(lens: Lens, stage: ProcessStage) -> None:
     assert not stage.reruns.is_running
 
 
-def test_the_row_in_the_traffic_is_shown(lens: Lens, stage: ProcessStage) -> None:
+def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="first")
     stage.run()
@@ -199,7 +197,7 @@ def test_the_row_in_the_traffic_is_shown(lens: Lens, stage: ProcessStage) -> Non
 # ------------------------------------------------------------------ which files
 
 
-def test_patterns_are_typed_applied_and_taken_away(lens: Lens, stage: ProcessStage) -> None:
+def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
     files = panel.files
     assert "No files are watched." in files.words.text()
@@ -217,7 +215,7 @@ def test_patterns_are_typed_applied_and_taken_away(lens: Lens, stage: ProcessSta
 
 
 @pytest.mark.parametrize(("typed", "words"), [("[z-a].py", "is no pattern of files"), ("'x", "not closed")])
-def test_what_is_no_pattern_is_refused_with_a_sentence(
+def test_invalid_pattern_is_rejected_with_the_reason(
     lens: Lens, stage: ProcessStage, typed: str, words: str
 ) -> None:
     panel = stage.start(one="first")
@@ -227,7 +225,7 @@ def test_what_is_no_pattern_is_refused_with_a_sentence(
     assert lens.app.thread.engine.entry(SERVER).watch == ()
 
 
-def test_what_is_being_typed_stays_when_news_come(theme: Theme) -> None:
+def test_unsaved_input_survives_updates(theme: Theme) -> None:
     bar = FileBar(theme)
     bar.show_view(FileWatchView(SERVER, ("*.py",), "/x"))
     assert bar.line.text() == "*.py"
@@ -239,7 +237,7 @@ def test_what_is_being_typed_stays_when_news_come(theme: Theme) -> None:
     bar.deleteLater()
 
 
-def test_how_the_watch_stands_is_a_sentence_with_a_tone() -> None:
+def test_watch_status_is_a_sentence_with_a_tone() -> None:
     on = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=2)
     assert state_words(on) == ("Watching 2 files in /x.", "muted")
     assert state_words(FileWatchView(SERVER, ("*.py",), "/x"))[0] == "Watched while connected."
@@ -256,7 +254,7 @@ def results(*states: RerunState) -> RerunView:
     return RerunView("s", tuple(RerunResult(call, state) for call, state in pairs), 1)
 
 
-def test_the_model_keeps_its_contract(theme: Theme, qtmodeltester: Any) -> None:
+def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
     model = RerunsModel(theme, lambda state: QIcon())
     qtmodeltester.check(model)
     for states in ((), (RerunState.NOT_RUN,) * 2, (RerunState.SAME, RerunState.FAILED), (RerunState.NEW,)):
@@ -273,7 +271,7 @@ def test_the_verdict_is_red_green_or_neither() -> None:
     assert summary(results(same, red, same)) == "1 different, 2 as expected"
 
 
-def test_a_call_that_came_with_a_folder_is_shown_before_it_is_made(
+def test_call_from_a_project_folder_is_shown_before_it_runs(
     lens: Lens, stage: ProcessStage, tmp_path: Path
 ) -> None:
     project = tmp_path / "checkout"

@@ -73,7 +73,7 @@ def texts(panel: PromptsPanel) -> list[str]:
 # ------------------------------------------------------------------ finding
 
 
-def test_prompts_are_listed_described_and_found(lens: Lens) -> None:
+def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     assert rows(panel) == ["greet", "mixed", "refused"]
     words = words_on(panel.view)
@@ -89,7 +89,7 @@ def test_prompts_are_listed_described_and_found(lens: Lens) -> None:
 # ------------------------------------------------------------------ arguments
 
 
-def test_only_what_is_filled_in_is_sent_and_an_empty_text_when_it_is_meant(lens: Lens) -> None:
+def test_only_filled_in_arguments_are_sent_and_empty_text_on_request(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     line = panel.view.form.rows["who"].line
     assert line is not None
@@ -105,7 +105,7 @@ def test_only_what_is_filled_in_is_sent_and_an_empty_text_when_it_is_meant(lens:
     assert '{"style": "", "who": "Ada"}' in texts(panel)[0]
 
 
-def test_missing_argument_is_named_at_its_place_and_can_be_left_out_on_purpose(lens: Lens) -> None:
+def test_missing_argument_is_named_at_its_field_and_can_be_omitted_on_purpose(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     lens.do("prompt.get")
     lens.settle()
@@ -131,7 +131,7 @@ def test_control_return_gets_the_prompt_and_calls_no_tool(lens: Lens) -> None:
     assert lens.workspace.tabs.currentWidget().isAncestorOf(panel)
 
 
-def test_completions_come_as_one_types(lens: Lens) -> None:
+def test_completions_appear_while_typing(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     lens.window.activateWindow()
     panel.view.form.rows["who"].set_text("Ada")
@@ -147,7 +147,7 @@ def test_completions_come_as_one_types(lens: Lens) -> None:
     assert asked["context"] == {"arguments": {"who": "Ada"}}
 
 
-def test_typed_arguments_and_messages_are_there_again_when_one_comes_back(lens: Lens) -> None:
+def test_arguments_and_messages_are_restored_on_return(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.view.form.rows["who"].set_text("Ada")
     get(lens, panel)
@@ -159,7 +159,7 @@ def test_typed_arguments_and_messages_are_there_again_when_one_comes_back(lens: 
     assert "Ada" in texts(panel)[0]
 
 
-def test_more_arguments_than_a_form_can_hold_are_told(lens: Lens) -> None:
+def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
     arguments = [{"name": f"a{number}"} for number in range(MOST_ROWS + 3)] + [{"required": True}]
     panel = open_prompts(lens, offered(prompts=[{"name": "many", "arguments": arguments}]))
     assert len(panel.view.form.rows) == MOST_ROWS
@@ -171,7 +171,7 @@ def test_more_arguments_than_a_form_can_hold_are_told(lens: Lens) -> None:
 # ------------------------------------------------------------------ messages
 
 
-def test_messages_are_shown_by_role_with_each_kind_of_content(lens: Lens) -> None:
+def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("mixed")
     get(lens, panel)
@@ -185,7 +185,7 @@ def test_messages_are_shown_by_role_with_each_kind_of_content(lens: Lens) -> Non
     assert "hologram" in cards[4]
 
 
-def test_content_can_be_opened_by_itself_and_one_comes_back(lens: Lens) -> None:
+def test_content_can_be_opened_separately_and_closed_again(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("mixed")
     get(lens, panel)
@@ -197,7 +197,7 @@ def test_content_can_be_opened_by_itself_and_one_comes_back(lens: Lens) -> None:
     assert result.messages.isVisibleTo(panel)
 
 
-def test_link_leads_to_the_resource(lens: Lens) -> None:
+def test_link_opens_the_resource(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("mixed")
     get(lens, panel)
@@ -208,7 +208,7 @@ def test_link_leads_to_the_resource(lens: Lens) -> None:
     assert resources.reading.content.text.shown_text() == "because"
 
 
-def test_messages_are_copied_as_text_and_seen_raw(lens: Lens) -> None:
+def test_messages_are_copied_as_text_and_shown_raw(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("mixed")
     get(lens, panel)
@@ -221,7 +221,7 @@ def test_messages_are_copied_as_text_and_seen_raw(lens: Lens) -> None:
     assert '"type": "hologram"' in result.message.shown_text()
 
 
-def test_many_messages_are_shown_as_they_are_wanted(lens: Lens) -> None:
+def test_many_messages_are_shown_on_demand(lens: Lens) -> None:
     messages = [{"role": "user", "content": {"type": "text", "text": f"No. {n}"}} for n in range(AT_ONCE + 5)]
     panel = open_prompts(lens, offered(messages={"mixed": messages}))
     panel.choose("mixed")
@@ -231,7 +231,7 @@ def test_many_messages_are_shown_as_they_are_wanted(lens: Lens) -> None:
     assert "No. 54" in texts(panel)[-1]
 
 
-def test_refusal_is_shown_with_the_servers_words(lens: Lens) -> None:
+def test_error_is_shown_with_the_server_message(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("refused")
     assert get(lens, panel).kind is OutcomeKind.RPC_ERROR
@@ -239,7 +239,7 @@ def test_refusal_is_shown_with_the_servers_words(lens: Lens) -> None:
     assert '"Not today"' in panel.view.result.message.shown_text()
 
 
-def test_getting_can_be_cancelled(lens: Lens) -> None:
+def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     panel = open_prompts(lens, offered(prompts=[{"name": "waits"}]))
     lens.do("prompt.get")
     lens.until(lambda: lens.sent("prompts/get"))
@@ -268,7 +268,7 @@ def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], word
     lens.until(lambda: words in "\n".join((words_on(panel), *rows(panel))))
 
 
-def test_unusable_entry_is_shown_with_what_was_sent(lens: Lens) -> None:
+def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_prompts(lens, offered(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
     panel.list.setCurrentIndex(panel.model.index(3))
     assert "Not usable" in words_on(panel.view)
@@ -276,7 +276,7 @@ def test_unusable_entry_is_shown_with_what_was_sent(lens: Lens) -> None:
     assert not lens.actions["prompt.get"].isEnabled()
 
 
-def test_list_that_is_fetched_again_leaves_the_typing_alone(lens: Lens) -> None:
+def test_refreshed_list_keeps_typed_input(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     lens.window.activateWindow()
     line = panel.view.form.rows["who"].line

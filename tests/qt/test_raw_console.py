@@ -47,7 +47,7 @@ def got(raw: RawConsole) -> str:
     return str(json.loads(raw.answer.text.shown_text())["result"]["got"])
 
 
-def test_a_message_goes_out_as_it_is_written_but_for_its_id(lens: Lens) -> None:
+def test_message_is_sent_as_written_except_for_its_id(lens: Lens) -> None:
     raw = opened(lens)
     assert "Nothing sent yet" in words_on(raw)
     text = b'{ "jsonrpc":"2.0" , "id": "mine", "method":"x/y", "x-extra":[1.10, 1e400], "x-extra":null}'
@@ -79,7 +79,7 @@ def test_invalid_json_is_sent_on_purpose_and_the_error_without_an_id_shows_up(le
     lens.until(lambda: "Parse error" in raw.answer.text.shown_text())
 
 
-def test_row_that_is_chosen_while_a_message_is_under_way_stays_in_front(lens: Lens) -> None:
+def test_row_selected_while_a_message_is_pending_stays_in_front(lens: Lens) -> None:
     raw = opened(lens)
     send(lens, raw, TEMPLATES["Ping"])
     lens.until(lambda: raw.model.rowCount() == 2)
@@ -106,7 +106,7 @@ def test_every_template_says_what_it_is_and_can_be_sent(lens: Lens) -> None:
     assert raw.composer.alert.isHidden()
 
 
-def test_a_line_break_is_not_sent_over_stdio_until_the_person_says_how(lens: Lens) -> None:
+def test_line_break_is_not_sent_over_stdio_until_the_user_decides_how(lens: Lens) -> None:
     raw = opened(lens)
     text = b'{"jsonrpc": "2.0",\n "id": 1,\n "method": "x"}'
     send(lens, raw, text)
@@ -120,7 +120,7 @@ def test_a_line_break_is_not_sent_over_stdio_until_the_person_says_how(lens: Len
     assert raw.composer.alert.isHidden()
 
 
-def test_pretty_text_is_sent_as_it_was_before(lens: Lens) -> None:
+def test_formatted_text_is_sent_in_its_original_form(lens: Lens) -> None:
     raw = opened(lens)
     raw.composer.ids.button(1).click()
     text = b'{"jsonrpc":"2.0","id":9,"method":"x","params":{"a":"\\u00e9","b":[1.10]}}'
@@ -132,7 +132,7 @@ def test_pretty_text_is_sent_as_it_was_before(lens: Lens) -> None:
     assert got(raw) == text.decode()
 
 
-def test_ctrl_return_sends_and_leaves_the_tools_tab_alone(lens: Lens) -> None:
+def test_ctrl_return_sends_the_message_and_calls_no_tool(lens: Lens) -> None:
     raw = opened(lens)
     raw.composer.editor.set_raw(TEMPLATES["Ping"])
     lens.window.activateWindow()
@@ -143,7 +143,7 @@ def test_ctrl_return_sends_and_leaves_the_tools_tab_alone(lens: Lens) -> None:
     assert raw.composer.editor.raw() == TEMPLATES["Ping"]
 
 
-def test_what_was_sent_comes_back_with_alt_up_and_the_draft_with_alt_down(lens: Lens) -> None:
+def test_alt_up_recalls_sent_messages_and_alt_down_the_draft(lens: Lens) -> None:
     raw = opened(lens)
     editor = raw.composer.editor
     for text in (b'{"first": 1}', b'{"second": 2}', b'{"second": 2}'):
@@ -163,7 +163,7 @@ def test_what_was_sent_comes_back_with_alt_up_and_the_draft_with_alt_down(lens: 
     ]
 
 
-def test_not_connected_it_says_so_and_keeps_what_was_written(lens: Lens) -> None:
+def test_disconnected_console_says_so_and_keeps_the_text(lens: Lens) -> None:
     lens.add(parrot())
     lens.choose("parrot")
     raw = lens.workspace.raw
@@ -177,7 +177,7 @@ def test_not_connected_it_says_so_and_keeps_what_was_written(lens: Lens) -> None
     assert raw.composer.editor.raw() == TEMPLATES["Ping"]
 
 
-def test_waiting_can_be_cancelled_and_a_second_message_sent_meanwhile(lens: Lens) -> None:
+def test_pending_message_can_be_cancelled_and_a_second_one_sent_meanwhile(lens: Lens) -> None:
     lens.connect(scripted())
     raw = lens.workspace.raw
     raw.composer.editor.set_raw(
@@ -195,7 +195,7 @@ def test_waiting_can_be_cancelled_and_a_second_message_sent_meanwhile(lens: Lens
     assert not raw.composer.is_waiting
 
 
-def test_a_connection_that_ends_says_why_there_is_no_answer(lens: Lens) -> None:
+def test_closed_connection_says_why_there_is_no_response(lens: Lens) -> None:
     lens.connect(scripted())
     raw = lens.workspace.raw
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dies","arguments":{}}}'
@@ -205,7 +205,7 @@ def test_a_connection_that_ends_says_why_there_is_no_answer(lens: Lens) -> None:
     lens.until(lambda: "Not connected" in raw.strips.text("connection"))
 
 
-def test_a_message_is_shown_in_the_traffic(lens: Lens) -> None:
+def test_message_can_be_shown_in_the_traffic(lens: Lens) -> None:
     raw = opened(lens)
     send(lens, raw, TEMPLATES["Ping"])
     lens.until(lambda: raw.answer.row is not None)
@@ -215,7 +215,7 @@ def test_a_message_is_shown_in_the_traffic(lens: Lens) -> None:
     assert panel.table.current_number() == row
 
 
-def test_a_message_that_http_refused_says_with_which_status_and_shows_the_body(lens: Lens) -> None:
+def test_message_rejected_by_http_shows_the_status_and_the_body(lens: Lens) -> None:
     log = lens.app.bridge.log
     server = log.add_server("web")
     exchange = HttpExchange("POST", "http://x/mcp", (), 2, status=400, body=b"Bad Request: no session")

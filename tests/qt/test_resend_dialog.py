@@ -49,7 +49,7 @@ def send(lens: Lens, dialog: ResendDialog) -> None:
     lens.until(lambda: not dialog.composer.is_waiting)
 
 
-def test_the_request_stands_there_as_it_was_sent_and_is_linked_when_sent_again(lens: Lens) -> None:
+def test_request_is_shown_as_sent_and_linked_when_resent(lens: Lens) -> None:
     dialog = opened(lens)
     log, (old,) = lens.app.bridge.log, calls(lens)
     assert dialog.composer.editor.raw() == log.raw(old)
@@ -65,7 +65,7 @@ def test_the_request_stands_there_as_it_was_sent_and_is_linked_when_sent_again(l
     assert dialog.answer.badge.text == "ok"
 
 
-def test_the_id_is_sent_as_written_when_the_person_wants_that(lens: Lens) -> None:
+def test_id_is_sent_as_written_on_request(lens: Lens) -> None:
     dialog = opened(lens)
     log, (old,) = lens.app.bridge.log, calls(lens)
     dialog.composer.ids.button(1).click()
@@ -73,7 +73,7 @@ def test_the_id_is_sent_as_written_when_the_person_wants_that(lens: Lens) -> Non
     assert log.raw(calls(lens)[-1]) == log.raw(old)
 
 
-def test_pretty_lays_it_out_and_as_sent_brings_the_bytes_back(lens: Lens) -> None:
+def test_pretty_formats_it_and_as_sent_restores_the_bytes(lens: Lens) -> None:
     dialog = opened(lens)
     original = dialog.composer.editor.raw()
     dialog.composer.pretty_action.trigger()
@@ -84,7 +84,7 @@ def test_pretty_lays_it_out_and_as_sent_brings_the_bytes_back(lens: Lens) -> Non
     assert not dialog.composer.compact.isChecked()
 
 
-def test_nothing_typed_is_lost_when_the_connection_is_gone_and_connect_helps(lens: Lens) -> None:
+def test_edits_survive_a_lost_connection_and_connect_is_offered(lens: Lens) -> None:
     dialog = opened(lens)
     lens.do("server.disconnect")
     lens.wait_for("scripted", ServerStatus.IDLE)
@@ -102,7 +102,7 @@ def test_nothing_typed_is_lost_when_the_connection_is_gone_and_connect_helps(len
     lens.until(lambda: dialog.answer.badge.text == "ok")
 
 
-def test_while_it_waits_it_can_be_cancelled_and_is_not_sent_twice(lens: Lens) -> None:
+def test_pending_resend_can_be_cancelled_and_is_not_sent_twice(lens: Lens) -> None:
     dialog = opened(lens)
     dialog.composer.editor.set_raw(dialog.composer.editor.raw().replace(b'"echo"', b'"waits"'))
     dialog.composer.send()
@@ -117,7 +117,7 @@ def test_while_it_waits_it_can_be_cancelled_and_is_not_sent_twice(lens: Lens) ->
     assert "Cancelled" in words_on(dialog.answer)
 
 
-def test_a_state_of_the_server_comes_with_a_hint(lens: Lens) -> None:
+def test_request_state_comes_with_a_hint(lens: Lens) -> None:
     dialog = opened(lens)
     assert not dialog.composer.alert.text("state")
     dialog.composer.editor.set_raw(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"requestState":"s"}}')
@@ -126,7 +126,7 @@ def test_a_state_of_the_server_comes_with_a_hint(lens: Lens) -> None:
     lens.until(lambda: not dialog.composer.alert.text("state"))
 
 
-def test_the_new_answer_is_compared_with_the_old_one(lens: Lens) -> None:
+def test_new_response_is_compared_with_the_old_one(lens: Lens) -> None:
     dialog = opened(lens)
     dialog.composer.editor.set_raw(dialog.composer.editor.raw().replace("Liège".encode(), b"Ghent"))
     send(lens, dialog)
@@ -142,7 +142,7 @@ def _differences(compare: CompareDialog) -> list[tuple[int, Change]]:
     return list(compare.diff.differences())
 
 
-def test_the_answer_is_shown_in_the_traffic(lens: Lens) -> None:
+def test_response_can_be_shown_in_the_traffic(lens: Lens) -> None:
     dialog = opened(lens)
     send(lens, dialog)
     panel, row = lens.window.traffic, lens.app.bridge.log.partner(calls(lens)[-1])
@@ -151,16 +151,14 @@ def test_the_answer_is_shown_in_the_traffic(lens: Lens) -> None:
     assert panel.table.current_number() == row
 
 
-def test_escape_does_not_close_it(lens: Lens) -> None:
+def test_escape_does_not_close_the_dialog(lens: Lens) -> None:
     dialog = opened(lens)
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()
 
 
 @pytest.mark.parametrize("is_connected", [True, False])
-def test_a_request_of_a_capture_goes_to_the_server_that_the_person_picks(
-    lens: Lens, is_connected: bool
-) -> None:
+def test_request_from_a_capture_goes_to_the_server_the_user_picks(lens: Lens, is_connected: bool) -> None:
     lens.add(scripted("first"))
     lens.add(parrot("second"))
     if is_connected:
@@ -189,7 +187,7 @@ def test_a_request_of_a_capture_goes_to_the_server_that_the_person_picks(
     source.deleteLater()
 
 
-def test_closing_it_while_it_waits_gives_the_request_up(lens: Lens) -> None:
+def test_closing_the_dialog_cancels_the_pending_request(lens: Lens) -> None:
     dialog = opened(lens)
     dialog.composer.editor.set_raw(dialog.composer.editor.raw().replace(b'"echo"', b'"waits"'))
     dialog.composer.send()

@@ -16,7 +16,7 @@ from tests.qt.resources_stage import RESOURCE_LIST, go_to, go_to_template, offer
 from tests.qt.test_hostile_text import HOSTILE, assert_harmless
 
 
-def test_resources_and_templates_are_listed_apart_and_counted(lens: Lens) -> None:
+def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     assert rows(panel.lists.resources) == ["Notes", "a.csv", "it"]
     assert rows(panel.lists.templates) == ["A book", "find"]
@@ -26,7 +26,7 @@ def test_resources_and_templates_are_listed_apart_and_counted(lens: Lens) -> Non
     assert "file:///home/ada/notes.md" in lines
 
 
-def test_search_looks_into_everything_of_both_lists(lens: Lens) -> None:
+def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     search(panel.lists.search, "engine")
     assert rows(panel.lists.resources) == ["a.csv"]
@@ -40,7 +40,7 @@ def test_search_looks_into_everything_of_both_lists(lens: Lens) -> None:
     assert panel.lists.list.currentIndex().data() == "Notes", "what was chosen is chosen again"
 
 
-def test_uri_that_is_in_no_list_can_be_typed_and_read(lens: Lens) -> None:
+def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
     contents = {"hidden://x": [{"uri": "hidden://x", "text": "found"}]}
     panel = open_resources(lens, offered(contents=contents))
     with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
@@ -50,7 +50,7 @@ def test_uri_that_is_in_no_list_can_be_typed_and_read(lens: Lens) -> None:
     assert lens.sent("resources/read") == [{"uri": "hidden://x"}]
 
 
-def test_tree_groups_by_uri_and_has_the_same_resource_chosen(lens: Lens) -> None:
+def test_tree_groups_by_uri_and_keeps_the_selected_resource(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "file:///home/ada/data/a.csv")
     lens.do("resource.tree")
@@ -69,7 +69,7 @@ def test_tree_groups_by_uri_and_has_the_same_resource_chosen(lens: Lens) -> None
     assert panel.lists.list.currentIndex().data() == "it"
 
 
-def test_tree_shows_what_fits_the_words_with_its_folders_open(lens: Lens) -> None:
+def test_tree_shows_matches_with_their_folders_expanded(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.do("resource.tree")
     search(panel.lists.search, "csv")
@@ -78,7 +78,7 @@ def test_tree_shows_what_fits_the_words_with_its_folders_open(lens: Lens) -> Non
     assert tree.isExpanded(model.index(0, 0))
 
 
-def test_tree_of_a_changed_list_has_the_same_folders_open_and_stays_in_its_place(lens: Lens) -> None:
+def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens: Lens) -> None:
     resources = [
         {"uri": f"file:///deep/{folder}/{number}.txt", "name": f"{number}"}
         for folder in "abcdefgh"
@@ -115,7 +115,7 @@ def test_tree_of_a_changed_list_has_the_same_folders_open_and_stays_in_its_place
     assert folders() == opened, "a search opens folders only for as long as it lasts"
 
 
-def test_details_tell_what_the_server_says_of_a_resource(lens: Lens) -> None:
+def test_details_show_the_resource_metadata(lens: Lens) -> None:
     annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
     resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}
     panel = open_resources(lens, offered(resources=[resource]))
@@ -127,7 +127,7 @@ def test_details_tell_what_the_server_says_of_a_resource(lens: Lens) -> None:
 # ------------------------------------------------------------------ lists that change
 
 
-def test_changed_list_keeps_the_choice_and_says_what_is_new(lens: Lens) -> None:
+def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     read_aside(lens, "do://grow")
@@ -144,7 +144,7 @@ def test_changed_list_keeps_the_choice_and_says_what_is_new(lens: Lens) -> None:
     assert panel.head.uri == "counter://it", "what is looked at does not go away"
 
 
-def test_burst_of_list_changes_is_answered_with_few_requests(lens: Lens) -> None:
+def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     for _ in range(50):
         lens.app.bridge.list_changed.emit("offering", "resources")
@@ -154,7 +154,7 @@ def test_burst_of_list_changes_is_answered_with_few_requests(lens: Lens) -> None
     assert len(lens.sent("resources/list")) <= 3
 
 
-def test_unusable_entries_are_shown_with_what_was_sent(lens: Lens) -> None:
+def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
     assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
@@ -168,7 +168,7 @@ def test_unusable_entries_are_shown_with_what_was_sent(lens: Lens) -> None:
 # ------------------------------------------------------------------ states
 
 
-def test_panel_says_how_it_stands(lens: Lens) -> None:
+def test_panel_shows_its_state(lens: Lens) -> None:
     lens.add(offered())
     lens.do("view.resources")
     panel = lens.workspace.resources
@@ -195,20 +195,20 @@ def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], wo
     lens.until(lambda: words in words_on(lens.workspace.resources))
 
 
-def test_server_that_knows_no_templates_is_not_complained_about(lens: Lens) -> None:
+def test_server_without_templates_causes_no_error(lens: Lens) -> None:
     panel = open_resources(lens, offering(resources=RESOURCE_LIST))
     assert rows(panel.lists.templates) == []
     assert "Templates" not in words_on(panel.lists).splitlines()
     assert not panel.alert.isVisibleTo(panel)
 
 
-def test_templates_are_there_though_resources_cannot_be_listed(lens: Lens) -> None:
+def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
     panel = open_resources(lens, offered(refuses=True))
     assert rows(panel.lists.templates) == ["A book", "find"]
     assert "The resources could not be listed: The disk is full" in words_on(panel)
 
 
-def test_panels_are_made_only_when_they_are_looked_at(lens: Lens) -> None:
+def test_panels_are_built_only_when_shown(lens: Lens) -> None:
     lens.connect(scripted())
     assert lens.workspace.made_resources() is None
     assert lens.workspace.made_prompts() is None

@@ -36,7 +36,7 @@ def kinds() -> StdioEntry:
     return offered(resources=resources, contents=contents)
 
 
-def test_each_kind_of_content_is_shown_in_its_own_form(lens: Lens) -> None:
+def test_each_content_type_has_its_own_view(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     view = panel.reading.content
     for uri, (_, form) in KINDS.items():
@@ -53,7 +53,7 @@ def test_each_kind_of_content_is_shown_in_its_own_form(lens: Lens) -> None:
     assert "Save it to listen to it." in words_on(view)
 
 
-def test_markdown_loads_nothing_and_has_nothing_to_click(lens: Lens) -> None:
+def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://markdown")
     view = panel.reading.content._markdown
@@ -67,7 +67,7 @@ def test_markdown_loads_nothing_and_has_nothing_to_click(lens: Lens) -> None:
         assert not form.toCharFormat().isAnchor()
 
 
-def test_parts_of_one_answer_can_be_looked_at_one_by_one(lens: Lens) -> None:
+def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
     parts = [{"uri": "x://a", "text": "first"}, {"uri": "x://b", "text": "second"}, {"uri": "x://c"}]
     panel = open_resources(lens, offered(resources=RESOURCE_LIST, contents={"counter://many": parts}))
     panel.open_uri("counter://many")
@@ -80,7 +80,7 @@ def test_parts_of_one_answer_can_be_looked_at_one_by_one(lens: Lens) -> None:
     assert "neither a “text” nor a “blob”" in words_on(panel.reading)
 
 
-def test_refusal_is_shown_with_the_servers_words_and_the_message(lens: Lens) -> None:
+def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     reading = read(lens, panel, "file:///home/ada/notes.md")
     assert reading.outcome.kind is OutcomeKind.RPC_ERROR
@@ -88,7 +88,7 @@ def test_refusal_is_shown_with_the_servers_words_and_the_message(lens: Lens) -> 
     assert '"code": -32002' in panel.reading.message.shown_text()
 
 
-def test_reading_can_be_cancelled_and_the_server_is_told(lens: Lens) -> None:
+def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "waits"}]))
     lens.do("resource.read")
     lens.until(lambda: lens.sent("resources/read"))
@@ -100,7 +100,7 @@ def test_reading_can_be_cancelled_and_the_server_is_told(lens: Lens) -> None:
     assert lens.actions["resource.read"].isEnabled()
 
 
-def test_reading_that_is_cancelled_before_it_began_has_an_end(lens: Lens) -> None:
+def test_read_cancelled_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     panel.read()
     panel.cancel()
@@ -122,7 +122,7 @@ def test_return_reads_and_control_return_does_not_call_a_tool(lens: Lens) -> Non
     assert lens.workspace.tabs.currentWidget().isAncestorOf(panel)
 
 
-def test_what_was_read_is_there_again_when_one_comes_back(lens: Lens) -> None:
+def test_content_is_restored_on_return(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://text")
     go_to(panel, "x://json")

@@ -12,7 +12,7 @@ from tests.qt.offering_stage import open_resources
 from tests.qt.resources_stage import offered, read, read_aside
 
 
-def test_change_of_a_subscribed_resource_is_marked_and_the_difference_shown(lens: Lens) -> None:
+def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     read(lens, panel, "counter://it")
     lens.do("resource.subscribe")
@@ -38,12 +38,12 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_difference_shown(lens
     assert panel.lists.resources.mark_of("counter://it") == ""
 
 
-def test_subscribing_works_in_the_stateless_era(lens: Lens) -> None:
+def test_subscribing_works_on_a_stateless_server(lens: Lens) -> None:
     args = ("-m", "inspector.demo", "everything")
     _subscribe(lens, StdioEntry(name="demo", command=sys.executable, args=args, era="2026-07-28"))
 
 
-def test_subscribing_works_over_http_in_the_stateless_era(lens: Lens, http_demo: HttpEntry) -> None:
+def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: HttpEntry) -> None:
     panel = _subscribe(lens, http_demo)
     view = lens.run(lens.app.bridge.view("demo"))
     assert view.agreement is not None
@@ -85,7 +85,7 @@ def test_refused_subscription_says_why(lens: Lens) -> None:
     assert "Nobody watches that" not in words_on(panel)
 
 
-def test_subscribing_is_not_offered_where_the_server_does_not(lens: Lens) -> None:
+def test_subscribing_is_not_offered_without_the_capability(lens: Lens) -> None:
     open_resources(lens, offered(capabilities={"resources": {}}))
     assert lens.actions["resource.read"].isEnabled()
     assert not lens.actions["resource.subscribe"].isEnabled()

@@ -10,7 +10,7 @@ from tests.qt.offering_stage import open_resources, type_into
 from tests.qt.resources_stage import go_to, go_to_template, offered, read
 
 
-def test_variables_make_the_uri_that_is_read(lens: Lens) -> None:
+def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     contents = {"find://all?q=a%20b&tags=x&tags=y": [{"uri": "f", "text": "found"}]}
     panel = open_resources(lens, offered(contents=contents))
     go_to_template(panel, 1)
@@ -31,7 +31,7 @@ def test_variables_make_the_uri_that_is_read(lens: Lens) -> None:
     assert panel.head.uri == "find://all?q=", "an empty text is not the same as none"
 
 
-def test_typed_values_are_there_again_when_one_comes_back(lens: Lens) -> None:
+def test_typed_values_are_restored_on_return(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to_template(panel, 0)
     panel.head.form.rows["author"].set_text("Ada")
@@ -40,7 +40,7 @@ def test_typed_values_are_there_again_when_one_comes_back(lens: Lens) -> None:
     assert panel.head.uri == "book://Ada/"
 
 
-def test_completions_come_as_one_types_with_the_other_values_as_context(lens: Lens) -> None:
+def test_completions_appear_while_typing_with_the_other_values_as_context(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.window.activateWindow()
     go_to_template(panel, 0)
@@ -64,7 +64,7 @@ def test_completions_come_as_one_types_with_the_other_values_as_context(lens: Le
     assert asked[-1] == {"ref": ref, "argument": {"name": "title", "value": ""}, "context": context}
 
 
-def test_completion_that_is_superseded_is_cancelled(lens: Lens) -> None:
+def test_superseded_completion_is_cancelled(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.window.activateWindow()
     go_to_template(panel, 0)
@@ -77,7 +77,7 @@ def test_completion_that_is_superseded_is_cancelled(lens: Lens) -> None:
     lens.until(lambda: [each.text for each in author.suggestions()] == ["Alan"])
 
 
-def test_completion_is_not_asked_for_where_it_is_not_offered(lens: Lens) -> None:
+def test_completion_is_not_requested_without_the_capability(lens: Lens) -> None:
     panel = open_resources(lens, offered(capabilities={"resources": {}}))
     go_to_template(panel, 0)
     author = panel.head.form.rows["author"].line
@@ -88,7 +88,7 @@ def test_completion_is_not_asked_for_where_it_is_not_offered(lens: Lens) -> None
     assert lens.sent("completion/complete") == []
 
 
-def test_template_that_is_none_is_named_and_can_be_read_all_the_same(lens: Lens) -> None:
+def test_invalid_template_is_reported_and_can_still_be_read(lens: Lens) -> None:
     panel = open_resources(lens, offered(templates=[{"uriTemplate": "x://{a b}/{ok}", "name": "odd"}]))
     go_to_template(panel, 0)
     assert "“{a b}” is no expression of RFC 6570" in words_on(panel.head)

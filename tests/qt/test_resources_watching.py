@@ -27,7 +27,7 @@ def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
     lens.until(lambda: "1 look" in panel.watching.strip.words())
 
 
-def test_watch_reads_every_so_often_and_shows_what_changed_until_it_is_stopped(lens: Lens) -> None:
+def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     lens.do("resource.watch")
@@ -57,7 +57,7 @@ def test_watch_reads_every_so_often_and_shows_what_changed_until_it_is_stopped(l
     assert len(lens.sent("resources/read")) == asked + 1, "nobody else reads any more"
 
 
-def test_watch_goes_on_beside_what_is_looked_at_and_marks_what_is_new(lens: Lens) -> None:
+def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.do("resource.watch")
     watch(lens, panel, "counter://it")
@@ -90,7 +90,7 @@ def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     lens.until(lambda: not panel.watching.strip.watch_action.isEnabled())
 
 
-def test_watch_that_is_stopped_before_it_began_has_an_end(lens: Lens) -> None:
+def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
     panel.watching.start(WatchPlan(1))
@@ -99,7 +99,7 @@ def test_watch_that_is_stopped_before_it_began_has_an_end(lens: Lens) -> None:
     assert not lens.sent("resources/read")
 
 
-def test_look_that_gets_no_answer_is_given_up_with_the_watch(lens: Lens) -> None:
+def test_pending_read_is_cancelled_with_the_watch(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
     go_to(panel, "do://wait")
     panel.watching.start(WatchPlan(1))
@@ -110,7 +110,7 @@ def test_look_that_gets_no_answer_is_given_up_with_the_watch(lens: Lens) -> None
     assert len(lens.sent("resources/read")) == 1
 
 
-def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
+def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> None:
     text = "\n".join(f"| {row} | x |" for row in range(500))
     long = {"uri": "x://long", "mimeType": "text/markdown", "text": text}
     script = {"resources": [{"uri": "x://long", "name": "long"}], "contents": {"x://long": [long]}}
@@ -125,7 +125,7 @@ def test_what_is_the_same_stays_scrolled_and_in_its_form(lens: Lens) -> None:
     assert panel.reading.content.text.isVisibleTo(panel)
 
 
-def test_a_watched_markdown_page_that_changes_stays_where_it_is_read(lens: Lens) -> None:
+def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
     """Every look is another text: the page grows, shrinks, and stays under the reader's eyes."""
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
@@ -158,7 +158,7 @@ def test_a_watched_markdown_page_that_changes_stays_where_it_is_read(lens: Lens)
     assert page.page.updatesEnabled()
 
 
-def test_a_watched_text_that_changes_stays_where_it_is_read(lens: Lens) -> None:
+def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     lens.window.show_tab("resources")
     read(lens, panel, "counter://it")
@@ -171,7 +171,7 @@ def test_a_watched_text_that_changes_stays_where_it_is_read(lens: Lens) -> None:
     assert bar.value() == 120
 
 
-def test_watch_over_http_sees_a_change_in_the_stateless_era(lens: Lens, http_demo: HttpEntry) -> None:
+def test_watch_over_http_sees_a_change_on_a_stateless_server(lens: Lens, http_demo: HttpEntry) -> None:
     panel = open_resources(lens, http_demo)
     watch(lens, panel, "demo://counter")
     assert panel.reading.content.text.shown_text() == "0"
@@ -182,7 +182,7 @@ def test_watch_over_http_sees_a_change_in_the_stateless_era(lens: Lens, http_dem
     lens.until(lambda: "Stopped." in panel.watching.strip.words())
 
 
-def test_refusal_shows_the_message_and_the_next_answer_its_content(lens: Lens) -> None:
+def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     read(lens, panel, "file:///home/ada/notes.md")
     assert panel.reading.message.isVisibleTo(panel)
@@ -200,7 +200,7 @@ def content(words: str) -> tuple[Content, ...]:
     return (Content(ContentKind.TEXT, words.encode()),)
 
 
-def test_the_change_before_is_remembered_over_looks_that_saw_none_and_over_errors() -> None:
+def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
     readings = Readings()
     first = readings.keep("x", RESULT, content("a"), 1)
     assert (first.is_changed, first.before, first.same_since) == (False, None, 1)
@@ -225,7 +225,7 @@ def answer(number: int) -> CallOutcome:
     return CallOutcome(OutcomeKind.RESULT, 1, raw)
 
 
-def test_tab_that_is_looked_at_stays_and_the_latest_change_with_it(lens: Lens) -> None:
+def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
     result = lens.connect(scripted()).call_view.result
     result_of = [answer(1), answer(2)]
     diff = compare_texts(result_of[0].answer, result_of[1].answer)

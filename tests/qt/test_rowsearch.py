@@ -89,7 +89,7 @@ class Slow:
     is_cheap = True
 
 
-def test_long_search_goes_on_between_events_and_shows_what_it_has_found(
+def test_long_search_yields_to_events_and_shows_partial_results(
     log: TrafficLog, search: RowSearch, qtbot: QtBot
 ) -> None:
     fill(log, 20_000)
@@ -106,7 +106,7 @@ def test_long_search_goes_on_between_events_and_shows_what_it_has_found(
     assert shares[-1] == 1.0
 
 
-def test_stopped_search_keeps_what_it_has_and_looks_at_nothing_more(
+def test_stopped_search_keeps_its_matches_and_searches_no_further(
     log: TrafficLog, search: RowSearch, qtbot: QtBot
 ) -> None:
     fill(log, 20_000)
@@ -123,7 +123,7 @@ def test_stopped_search_keeps_what_it_has_and_looks_at_nothing_more(
     assert len(search.rows) == 20_000
 
 
-def test_small_log_is_searched_at_once(log: TrafficLog, search: RowSearch) -> None:
+def test_small_log_is_searched_immediately(log: TrafficLog, search: RowSearch) -> None:
     fill(log, 200)
     search.extend(len(log))
     search.set_condition(Condition(matcher=fitting(log, "status:error")))
@@ -134,7 +134,7 @@ def test_small_log_is_searched_at_once(log: TrafficLog, search: RowSearch) -> No
 # ------------------------------------------------------------------ rows that change
 
 
-def test_row_moves_in_when_its_late_status_fits_and_out_when_it_does_not(
+def test_row_appears_when_its_late_status_matches_and_disappears_when_it_does_not(
     log: TrafficLog, model: TrafficModel
 ) -> None:
     recorder = Recorder(log, "one", FakeClock())
@@ -153,7 +153,7 @@ def test_row_moves_in_when_its_late_status_fits_and_out_when_it_does_not(
     assert model.rowCount() == 0
 
 
-def test_remark_moves_a_row_in_when_it_is_looked_at_again(log: TrafficLog, model: TrafficModel) -> None:
+def test_row_appears_when_rechecked_after_being_marked(log: TrafficLog, model: TrafficModel) -> None:
     fill(log, 3)
     model.extend(len(log))
     model.set_matcher(fitting(log, "mark:yes"))
@@ -164,7 +164,7 @@ def test_remark_moves_a_row_in_when_it_is_looked_at_again(log: TrafficLog, model
 
 
 @given(st.lists(st.sampled_from(["ask", "answer", "fail", "note", "look"]), max_size=40))
-def test_what_is_kept_in_step_is_what_a_new_search_finds(steps: list[str]) -> None:
+def test_incremental_search_equals_a_new_search(steps: list[str]) -> None:
     log = TrafficLog()
     recorder, search = Recorder(log, "one", FakeClock()), RowSearch(log)
     search.set_condition(Condition(matcher=fitting(log, "status:error or status:waiting")))
@@ -192,7 +192,7 @@ def test_what_is_kept_in_step_is_what_a_new_search_finds(steps: list[str]) -> No
 # ------------------------------------------------------------------ which rows
 
 
-def test_condition_on_time_server_and_kind_all_hold(log: TrafficLog, search: RowSearch) -> None:
+def test_conditions_on_time_server_and_kind_are_combined(log: TrafficLog, search: RowSearch) -> None:
     fill(log, 10)
     other = Recorder(log, "two", FakeClock())
     other.note(RecordKind.STATE, "connected")
@@ -217,7 +217,7 @@ def test_filter_that_names_kinds_shows_stderr_without_events_switched_on(
     assert list(search.rows) == [0]
 
 
-def test_rows_of_logins_are_shown_with_and_without_events_unless_they_are_switched_off(
+def test_login_rows_are_shown_with_and_without_events_unless_disabled(
     log: TrafficLog, search: RowSearch
 ) -> None:
     exchange = HttpExchange("GET", "https://as.example/.well-known/x", (), 0)
@@ -243,7 +243,7 @@ def test_rows_of_logins_are_shown_with_and_without_events_unless_they_are_switch
     assert list(search.rows) == [0, 1, 2]
 
 
-def test_operations_have_a_row_each_with_their_rounds_their_end_and_the_whole_time(
+def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     log: TrafficLog, model: TrafficModel
 ) -> None:
     server = log.add_server("one")
@@ -276,7 +276,7 @@ def test_operations_have_a_row_each_with_their_rounds_their_end_and_the_whole_ti
 # ------------------------------------------------------------------ standing still, and clearing
 
 
-def test_paused_table_stands_still_and_catches_up(log: TrafficLog, model: TrafficModel) -> None:
+def test_paused_table_does_not_move_and_catches_up(log: TrafficLog, model: TrafficModel) -> None:
     fill(log, 2)
     model.extend(len(log))
     model.set_paused(True)
@@ -300,9 +300,7 @@ def test_cleared_rows_can_be_shown_again(log: TrafficLog, model: TrafficModel) -
 
 
 @given(st.lists(st.integers(-3, 3) | st.integers(), max_size=60), st.booleans(), st.integers(1, 400))
-def test_sorting_in_steps_gives_what_sorting_at_once_gives(
-    keys: list[int], is_descending: bool, times: int
-) -> None:
+def test_stepwise_sort_equals_a_full_sort(keys: list[int], is_descending: bool, times: int) -> None:
     keys = keys * times
     rows = array("q", range(len(keys)))
     *steps, result = sort_in_steps(rows, keys.__getitem__, is_descending=is_descending)
@@ -311,7 +309,7 @@ def test_sorting_in_steps_gives_what_sorting_at_once_gives(
     assert list(result) == sorted(rows, key=keys.__getitem__, reverse=is_descending)
 
 
-def test_big_table_is_sorted_between_events_and_rows_that_come_meanwhile_find_their_place(
+def test_big_table_is_sorted_in_slices_and_new_rows_are_inserted_in_order(
     log: TrafficLog, model: TrafficModel, qtbot: QtBot
 ) -> None:
     fill(log, 10_000)
@@ -330,7 +328,7 @@ def test_big_table_is_sorted_between_events_and_rows_that_come_meanwhile_find_th
     assert [model.number(row) for row in range(5)] == [0, 1, 2, 3, 4]
 
 
-def test_sorted_small_table_stays_sorted_while_rows_come_and_change(
+def test_sorted_small_table_stays_sorted_while_rows_arrive_and_change(
     log: TrafficLog, model: TrafficModel, qtbot: QtBot
 ) -> None:
     recorder = Recorder(log, "one", FakeClock())

@@ -34,7 +34,7 @@ def on_screen(field: SecretText) -> str:
     return "\n".join([words_on(field), field.line.text(), field.line.placeholderText(), *names])
 
 
-def test_a_pasted_key_is_taken_with_its_lines_and_not_shown(field: SecretText) -> None:
+def test_pasted_key_keeps_its_line_breaks_and_is_hidden(field: SecretText) -> None:
     QGuiApplication.clipboard().setText(f"\n{PEM}\n")
     QTest.keyClick(field.line, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
     assert field.text() == PEM
@@ -42,7 +42,7 @@ def test_a_pasted_key_is_taken_with_its_lines_and_not_shown(field: SecretText) -
     assert not any(line in on_screen(field) for line in PEM.splitlines())
 
 
-def test_nothing_can_be_typed_or_copied_out_of_it(field: SecretText) -> None:
+def test_nothing_can_be_typed_into_or_copied_out_of_the_field(field: SecretText) -> None:
     field.set_text(PEM)
     QGuiApplication.clipboard().setText("before")
     QTest.keyClicks(field.line, "abc")
@@ -85,20 +85,20 @@ def test_a_file_without_a_key_says_why_and_quotes_nothing(
     assert field.text() == PEM
 
 
-def test_a_file_that_is_not_there_is_said(field: SecretText, tmp_path: Path) -> None:
+def test_missing_file_is_reported(field: SecretText, tmp_path: Path) -> None:
     field.read_file(tmp_path / "gone")
     assert "gone is no file" in field.problem.text()
     field.read_file(tmp_path)
     assert "is no file" in field.problem.text()
 
 
-def test_an_empty_clipboard_is_said(field: SecretText) -> None:
+def test_empty_clipboard_is_reported(field: SecretText) -> None:
     QGuiApplication.clipboard().clear()
     field.paste_action.trigger()
     assert "no text on the clipboard" in field.problem.text()
 
 
-def test_it_can_be_cleared(field: SecretText, qtbot: QtBot) -> None:
+def test_field_can_be_cleared(field: SecretText, qtbot: QtBot) -> None:
     field.set_text(PEM)
     with qtbot.waitSignal(field.changed):
         field.clear_action.trigger()
@@ -106,14 +106,14 @@ def test_it_can_be_cleared(field: SecretText, qtbot: QtBot) -> None:
     assert not field.clear_action.isEnabled()
 
 
-def test_without_a_check_any_text_is_taken(qtbot: QtBot) -> None:
+def test_without_validation_any_text_is_accepted(qtbot: QtBot) -> None:
     field = SecretText(Theme(ICONS), "Secret")
     qtbot.addWidget(field)
     field.set_text("any")
     assert field.text() == "any"
 
 
-def test_the_check_may_refuse(qtbot: QtBot) -> None:
+def test_validation_may_reject_the_text(qtbot: QtBot) -> None:
     def refuse(text: str) -> None:
         raise UserError("Not this one.", "Take another.")
 

@@ -120,14 +120,14 @@ def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeych
     assert str(lens.folder / "secrets") in words_on(dialog)
 
 
-def test_nothing_stored_is_said_so(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_empty_store_says_so(lens: Lens, keychain: MemoryKeychain) -> None:
     dialog = open_dialog(lens)
     lens.until(lambda: "No secrets yet" in words_on(dialog))
     assert not dialog.delete_all_action.isEnabled()
     assert not dialog.delete_action.isEnabled()
 
 
-def test_chosen_secrets_are_deleted(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_selected_secrets_are_deleted(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     put(lens, "a/b", "other")
     dialog = open_dialog(lens)
@@ -176,9 +176,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     assert dialog.isVisible()
 
 
-def test_a_passphrase_that_is_too_short_is_refused_with_a_reason(
-    lens: Lens, keychain: MemoryKeychain
-) -> None:
+def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: MemoryKeychain) -> None:
     dialog = open_dialog(lens)
     choose(dialog, Rung.PASSPHRASE)
     for field in (dialog.place.passphrase, dialog.place.again):
@@ -188,7 +186,7 @@ def test_a_passphrase_that_is_too_short_is_refused_with_a_reason(
     assert state(lens).is_chosen is False
 
 
-def test_what_is_being_typed_stays_while_a_secret_comes_or_goes(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_typed_input_survives_added_and_removed_secrets(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, Rung.PASSPHRASE)
@@ -199,7 +197,7 @@ def test_what_is_being_typed_stays_while_a_secret_comes_or_goes(lens: Lens, keyc
     assert dialog.place.passphrase.text() == PASSPHRASE
 
 
-def test_a_plain_file_needs_a_second_yes(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, Rung.PLAIN)
@@ -217,7 +215,7 @@ def test_a_plain_file_needs_a_second_yes(lens: Lens, keychain: MemoryKeychain) -
     assert get(lens) == VALUE
 
 
-def test_moving_stored_secrets_into_memory_is_asked_about(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, Rung.MEMORY)
@@ -231,7 +229,9 @@ def test_moving_stored_secrets_into_memory_is_asked_about(lens: Lens, keychain: 
     assert rows(dialog)[0][2] == "in memory"
 
 
-def test_deleting_everything_is_asked_about_and_takes_the_key(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_deleting_everything_needs_confirmation_and_removes_the_key(
+    lens: Lens, keychain: MemoryKeychain
+) -> None:
     put(lens)
     dialog = open_dialog(lens)
     lens.until(lambda: rows(dialog))
@@ -249,7 +249,7 @@ def test_deleting_everything_is_asked_about_and_takes_the_key(lens: Lens, keycha
 # ------------------------------------------------------------------ keychains with troubles
 
 
-def test_a_locked_keychain_is_told_and_can_be_tried_again(lens: Lens, failing: FailingKeychain) -> None:
+def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: FailingKeychain) -> None:
     dialog = open_dialog(lens)
     assert "The keychain is locked." in dialog.alert.text("state")
     failing.error = None
@@ -259,7 +259,7 @@ def test_a_locked_keychain_is_told_and_can_be_tried_again(lens: Lens, failing: F
     assert dialog.alert.text("state") == ""
 
 
-def test_the_window_lives_while_the_keychain_waits_and_closes_all_the_same(
+def test_window_stays_responsive_while_the_keychain_blocks_and_can_be_closed(
     lens: Lens, waiting: WaitingKeychain
 ) -> None:
     lens.do("app.secrets")
@@ -272,7 +272,7 @@ def test_the_window_lives_while_the_keychain_waits_and_closes_all_the_same(
     # Closing the window is the end of the test: it would wait 30 s if it waited for the keychain.
 
 
-def test_without_a_keychain_memory_is_said_with_the_reason(lens: Lens) -> None:
+def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> None:
     put(lens)
     dialog = open_dialog(lens)
     assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
@@ -289,7 +289,7 @@ def test_without_a_keychain_memory_is_said_with_the_reason(lens: Lens) -> None:
     assert VALUE not in on_disk(lens)
 
 
-def test_a_file_that_cannot_be_used_can_be_deleted_from_here(lens: Lens, keychain: MemoryKeychain) -> None:
+def test_unusable_secrets_file_can_be_deleted_from_here(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     (lens.folder / "secrets" / "vault.json").write_text("{")
     dialog = open_dialog(lens)
@@ -308,7 +308,7 @@ def test_a_file_that_cannot_be_used_can_be_deleted_from_here(lens: Lens, keychai
 # ------------------------------------------------------------------ the status bar
 
 
-def test_the_status_bar_says_where_secrets_are_once_there_are_any(
+def test_status_bar_shows_where_secrets_are_stored_once_there_are_any(
     lens: Lens, keychain: MemoryKeychain
 ) -> None:
     lens.settle()
@@ -328,7 +328,7 @@ def test_the_status_bar_says_where_secrets_are_once_there_are_any(
     assert not lens.window.statusBar().isVisible()
 
 
-def test_looking_at_nothing_makes_no_status_bar(lens: Lens) -> None:
+def test_empty_secret_store_adds_nothing_to_the_status_bar(lens: Lens) -> None:
     dialog = open_dialog(lens)
     assert state(lens).standing is Standing.ABSENT
     dialog.close()
@@ -338,7 +338,7 @@ def test_looking_at_nothing_makes_no_status_bar(lens: Lens) -> None:
 
 @pytest.mark.parametrize("rung", list(Rung))
 @pytest.mark.parametrize("standing", list(Standing))
-def test_every_standing_has_words(rung: Rung, standing: Standing) -> None:
+def test_every_store_state_has_a_description(rung: Rung, standing: Standing) -> None:
     found = SecretsState(rung, standing, "It is so.", "Do that.", 2, 1, Path("x"), True)
     assert is_worth_saying(found)
     assert status_words(found).startswith("Secrets: ")

@@ -57,7 +57,7 @@ def keep_plain(lens: Lens, **given: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("keychain")
-def test_the_secret_of_a_new_server_goes_into_the_store_and_not_into_the_list(
+def test_secret_of_a_new_server_goes_into_the_store_and_not_into_the_server_list(
     lens: Lens, access: str, typed: str, header: str, sent: str
 ) -> None:
     dialog = open_add(lens, URL)
@@ -72,7 +72,7 @@ def test_the_secret_of_a_new_server_goes_into_the_store_and_not_into_the_list(
     assert stored(lens, f"header/mine/{header}") == sent
 
 
-def test_only_a_url_is_asked_for_a_secret(lens: Lens) -> None:
+def test_only_url_servers_ask_for_a_secret(lens: Lens) -> None:
     dialog = open_add(lens, "npx -y server")
     assert not dialog.access.isVisibleTo(dialog)
     dialog.address.put(URL)
@@ -88,7 +88,7 @@ def test_only_a_url_is_asked_for_a_secret(lens: Lens) -> None:
         ("X-API-Key", f"{SECRET}ü", "characters that no header can have"),
     ],
 )
-def test_what_cannot_be_sent_is_told_before_anything_is_kept(
+def test_unsendable_secret_is_reported_before_anything_is_saved(
     lens: Lens, header: str, secret: str, problem: str
 ) -> None:
     dialog = open_add(lens, URL)
@@ -102,7 +102,7 @@ def test_what_cannot_be_sent_is_told_before_anything_is_kept(
 
 
 @pytest.mark.usefixtures("keychain")
-def test_plain_secrets_are_offered_to_be_moved_and_those_not_chosen_stay(lens: Lens) -> None:
+def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens: Lens) -> None:
     keep_plain(lens, Authorization=f"Bearer {SECRET}", X_Api_Key="plain", Accept="x")
     overview = lens.workspace.overview
     assert "2 secrets as plain text: Authorization, X-Api-Key" in overview.alert.text("secrets")
@@ -126,7 +126,7 @@ def test_plain_secrets_are_offered_to_be_moved_and_those_not_chosen_stay(lens: L
 
 
 @pytest.mark.usefixtures("keychain")
-def test_nothing_is_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
+def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
     lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.keep_in(Rung.MEMORY)))
     keep_plain(lens, Authorization=f"Bearer {SECRET}")
     lens.do("server.secrets")
@@ -139,7 +139,7 @@ def test_nothing_is_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> Non
 
 
 @pytest.mark.usefixtures("keychain")
-def test_a_missing_secret_is_named_and_can_be_given_anew(lens: Lens) -> None:
+def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     refers = {"mcpServers": {"mine": {"url": URL, "headers": {"X-Key": {"ref": "header/mine/X-Key"}}}}}
     lens.catalogue.write_text(json.dumps(refers))
     lens.run(lens.app.bridge.load())
@@ -166,7 +166,7 @@ def entry_of(lens: Lens, server: str = "mine") -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("keychain")
-def test_secrets_in_arguments_are_moved_and_the_program_gets_them_as_before(lens: Lens) -> None:
+def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Lens) -> None:
     show = "import sys; print(sys.argv[1:], file=sys.stderr)"
     entry = StdioEntry(name="mine", command=sys.executable, args=("-c", show, "--token", SECRET))
     lens.run(lens.app.bridge.save_server(entry))
@@ -190,7 +190,7 @@ def test_secrets_in_arguments_are_moved_and_the_program_gets_them_as_before(lens
 
 
 @pytest.mark.usefixtures("keychain")
-def test_secrets_in_the_url_and_of_the_proxy_are_moved_and_can_be_given_anew(lens: Lens) -> None:
+def test_url_and_proxy_secrets_are_moved_and_can_be_entered_again(lens: Lens) -> None:
     network = NetworkSettings(proxy=f"http://ann:{SECRET}@127.0.0.1:9")
     entry = HttpEntry(name="mine", url=f"{URL}?api_key={SECRET}&page=1", network=network)
     lens.run(lens.app.bridge.save_server(entry))

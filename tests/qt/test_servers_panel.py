@@ -41,7 +41,7 @@ def login_url() -> Iterator[str]:
     server.server_close()
 
 
-def test_first_server_is_chosen_and_stands_stopped(lens: Lens) -> None:
+def test_first_server_is_selected_and_shown_as_stopped(lens: Lens) -> None:
     lens.add(scripted())
     view = lens.window.current_view()
     assert view is not None
@@ -59,7 +59,7 @@ def test_connecting_says_what_it_waits_for_and_can_be_stopped(lens: Lens) -> Non
     lens.wait_for("silent", STATES.IDLE)
 
 
-def test_connected_server_shows_its_revision_and_can_be_disconnected(lens: Lens) -> None:
+def test_connected_server_shows_its_protocol_version_and_can_be_disconnected(lens: Lens) -> None:
     lens.connect(scripted())
     assert state_words(lens.view("scripted")) == "connected · 2025-11-25"
     lens.do("server.disconnect")
@@ -120,7 +120,7 @@ def test_several_servers_are_connected_at_once(lens: Lens) -> None:
     assert len({lens.view(name).pid for name in ("one", "two", "three")}) == 3
 
 
-def test_removed_server_leaves_the_list_and_its_neighbour_comes_to_the_front(lens: Lens) -> None:
+def test_removed_server_leaves_the_list_and_its_neighbor_is_selected(lens: Lens) -> None:
     lens.add(scripted("one"))
     lens.connect(scripted("two"))
     lens.do("server.remove")
@@ -155,7 +155,7 @@ def test_double_click_connects(lens: Lens) -> None:
     assert lens.view("one").status is STATES.IDLE
 
 
-def test_context_menu_offers_what_can_be_done_with_a_server(lens: Lens) -> None:
+def test_context_menu_offers_the_available_server_actions(lens: Lens) -> None:
     lens.add(scripted())
     servers = lens.window.servers.list
     at = servers.visualRect(servers.model().index(0, 0)).center()
@@ -165,7 +165,7 @@ def test_context_menu_offers_what_can_be_done_with_a_server(lens: Lens) -> None:
     menu.close()
 
 
-def test_strip_above_the_tabs_offers_the_one_of_connect_and_disconnect_that_helps(lens: Lens) -> None:
+def test_bar_above_the_tabs_offers_either_connect_or_disconnect(lens: Lens) -> None:
     lens.add(scripted())
     assert "Connect" in words_on(lens.workspace).splitlines()
     lens.do("server.connect")

@@ -78,7 +78,7 @@ def look_for(dialog: SettingsDialog, words: str) -> None:
     dialog.search.settle()
 
 
-def test_every_setting_is_in_a_section_with_its_sentence(lens: Lens) -> None:
+def test_every_setting_is_in_a_section_with_a_description(lens: Lens) -> None:
     dialog = open_settings(lens)
     seen: list[str] = []
     for section in SECTIONS:
@@ -91,7 +91,7 @@ def test_every_setting_is_in_a_section_with_its_sentence(lens: Lens) -> None:
     assert len(seen) == len(set(seen))
 
 
-def test_words_find_settings_of_all_sections(lens: Lens) -> None:
+def test_search_finds_settings_in_all_sections(lens: Lens) -> None:
     dialog = open_settings(lens)
     look_for(dialog, "history secrets")
     assert shown(dialog) == ["calls.keepSecrets"]
@@ -105,7 +105,7 @@ def test_words_find_settings_of_all_sections(lens: Lens) -> None:
     assert dialog.isVisible(), "Escape cleared the search, no more"
 
 
-def test_going_to_the_section_that_was_in_front_ends_the_search(lens: Lens) -> None:
+def test_clicking_the_previous_section_ends_the_search(lens: Lens) -> None:
     dialog = open_settings(lens)
     look_for(dialog, "captures")
     item = dialog.sections.item(0)
@@ -117,7 +117,7 @@ def test_going_to_the_section_that_was_in_front_ends_the_search(lens: Lens) -> N
     assert "connections.keepAlive" in shown(dialog)
 
 
-def test_a_number_is_in_force_and_written_and_can_be_reset(lens: Lens) -> None:
+def test_number_takes_effect_is_saved_and_can_be_reset(lens: Lens) -> None:
     dialog = open_settings(lens)
     row = dialog.value_row("connections.connectTimeout")
     assert not row.reset_button.isVisibleTo(row)
@@ -132,7 +132,7 @@ def test_a_number_is_in_force_and_written_and_can_be_reset(lens: Lens) -> None:
     assert number(dialog, "connections.connectTimeout").box.text() == "15 s"
 
 
-def test_what_is_chosen_while_others_are_looked_up_stays(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choice_made_while_values_are_loading_is_kept(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     dialog = open_settings(lens)
     lens.settle()
     held: list[asyncio.Future[None]] = []
@@ -157,7 +157,7 @@ def test_what_is_chosen_while_others_are_looked_up_stays(lens: Lens, monkeypatch
     assert number(dialog, "connections.connectTimeout").box.text() == "2.5 s"
 
 
-def test_a_number_out_of_bounds_is_brought_into_them(lens: Lens) -> None:
+def test_out_of_range_number_is_clamped(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog.show_section("Traffic and captures")
     type_number(dialog, "captures.keepDays", "0")
@@ -165,7 +165,7 @@ def test_a_number_out_of_bounds_is_brought_into_them(lens: Lens) -> None:
     assert 1 <= box.value() <= 3650
 
 
-def test_nothing_is_a_word_where_a_number_would_mislead(lens: Lens) -> None:
+def test_special_value_is_shown_as_a_word_instead_of_a_misleading_number(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog.show_section("Inbox")
     box = number(dialog, "inbox.answerWithin").box
@@ -177,7 +177,7 @@ def test_nothing_is_a_word_where_a_number_would_mislead(lens: Lens) -> None:
     assert box.text() == "no limit"
 
 
-def test_flags_choices_and_names_are_kept(lens: Lens) -> None:
+def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog.show_section("Calls")
     flag = dialog.value_row("calls.keepHistory").editor
@@ -199,7 +199,7 @@ def test_flags_choices_and_names_are_kept(lens: Lens) -> None:
     assert lens.actions["view.dark"].isChecked()
 
 
-def test_what_cannot_be_used_is_said_and_put_back(lens: Lens) -> None:
+def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog.show_section("Calls")
     names = dialog.value_row("calls.environment").editor
@@ -211,7 +211,7 @@ def test_what_cannot_be_used_is_said_and_put_back(lens: Lens) -> None:
     lens.until(lambda: names.line.text() == "")
 
 
-def test_a_file_that_cannot_be_written_is_said(lens: Lens) -> None:
+def test_unwritable_file_is_reported(lens: Lens) -> None:
     dialog = open_settings(lens)
     (lens.folder / "preferences.json").write_text("{")
     type_number(dialog, "connections.mostPages", "7")
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_written_is_said(lens: Lens) -> None:
     lens.until(lambda: number(dialog, "connections.mostPages").box.value() == 10_000)
 
 
-def test_what_was_typed_last_counts_when_the_window_is_closed(lens: Lens) -> None:
+def test_last_typed_value_applies_when_the_window_closes(lens: Lens) -> None:
     dialog = open_settings(lens)
     box = number(dialog, "connections.mostPages").box
     box.setFocus()
@@ -247,7 +247,7 @@ def test_the_wheel_scrolls_and_changes_nothing(lens: Lens) -> None:
     assert box.value() == 10_000
 
 
-def test_what_has_a_window_of_its_own_is_opened_from_here(lens: Lens) -> None:
+def test_settings_with_their_own_window_are_opened_from_here(lens: Lens) -> None:
     dialog = open_settings(lens)
     dialog.show_section("Traffic and captures")
     row = dialog.rows["window.keptCaptures"]
@@ -256,7 +256,7 @@ def test_what_has_a_window_of_its_own_is_opened_from_here(lens: Lens) -> None:
     lens.dialog(KeptCapturesDialog)
 
 
-def test_what_was_chosen_is_in_force_at_the_start_and_what_is_wrong_is_told(lens: Lens) -> None:
+def test_saved_settings_apply_at_startup_and_invalid_ones_are_reported(lens: Lens) -> None:
     chosen = {"connections": {"connectTimeout": 7, "mostPages": "all"}, "lists": {"askForLists": False}}
     (lens.folder / "preferences.json").write_text(json.dumps(chosen))
     lens.run(open_first_servers(lens.app, demo=False))
@@ -269,13 +269,13 @@ def test_what_was_chosen_is_in_force_at_the_start_and_what_is_wrong_is_told(lens
     assert row.reset_button.isVisibleTo(row)
 
 
-def test_a_second_look_shows_the_same_window(lens: Lens) -> None:
+def test_reopening_shows_the_same_window(lens: Lens) -> None:
     dialog = open_settings(lens)
     lens.do("app.settings")
     assert lens.dialogs(SettingsDialog) == [dialog]
 
 
-def test_files_are_shown_and_their_folder_opened(lens: Lens) -> None:
+def test_files_are_shown_and_their_folder_can_be_opened(lens: Lens) -> None:
     launcher = Launcher()
     dialog = open_settings(lens)
     dialog._opener = Opener(launcher)
@@ -287,7 +287,7 @@ def test_files_are_shown_and_their_folder_opened(lens: Lens) -> None:
     assert [url.toLocalFile() for url in launcher.opened] == [str(lens.folder.resolve())]
 
 
-def test_every_command_of_the_table_is_one_of_the_window(lens: Lens) -> None:
+def test_every_command_in_the_table_exists_in_the_window(lens: Lens) -> None:
     for setting in SETTINGS:
         if setting.kind is Kind.COMMAND:
             assert lens.actions[setting.target].text()

@@ -113,7 +113,7 @@ def without_multimedia(monkeypatch: pytest.MonkeyPatch, error: ImportError) -> N
         (ImportError("libpulse.so.0: not found"), "cannot be loaded (libpulse.so.0: not found)."),
     ],
 )
-def test_without_qt_multimedia_a_sound_is_saved_and_the_reason_said(
+def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: ImportError, words: str
 ) -> None:
     without_multimedia(monkeypatch, error)
@@ -128,7 +128,7 @@ def test_without_qt_multimedia_a_sound_is_saved_and_the_reason_said(
 
 
 @pytest.mark.usefixtures("multimedia")
-def test_sound_is_played_from_memory_and_stopped(view: ContentView) -> None:
+def test_audio_is_played_from_memory_and_stopped(view: ContentView) -> None:
     assert buttons(view) == ["Play", "Save…"]
     press(view, "Play")
     (playing,) = StandIn.made
@@ -140,7 +140,7 @@ def test_sound_is_played_from_memory_and_stopped(view: ContentView) -> None:
 
 
 @pytest.mark.usefixtures("multimedia")
-def test_sound_that_is_over_can_be_played_again(view: ContentView) -> None:
+def test_finished_audio_can_be_played_again(view: ContentView) -> None:
     press(view, "Play")
     StandIn.made[0].mediaStatusChanged.emit(StandIn.MediaStatus.LoadedMedia)
     assert buttons(view) == ["Stop", "Save…"]
@@ -150,7 +150,7 @@ def test_sound_that_is_over_can_be_played_again(view: ContentView) -> None:
 
 
 @pytest.mark.usefixtures("multimedia")
-def test_sound_ends_when_something_else_is_looked_at(view: ContentView) -> None:
+def test_audio_stops_when_the_view_changes(view: ContentView) -> None:
     press(view, "Play")
     view.show_content(OTHER)
     assert StandIn.made[0].calls[-1] == "stop"
@@ -160,7 +160,7 @@ def test_sound_ends_when_something_else_is_looked_at(view: ContentView) -> None:
 
 
 @pytest.mark.usefixtures("multimedia")
-def test_sound_that_cannot_be_played_says_why_and_is_saved(view: ContentView) -> None:
+def test_unplayable_audio_says_why_and_can_be_saved(view: ContentView) -> None:
     press(view, "Play")
     StandIn.made[0].errorOccurred.emit(1, "Could not open file.")
     assert buttons(view) == ["Save…"]
@@ -168,7 +168,7 @@ def test_sound_that_cannot_be_played_says_why_and_is_saved(view: ContentView) ->
 
 
 @pytest.mark.usefixtures("multimedia")
-def test_computer_without_sound_output_says_so(view: ContentView, devices: SimpleNamespace) -> None:
+def test_computer_without_audio_output_says_so(view: ContentView, devices: SimpleNamespace) -> None:
     devices.is_null = True
     view.show_content(SOUND)
     assert buttons(view) == ["Save…"]

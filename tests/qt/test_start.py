@@ -59,7 +59,7 @@ WHEN_USED = (
     [(SHOW, AFTER_THE_PAINT), (SHOW + LOAD_THE_REST, WHEN_USED)],
     ids=["until it is painted", "until it is used"],
 )
-def test_window_loads_nothing_that_it_does_not_need(
+def test_window_imports_nothing_it_does_not_need(
     program: str, later: tuple[str, ...], tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", program + SAY_WHICH, str(tmp_path), *later]

@@ -104,12 +104,12 @@ def view(qtbot: QtBot, theme: Theme, talk: Talk) -> StatisticsView:
 # ------------------------------------------------------------------ the model
 
 
-def test_the_model_obeys_the_model_contract(talk: Talk, theme: Theme, qtmodeltester: ModelTester) -> None:
+def test_model_satisfies_the_contract(talk: Talk, theme: Theme, qtmodeltester: ModelTester) -> None:
     model = model_of(talk, theme)
     qtmodeltester.check(model)  # type: ignore[no-untyped-call]
 
 
-def test_methods_and_below_them_their_tools(talk: Talk, theme: Theme) -> None:
+def test_methods_are_listed_with_their_tools_below(talk: Talk, theme: Theme) -> None:
     model = model_of(talk, theme)
     assert texts(model, Column.METHOD) == ["All", "tools/call", "tools/list", "notifications/message"]
     calls = model.index(1, 0)
@@ -119,7 +119,7 @@ def test_methods_and_below_them_their_tools(talk: Talk, theme: Theme) -> None:
     assert texts(model, Column.MAX, calls) == ["30 ms", "5.0 ms"]
 
 
-def test_the_sum_is_of_everything_and_stays_on_top(talk: Talk, theme: Theme) -> None:
+def test_total_covers_everything_and_stays_on_top(talk: Talk, theme: Theme) -> None:
     model = model_of(talk, theme)
     for order in Qt.SortOrder:
         model.sort(Column.METHOD, order)
@@ -130,7 +130,7 @@ def test_the_sum_is_of_everything_and_stays_on_top(talk: Talk, theme: Theme) -> 
     assert model.index(0, Column.MAX).data(DISPLAY) == "400 ms"
 
 
-def test_a_click_on_a_head_sorts_and_another_turns_it_round(talk: Talk, theme: Theme) -> None:
+def test_clicking_a_header_sorts_and_clicking_again_reverses_the_order(talk: Talk, theme: Theme) -> None:
     model = model_of(talk, theme)
     model.sort_by(Column.P50)
     assert texts(model, Column.METHOD)[1:] == ["tools/list", "tools/call", "notifications/message"]
@@ -140,7 +140,7 @@ def test_a_click_on_a_head_sorts_and_another_turns_it_round(talk: Talk, theme: T
     assert texts(model, Column.METHOD, model.index(2, 0)) == ["add", "echo"]
 
 
-def test_newer_numbers_leave_rows_where_somebody_points(talk: Talk, theme: Theme) -> None:
+def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
     statistics = Statistics(talk.log)
     statistics.extend(all_rows(talk))
     model = StatisticsModel(theme)
@@ -160,7 +160,7 @@ def test_newer_numbers_leave_rows_where_somebody_points(talk: Talk, theme: Theme
     assert model.parent(kept) == calls
 
 
-def test_the_words_of_a_server_are_plain_text(theme: Theme) -> None:
+def test_server_text_is_plain_text(theme: Theme) -> None:
     talk = Talk()
     talk.answer(talk.call("<img src=x>\n\u202e"))
     model = model_of(talk, theme)
@@ -172,16 +172,14 @@ def test_the_words_of_a_server_are_plain_text(theme: Theme) -> None:
 # ------------------------------------------------------------------ the way to the rows
 
 
-def test_a_double_click_asks_for_the_rows_behind_the_numbers(
-    view: StatisticsView, talk: Talk, qtbot: QtBot
-) -> None:
+def test_double_click_requests_the_underlying_rows(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
     tool = view.model.index(1, Column.METHOD, view.model.index(1, 0))
     with qtbot.waitSignal(view.filter_requested) as wanted:
         view.tree.doubleClicked.emit(tool)
     assert rows_of(talk, wanted.args[0]) == [6, 7]
 
 
-def test_enter_asks_for_the_rows_too(view: StatisticsView, qtbot: QtBot) -> None:
+def test_enter_requests_the_rows_too(view: StatisticsView, qtbot: QtBot) -> None:
     view.tree.setFocus()
     view.tree.setCurrentIndex(view.model.index(2, 0))
     with qtbot.waitSignal(view.filter_requested) as wanted:
@@ -189,14 +187,12 @@ def test_enter_asks_for_the_rows_too(view: StatisticsView, qtbot: QtBot) -> None
     assert wanted.args == ["method=tools/list"]
 
 
-def test_the_sum_leads_to_no_filter(view: StatisticsView, qtbot: QtBot) -> None:
+def test_total_row_has_no_filter(view: StatisticsView, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(view.filter_requested):
         view.tree.doubleClicked.emit(view.model.index(0, 0))
 
 
-def test_the_menu_offers_what_failed_and_what_was_slow(
-    view: StatisticsView, talk: Talk, qtbot: QtBot
-) -> None:
+def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
     found: dict[str, list[int]] = {}
     for action in view.make_menu(view.model.stats(view.model.index(1, 0))).actions():
         with qtbot.waitSignal(view.filter_requested) as wanted:
@@ -219,7 +215,7 @@ def test_a_filter_names_the_server_where_there_are_several(theme: Theme) -> None
     assert "server" in text
 
 
-def test_a_click_on_the_graph_goes_to_the_first_row_of_that_moment(
+def test_clicking_the_graph_selects_the_first_row_of_that_moment(
     view: StatisticsView, talk: Talk, qtbot: QtBot
 ) -> None:
     plot = view.chart._plot()
@@ -232,7 +228,7 @@ def test_a_click_on_the_graph_goes_to_the_first_row_of_that_moment(
     assert chosen.args == [9]  # the answer after 400 ms
 
 
-def test_the_graph_is_read_with_keys(view: StatisticsView) -> None:
+def test_graph_can_be_read_with_the_keyboard(view: StatisticsView) -> None:
     assert view.chart.words() == "at most 90 messages/s"
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
     assert view.chart.words().endswith("90 messages/s, 10 errors/s  (9 messages, 1 error in 100 ms)")
@@ -240,7 +236,7 @@ def test_the_graph_is_read_with_keys(view: StatisticsView) -> None:
     assert view.chart.words().endswith("0 messages/s, 0 errors/s  (0 messages, 0 errors in 100 ms)")
 
 
-def test_few_messages_a_minute_fill_the_graph_too(qtbot: QtBot, theme: Theme) -> None:
+def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: Theme) -> None:
     chart = RateChart(theme)
     qtbot.addWidget(chart)
     chart.set_rate(Rate(WALL, 60_000 * MS, (3, 0, 1), (1, 0, 0)))
@@ -252,7 +248,7 @@ def test_few_messages_a_minute_fill_the_graph_too(qtbot: QtBot, theme: Theme) ->
 # ------------------------------------------------------------------ keeping up
 
 
-def test_much_traffic_makes_few_updates(
+def test_heavy_traffic_causes_few_updates(
     view: StatisticsView, talk: Talk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     updates: list[int] = []
@@ -272,7 +268,7 @@ def test_much_traffic_makes_few_updates(
     assert len(updates) == 1
 
 
-def test_an_answer_that_comes_later_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
+def test_late_response_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
     first = len(talk.log)
     id = talk.call("slow")
     view.extend(array("q", [first]))
@@ -282,7 +278,7 @@ def test_an_answer_that_comes_later_is_counted(view: StatisticsView, talk: Talk,
     qtbot.waitUntil(lambda: view.model.index(0, Column.MAX).data(DISPLAY) == "2.00 s")
 
 
-def test_a_view_that_nobody_sees_does_no_work(view: StatisticsView, talk: Talk) -> None:
+def test_hidden_view_does_no_work(view: StatisticsView, talk: Talk) -> None:
     view.hide()
     view.extend(array("q", [0]))
     assert not view._rest.isActive()
@@ -290,7 +286,7 @@ def test_a_view_that_nobody_sees_does_no_work(view: StatisticsView, talk: Talk) 
     assert view.model.index(0, Column.COUNT).data(DISPLAY) == "6"
 
 
-def test_nothing_to_count_is_explained(qtbot: QtBot, theme: Theme) -> None:
+def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     view = StatisticsView(TrafficSource(talk.log, "Talk"), theme)
     qtbot.addWidget(view)
@@ -304,7 +300,7 @@ def test_nothing_to_count_is_explained(qtbot: QtBot, theme: Theme) -> None:
     qtbot.waitUntil(view.gate.is_open)
 
 
-def test_another_filter_begins_anew(view: StatisticsView, qtbot: QtBot) -> None:
+def test_new_filter_starts_over(view: StatisticsView, qtbot: QtBot) -> None:
     view.reset()
     view.extend(array("q", [0, 1]))
     assert view.model.rowCount() == 4  # nothing flickers meanwhile
@@ -312,7 +308,7 @@ def test_another_filter_begins_anew(view: StatisticsView, qtbot: QtBot) -> None:
     assert texts(view.model, Column.COUNT) == ["1", "1"]
 
 
-def test_a_narrow_view_keeps_what_matters(view: StatisticsView) -> None:
+def test_narrow_view_keeps_the_important_columns(view: StatisticsView) -> None:
     view.resize(600, 400)
     assert view.tree.isColumnHidden(Column.GIVEN_UP)
     assert not any(view.tree.isColumnHidden(column) for column in (Column.COUNT, Column.ERRORS, Column.PLOT))

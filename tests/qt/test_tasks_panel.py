@@ -62,19 +62,19 @@ BOTH = pytest.mark.parametrize("design", DESIGNS)
 
 
 @BOTH
-def test_before_the_first_task_it_says_how_to_get_one(lens: Lens, design: str) -> None:
+def test_before_the_first_task_the_panel_says_how_to_create_one(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     assert "Call a tool as a task" in words_on(panel)
 
 
-def test_a_server_without_tasks_is_said_to_be_one(lens: Lens) -> None:
+def test_server_without_task_support_says_so(lens: Lens) -> None:
     lens.connect(scripted())
     lens.do("view.tasks")
     assert "does not offer tasks" in words_on(lens.workspace.tasks)
 
 
 @BOTH
-def test_a_task_is_shown_from_its_beginning_to_its_outcome(lens: Lens, design: str) -> None:
+def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "count", polls=3)
     view = until(lens, panel, TaskStatus.COMPLETED)
@@ -110,7 +110,7 @@ def test_the_failure_of_a_task_is_shown(lens: Lens, design: str) -> None:
 
 
 @BOTH
-def test_ended_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> None:
+def test_finished_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     for _ in range(3):
         call(lens, "count", polls=1)
@@ -123,7 +123,7 @@ def test_ended_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> None:
 
 
 @BOTH
-def test_a_task_is_added_by_its_id_and_a_wrong_id_is_named(lens: Lens, design: str) -> None:
+def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
@@ -143,7 +143,7 @@ def test_a_task_is_added_by_its_id_and_a_wrong_id_is_named(lens: Lens, design: s
     assert "added by its id" in panel.detail.facts.text()
 
 
-def test_a_lost_connection_is_said_and_the_task_goes_on_after_it(lens: Lens, tmp_path: Path) -> None:
+def test_lost_connection_is_reported_and_the_task_continues_afterwards(lens: Lens, tmp_path: Path) -> None:
     panel = open_tasks(lens, "extension", tmp_path / "tasks.json")
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
@@ -155,9 +155,7 @@ def test_a_lost_connection_is_said_and_the_task_goes_on_after_it(lens: Lens, tmp
     lens.until(lambda: text(panel, Column.NEWS).startswith("Step"))
 
 
-def test_the_list_of_the_server_is_asked_for_and_results_are_fetched_by_hand(
-    lens: Lens, tmp_path: Path
-) -> None:
+def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Lens, tmp_path: Path) -> None:
     panel = open_tasks(lens, "core", tmp_path / "tasks.json")
     call(lens, "count", polls=1)
     until(lens, panel, TaskStatus.COMPLETED)
@@ -206,7 +204,7 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
 
 
 @BOTH
-def test_a_task_that_asks_leads_to_its_card_and_the_card_to_its_task(lens: Lens, design: str) -> None:
+def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
@@ -228,7 +226,7 @@ def test_a_task_that_asks_leads_to_its_card_and_the_card_to_its_task(lens: Lens,
     assert panel.detail.view.id == asking.id
 
 
-def test_a_task_that_is_not_known_here_can_be_added(lens: Lens) -> None:
+def test_unknown_task_can_be_added(lens: Lens) -> None:
     open_tasks(lens, "core")
     lens.workspace.show_task("of somebody else")
     panel = lens.workspace.tasks
@@ -246,7 +244,7 @@ def task_view(id: str = "t", status: str = "working", **more: object) -> TaskVie
     return TaskView(**{"server": "s", "task": task, "tool": "", **values, **more})  # type: ignore[arg-type]
 
 
-def test_times_are_said_in_words_that_can_be_read_while_they_change() -> None:
+def test_durations_stay_readable_while_they_change() -> None:
     second = 1_000_000_000
     shown = [about(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
     assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
@@ -257,7 +255,7 @@ def test_times_are_said_in_words_that_can_be_read_while_they_change() -> None:
     assert cell(task_view(), Column.LEFT, 0) == "no limit"
 
 
-def test_what_a_server_says_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
+def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
     from PySide6.QtGui import QIcon
 
     model = TasksModel(lens.app.front.theme, lambda view: QIcon())
@@ -292,7 +290,7 @@ def test_thousands_of_tasks_come_and_go_without_holding_up_the_window(lens: Lens
     assert panel.count.text() == "1,001 tasks, 1,001 running"
 
 
-def test_thousands_of_tasks_are_put_and_removed_in_place(lens: Lens) -> None:
+def test_thousands_of_tasks_are_added_and_removed_in_place(lens: Lens) -> None:
     from PySide6.QtGui import QIcon
 
     model = TasksModel(lens.app.front.theme, lambda view: QIcon())
@@ -305,7 +303,7 @@ def test_thousands_of_tasks_are_put_and_removed_in_place(lens: Lens) -> None:
     assert (model.rowCount(), model.row_of("t6"), model.view(model.row_of("t7")).id) == (2_999, -1, "t7")
 
 
-def test_a_task_in_a_low_window_does_not_make_it_grow(lens: Lens) -> None:
+def test_task_does_not_enlarge_a_low_window(lens: Lens) -> None:
     lens.window.resize(1000, 700)
     panel = open_tasks(lens, "core")
     call(lens, "ask")

@@ -75,7 +75,7 @@ def main_color(icon: QIcon) -> QColor:
 @both
 @pytest.mark.parametrize("ground", GROUNDS)
 @pytest.mark.parametrize("ink", INKS)
-def test_text_is_readable_on_every_ground(tokens: Tokens, ink: Tone, ground: Tone) -> None:
+def test_text_is_readable_on_every_background(tokens: Tokens, ink: Tone, ground: Tone) -> None:
     assert contrast(tokens.color(ink), tokens.color(ground)) >= 4.5
 
 
@@ -86,7 +86,7 @@ def test_text_is_readable_on_a_tint_of_its_own_colour(tokens: Tokens, ink: Tone)
 
 
 @both
-def test_accent_carries_text_and_a_visible_focus_ring(tokens: Tokens) -> None:
+def test_accent_supports_text_and_a_visible_focus_ring(tokens: Tokens) -> None:
     assert contrast(tokens.color("on_accent"), tokens.color("accent")) >= 4.5
     assert all(contrast(tokens.color("accent"), tokens.color(ground)) >= 3 for ground in GROUNDS)
 
@@ -107,7 +107,7 @@ def test_palette_keeps_selected_text_readable(tokens: Tokens) -> None:
 
 
 @both
-def test_stylesheet_is_filled_in_and_its_glyphs_exist(tokens: Tokens) -> None:
+def test_stylesheet_placeholders_are_filled_in_and_its_glyphs_exist(tokens: Tokens) -> None:
     sheet = stylesheet(tokens)
     assert "$" not in sheet
     glyphs = re.findall(r"url\(glyphs:(.+?)\)", sheet)
@@ -165,19 +165,19 @@ def test_icon_is_made_once(theme: Theme) -> None:
     assert theme.icon("play").cacheKey() == theme.icon("play").cacheKey()
 
 
-def test_unknown_icon_is_an_error_and_not_an_empty_picture(theme: Theme) -> None:
+def test_unknown_icon_is_an_error_and_not_an_empty_image(theme: Theme) -> None:
     with pytest.raises(FileNotFoundError):
         theme.icon("no-such-icon")
 
 
-def test_dressed_action_changes_its_icon_with_the_scheme(theme: Theme, qapp: QApplication) -> None:
+def test_themed_action_changes_its_icon_with_the_scheme(theme: Theme, qapp: QApplication) -> None:
     action = QAction("Stop")
     theme.dress(action, "stop")
     theme.apply(qapp, Scheme.DARK)
     assert main_color(action.icon()).name() == DARK.text
 
 
-def test_dressed_action_that_was_deleted_is_forgotten(theme: Theme, qapp: QApplication) -> None:
+def test_deleted_themed_action_is_forgotten(theme: Theme, qapp: QApplication) -> None:
     owner = QObject()
     action = QAction("Stop", owner)
     theme.dress(action, "stop")
@@ -186,7 +186,7 @@ def test_dressed_action_that_was_deleted_is_forgotten(theme: Theme, qapp: QAppli
     assert theme.tokens is DARK
 
 
-def test_change_of_scheme_dresses_the_application_before_it_is_announced(
+def test_scheme_change_restyles_the_application_before_it_is_announced(
     theme: Theme, qapp: QApplication, qtbot: QtBot
 ) -> None:
     seen: list[str] = []

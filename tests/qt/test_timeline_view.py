@@ -118,20 +118,20 @@ def wheel(view: TimelineView, at: QPoint, up: int, modifiers: Qt.KeyboardModifie
 # ------------------------------------------------------------------ to the row and back
 
 
-def test_a_click_on_a_bar_goes_to_its_row(scene: Scene, qtbot: QtBot) -> None:
+def test_clicking_a_bar_selects_its_row(scene: Scene, qtbot: QtBot) -> None:
     with qtbot.waitSignal(scene.view.row_chosen) as chosen:
         QTest.mouseClick(scene.view.lanes.viewport(), LEFT, NO_MODIFIER, scene.point_of(2))
     assert chosen.args == [2]
     assert scene.view.lanes.current == 2
 
 
-def test_a_click_beside_all_bars_goes_nowhere(scene: Scene, qtbot: QtBot) -> None:
+def test_clicking_outside_all_bars_selects_nothing(scene: Scene, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(scene.view.row_chosen):
         at = scene.point_of(2) + QPoint(0, 120)
         QTest.mouseClick(scene.view.lanes.viewport(), LEFT, NO_MODIFIER, at)
 
 
-def test_a_chosen_row_brings_its_operation_into_view(scene: Scene) -> None:
+def test_selected_row_brings_its_operation_into_view(scene: Scene) -> None:
     scene.view.span.show_span(WALL, WALL + 100 * MS)
     scene.view.show_row(5)  # the answer of the third call
     assert scene.view.lanes.current == 4
@@ -139,7 +139,7 @@ def test_a_chosen_row_brings_its_operation_into_view(scene: Scene) -> None:
     assert start <= WALL + 3000 * MS <= WALL + 4000 * MS <= end
 
 
-def test_a_row_that_is_chosen_before_it_is_known_is_marked_when_it_comes(scene: Scene) -> None:
+def test_row_selected_before_it_arrives_is_marked_on_arrival(scene: Scene) -> None:
     scene.talk.call("fourth")
     scene.view.show_row(6)
     assert scene.view.lanes.current is None
@@ -147,7 +147,7 @@ def test_a_row_that_is_chosen_before_it_is_known_is_marked_when_it_comes(scene: 
     assert scene.view.lanes.current == 6
 
 
-def test_a_row_of_no_operation_takes_the_mark_away(scene: Scene) -> None:
+def test_row_without_an_operation_clears_the_mark(scene: Scene) -> None:
     scene.talk.stderr()
     scene.feed()
     scene.view.show_row(2)
@@ -158,7 +158,7 @@ def test_a_row_of_no_operation_takes_the_mark_away(scene: Scene) -> None:
 # ------------------------------------------------------------------ zoom
 
 
-def test_the_wheel_with_control_zooms_at_the_pointer(scene: Scene) -> None:
+def test_ctrl_wheel_zooms_at_the_pointer(scene: Scene) -> None:
     view, at = scene.view, scene.point_of(2)
     before = view.lanes.scale().at(at.x() - view.lanes.gutter)
     length = view.span.length
@@ -168,7 +168,7 @@ def test_the_wheel_with_control_zooms_at_the_pointer(scene: Scene) -> None:
     assert abs(after - before) <= view.lanes.scale().ns(1)
 
 
-def test_the_wheel_with_shift_goes_along_the_time(scene: Scene) -> None:
+def test_shift_wheel_scrolls_through_time(scene: Scene) -> None:
     view = scene.view
     view.span.show_span(WALL, WALL + 1000 * MS)
     wheel(view, scene.point_of(0), -1, Qt.KeyboardModifier.ShiftModifier)
@@ -176,7 +176,7 @@ def test_the_wheel_with_shift_goes_along_the_time(scene: Scene) -> None:
     assert view.span.length == 1000 * MS
 
 
-def test_dragging_moves_the_time_and_chooses_nothing(scene: Scene, qtbot: QtBot) -> None:
+def test_dragging_pans_and_selects_nothing(scene: Scene, qtbot: QtBot) -> None:
     view, viewport, at = scene.view, scene.view.lanes.viewport(), QPoint(500, 60)
     view.span.show_span(WALL + 1000 * MS, WALL + 2000 * MS)
     with qtbot.assertNotEmitted(view.row_chosen):
@@ -197,7 +197,7 @@ def test_keys_zoom_and_fit(scene: Scene) -> None:
     assert span.mode is Mode.FIT
 
 
-def test_arrows_go_from_bar_to_bar_and_enter_goes_to_the_row(scene: Scene, qtbot: QtBot) -> None:
+def test_arrows_move_between_bars_and_enter_selects_the_row(scene: Scene, qtbot: QtBot) -> None:
     lanes = scene.view.lanes
     seen = []
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left):
@@ -209,7 +209,7 @@ def test_arrows_go_from_bar_to_bar_and_enter_goes_to_the_row(scene: Scene, qtbot
     assert chosen.args == [2]
 
 
-def test_arrows_lead_to_the_lane_below(qtbot: QtBot, theme: Theme) -> None:
+def test_arrows_move_to_the_lane_below(qtbot: QtBot, theme: Theme) -> None:
     talk = three_calls()
     id = talk.call("elsewhere", 1)
     talk.pass_ms(10)
@@ -222,7 +222,7 @@ def test_arrows_lead_to_the_lane_below(qtbot: QtBot, theme: Theme) -> None:
     assert scene.view.lanes.current == 4
 
 
-def test_left_finds_the_neighbour_in_a_crowd(qtbot: QtBot, theme: Theme) -> None:
+def test_left_finds_the_neighbor_among_crowded_bars(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     for _ in range(3000):
         id = talk.call()
@@ -245,7 +245,7 @@ def drag(scene: Scene, first: int, last: int) -> None:
     QTest.mouseRelease(strip, LEFT, NO_MODIFIER, QPoint(strip.left + last, 20))
 
 
-def test_a_drag_over_the_overview_chooses_that_time(scene: Scene, qtbot: QtBot) -> None:
+def test_dragging_over_the_overview_selects_that_range(scene: Scene, qtbot: QtBot) -> None:
     scale = scene.view.strip.scale()
     with qtbot.waitSignal(scene.view.range_chosen) as chosen:
         drag(scene, 200, 400)
@@ -254,7 +254,7 @@ def test_a_drag_over_the_overview_chooses_that_time(scene: Scene, qtbot: QtBot) 
     assert scene.view.head._clear.isVisible()
 
 
-def test_the_chosen_part_is_moved_and_resized_by_dragging(scene: Scene) -> None:
+def test_selected_range_is_moved_and_resized_by_dragging(scene: Scene) -> None:
     drag(scene, 200, 400)
     start, end = scene.view.span.shown
     drag(scene, 300, 350)
@@ -265,7 +265,7 @@ def test_the_chosen_part_is_moved_and_resized_by_dragging(scene: Scene) -> None:
     assert scene.view.span.shown == (start + by, scene.view.strip.scale().at(600))
 
 
-def test_a_double_click_shows_everything_and_takes_the_range_back(scene: Scene, qtbot: QtBot) -> None:
+def test_double_click_shows_everything_and_clears_the_range(scene: Scene, qtbot: QtBot) -> None:
     whole = scene.view.span.shown
     drag(scene, 200, 400)
     with qtbot.waitSignal(scene.view.range_chosen) as chosen:
@@ -275,14 +275,14 @@ def test_a_double_click_shows_everything_and_takes_the_range_back(scene: Scene, 
     assert not scene.view.head._clear.isVisible()
 
 
-def test_the_button_takes_the_range_back(scene: Scene, qtbot: QtBot) -> None:
+def test_button_clears_the_range(scene: Scene, qtbot: QtBot) -> None:
     drag(scene, 200, 400)
     with qtbot.waitSignal(scene.view.range_chosen) as chosen:
         scene.view.head._clear.click()
     assert chosen.args == [None]
 
 
-def test_the_overview_stays_when_a_range_leaves_rows_out(scene: Scene) -> None:
+def test_overview_stays_when_a_range_hides_rows(scene: Scene) -> None:
     before = scene.view.strip.scale()
     drag(scene, 300, 600)
     shown = scene.view.span.shown
@@ -293,7 +293,7 @@ def test_the_overview_stays_when_a_range_leaves_rows_out(scene: Scene) -> None:
     assert scene.view.span.shown == shown
 
 
-def test_a_range_that_was_taken_back_elsewhere_is_forgotten(scene: Scene, qtbot: QtBot) -> None:
+def test_range_cleared_elsewhere_is_forgotten(scene: Scene, qtbot: QtBot) -> None:
     drag(scene, 300, 500)
     scene.view.reset()
     with qtbot.assertNotEmitted(scene.view.range_chosen):
@@ -302,7 +302,7 @@ def test_a_range_that_was_taken_back_elsewhere_is_forgotten(scene: Scene, qtbot:
     assert scene.view.span.mode is Mode.FIT
 
 
-def test_the_overview_works_with_keys(scene: Scene, qtbot: QtBot) -> None:
+def test_overview_works_with_the_keyboard(scene: Scene, qtbot: QtBot) -> None:
     strip, span = scene.view.strip, scene.view.span
     QTest.keyClick(strip, Qt.Key.Key_Plus)
     first = span.shown[0]
@@ -316,7 +316,7 @@ def test_the_overview_works_with_keys(scene: Scene, qtbot: QtBot) -> None:
 # ------------------------------------------------------------------ what is seen
 
 
-def test_nothing_to_show_is_explained(qtbot: QtBot, theme: Theme) -> None:
+def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     scene = Scene(qtbot, theme, Talk())
     assert not scene.view.gate.is_open()
     assert said(scene.view) == "No operations yet"
@@ -336,7 +336,7 @@ def test_a_range_without_operations_can_still_be_left(scene: Scene) -> None:
     assert scene.view.head._clear.isVisible()
 
 
-def test_a_new_filter_gets_a_moment_before_it_is_said_to_find_nothing(scene: Scene, qtbot: QtBot) -> None:
+def test_new_filter_gets_a_moment_before_no_matches_is_shown(scene: Scene, qtbot: QtBot) -> None:
     scene.view.reset()
     scene.view._update()
     assert scene.view.gate.is_open()
@@ -345,7 +345,7 @@ def test_a_new_filter_gets_a_moment_before_it_is_said_to_find_nothing(scene: Sce
     qtbot.waitUntil(scene.view.gate.is_open)
 
 
-def test_the_tip_tells_what_a_bar_is_in_plain_text(qtbot: QtBot, theme: Theme) -> None:
+def test_tooltip_describes_a_bar_in_plain_text(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk("<b>srv</b>")
     id = talk.call("<img src=x>")
     talk.receive(id=7, method="elicitation/create", params={})
@@ -360,7 +360,7 @@ def test_the_tip_tells_what_a_bar_is_in_plain_text(qtbot: QtBot, theme: Theme) -
     assert "1 question" in words
 
 
-def test_names_of_servers_hide_nothing(qtbot: QtBot, theme: Theme) -> None:
+def test_server_names_show_hidden_characters(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk("a\u202eb\nc" + "x" * 500)
     talk.call()
     scene = Scene(qtbot, theme, talk)
@@ -369,7 +369,7 @@ def test_names_of_servers_hide_nothing(qtbot: QtBot, theme: Theme) -> None:
     assert len(name) <= 120
 
 
-def test_times_that_a_file_made_up_are_painted_all_the_same(qtbot: QtBot, theme: Theme) -> None:
+def test_bogus_times_from_a_file_are_still_painted(qtbot: QtBot, theme: Theme) -> None:
     talk = three_calls()
     wall, monotonic = talk.log.columns.wall, talk.log.columns.monotonic
     wall[0], wall[1], monotonic[2], wall[5] = -(2**63), 2**63 - 1, -5, 0
@@ -381,7 +381,7 @@ def test_times_that_a_file_made_up_are_painted_all_the_same(qtbot: QtBot, theme:
         assert scene.view.lanes.tip_at(scene.point_of(2))
 
 
-def test_what_is_inside_of_bars_is_found_when_there_is_time(qtbot: QtBot, theme: Theme) -> None:
+def test_bar_contents_are_computed_when_idle(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     id = talk.call("echo", 0, _meta={"progressToken": "p"})
     for step in range(3):
@@ -396,7 +396,7 @@ def test_what_is_inside_of_bars_is_found_when_there_is_time(qtbot: QtBot, theme:
     assert [mark.kind for mark in inside[1]] == [MarkKind.PROGRESS] * 3
 
 
-def test_a_lane_is_closed_and_opened_by_its_name(qtbot: QtBot, theme: Theme) -> None:
+def test_lane_is_collapsed_and_expanded_by_its_name(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     for _ in range(4):
         talk.call()
@@ -411,7 +411,7 @@ def test_a_lane_is_closed_and_opened_by_its_name(qtbot: QtBot, theme: Theme) -> 
     assert lanes._layout.height == height
 
 
-def test_what_is_open_grows_while_somebody_looks(qtbot: QtBot, theme: Theme) -> None:
+def test_pending_operation_grows_while_the_view_is_visible(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     talk.call()
     talk.pass_ms(1000)
@@ -424,7 +424,7 @@ def test_what_is_open_grows_while_somebody_looks(qtbot: QtBot, theme: Theme) -> 
     assert not scene.view._growth.isActive()
 
 
-def test_nothing_ticks_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> None:
+def test_timer_stops_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(1000)
@@ -436,7 +436,7 @@ def test_nothing_ticks_once_everything_is_answered(qtbot: QtBot, theme: Theme) -
     assert not scene.view._growth.isActive()
 
 
-def test_an_open_operation_of_a_capture_ends_where_the_capture_does(qtbot: QtBot, theme: Theme) -> None:
+def test_pending_operation_of_a_capture_ends_at_the_end_of_the_capture(qtbot: QtBot, theme: Theme) -> None:
     talk = Talk()
     talk.call()
     talk.pass_ms(1000)
@@ -447,7 +447,7 @@ def test_an_open_operation_of_a_capture_ends_where_the_capture_does(qtbot: QtBot
     assert not scene.view._growth.isActive()
 
 
-def test_painting_costs_by_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch: pytest.MonkeyPatch) -> None:
     talk = Talk()
     for _ in range(4000):
         id = talk.call()

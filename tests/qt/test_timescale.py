@@ -30,7 +30,7 @@ def test_ticks_are_in_view_and_far_enough_apart(scale: TimeScale) -> None:
 
 
 @given(scales, st.floats(0, 1))
-def test_a_pixel_and_its_moment_are_the_same_place(scale: TimeScale, share: float) -> None:
+def test_pixel_and_time_conversions_are_inverse(scale: TimeScale, share: float) -> None:
     x = share * scale.width
     assert scale.x(scale.at(x)) == pytest.approx(x, abs=0.5)
 
@@ -57,7 +57,7 @@ def test_a_whole_second_stands_out_among_milliseconds() -> None:
     assert next(tick.label for tick in ticks if tick.is_major) == clock_text(NOON, 200 * MS)
 
 
-def test_days_begin_where_the_readers_do() -> None:
+def test_days_start_in_the_local_time_zone() -> None:
     for tick in TimeScale(NOON, NOON + 20 * DAY, 1000).ticks():
         when = moment(tick.at_ns)
         assert when is not None
@@ -74,7 +74,7 @@ def span_over(start: int, end: int, *, is_live: bool = False) -> TimeRange:
     return span
 
 
-def test_everything_is_in_view_as_it_becomes_more() -> None:
+def test_everything_stays_in_view_as_content_grows() -> None:
     span = span_over(NOON, NOON + SECOND)
     span.set_content((NOON, NOON + 5 * SECOND), (NOON, NOON + 5 * SECOND))
     assert span.shown[0] <= NOON
@@ -89,7 +89,7 @@ def test_zooming_in_keeps_the_moment_under_the_pointer(share: float, factor: flo
     assert (at - span.shown[0]) / span.length == pytest.approx(share, abs=0.001)
 
 
-def test_nobody_leaves_what_there_is() -> None:
+def test_view_cannot_leave_the_content() -> None:
     span = span_over(NOON, NOON + 100 * SECOND)
     span.show_span(NOON + 10 * SECOND, NOON + 20 * SECOND)
     span.pan(-HOUR)
@@ -98,7 +98,7 @@ def test_nobody_leaves_what_there_is() -> None:
     assert span.shown == (NOON - 2 * SECOND, NOON + 102 * SECOND)
 
 
-def test_the_end_of_what_is_live_is_followed_only_by_who_is_there() -> None:
+def test_live_end_is_followed_only_when_it_is_in_view() -> None:
     span = span_over(NOON, NOON + 100 * SECOND, is_live=True)
     longer = (NOON, NOON + 200 * SECOND)
     span.show_span(NOON + 10 * SECOND, NOON + 20 * SECOND)
@@ -111,7 +111,7 @@ def test_the_end_of_what_is_live_is_followed_only_by_who_is_there() -> None:
     assert NOON + HOUR <= span.shown[1] <= NOON + HOUR + SECOND
 
 
-def test_what_is_wanted_comes_into_view_without_more_zooming_than_needed() -> None:
+def test_requested_range_is_revealed_without_unnecessary_zooming() -> None:
     span = span_over(NOON, NOON + 100 * SECOND)
     span.show_span(NOON, NOON + 10 * SECOND)
     span.reveal(NOON + 2 * SECOND, NOON + 3 * SECOND)

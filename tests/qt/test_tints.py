@@ -36,7 +36,7 @@ def contrast(one: QColor, other: QColor) -> float:
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
-def test_every_text_of_a_row_can_be_read_on_every_tint(tokens: Tokens) -> None:
+def test_row_text_is_readable_on_every_tint(tokens: Tokens) -> None:
     assert set(TONES) == set(TINTS)
     assert set(TONES.values()) <= set(get_args(Tone))
     written: set[Tone] = {"text", "muted", *STATUS_TONES.values()}
@@ -75,7 +75,7 @@ def tints(log: TrafficLog, theme: Theme) -> Callable[..., RowTints]:
     return make
 
 
-def test_first_rule_that_fits_and_is_on_gives_the_tint(tints: Callable[..., RowTints], theme: Theme) -> None:
+def test_first_matching_enabled_rule_gives_the_tint(tints: Callable[..., RowTints], theme: Theme) -> None:
     made = tints(
         ColourRule("status:error", "ok", is_on=False),
         ColourRule("no such ) filter", "ok"),
@@ -93,7 +93,7 @@ def test_rule_that_reads_bodies_leaves_big_ones_alone(tints: Callable[..., RowTi
     assert tints(ColourRule("size>100k", "ok")).color(2) is not None
 
 
-def test_rows_are_asked_about_once_until_they_change(log: TrafficLog, theme: Theme) -> None:
+def test_row_tints_are_cached_until_the_row_changes(log: TrafficLog, theme: Theme) -> None:
     asked: list[int] = []
 
     class Counting:

@@ -40,7 +40,7 @@ def press(lens: Lens, panel: ToolsPanel, words: str) -> None:
 # ------------------------------------------------------------------ arguments
 
 
-def test_what_is_typed_goes_over_the_wire_with_its_types(lens: Lens) -> None:
+def test_typed_arguments_are_sent_with_their_types(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
     type_into(field(panel, "text"), "hello <b>")
@@ -52,7 +52,7 @@ def test_what_is_typed_goes_over_the_wire_with_its_types(lens: Lens) -> None:
     assert panel.call_view.result.badge.text == "result"
 
 
-def test_ctrl_return_calls_once_in_a_field_in_the_json_and_elsewhere_in_the_window(lens: Lens) -> None:
+def test_ctrl_return_calls_once_from_a_field_the_json_view_and_elsewhere(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
     lens.window.activateWindow()
@@ -74,7 +74,7 @@ def test_ctrl_return_calls_once_in_a_field_in_the_json_and_elsewhere_in_the_wind
     assert [call["arguments"] for call in lens.sent("tools/call")] == [{"text": "hi"}] * len(places)
 
 
-def test_wrong_arguments_are_shown_at_their_place_and_nothing_is_sent(lens: Lens) -> None:
+def test_invalid_arguments_are_shown_at_their_field_and_nothing_is_sent(lens: Lens) -> None:
     panel = lens.connect(scripted())
     type_into(field(panel, "count"), "11")
     lens.do("tool.call")
@@ -87,7 +87,7 @@ def test_wrong_arguments_are_shown_at_their_place_and_nothing_is_sent(lens: Lens
     assert lens.sent("tools/call")[0]["arguments"] == {"count": 11}
 
 
-def test_arguments_are_checked_in_full_as_they_are_typed(lens: Lens) -> None:
+def test_arguments_are_fully_checked_while_typing(lens: Lens) -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"type": "string"}},
@@ -107,7 +107,7 @@ def test_arguments_are_checked_in_full_as_they_are_typed(lens: Lens) -> None:
     assert lens.sent("tools/call")[0]["arguments"] == {"a": "x", "b": 2}
 
 
-def test_arguments_stay_when_going_to_another_tool_or_server_and_back(lens: Lens) -> None:
+def test_arguments_are_kept_when_switching_tools_or_servers_and_back(lens: Lens) -> None:
     other = {"name": "other", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
     number = {"type": "object", "properties": {"n": {"type": "integer"}}}
     tools = [{"name": "number", "inputSchema": number}, other]
@@ -125,7 +125,7 @@ def test_arguments_stay_when_going_to_another_tool_or_server_and_back(lens: Lens
     assert field(panel, "text").text() == "of other"
 
 
-def test_json_that_cannot_be_read_is_kept_while_another_tool_is_in_front(lens: Lens) -> None:
+def test_invalid_json_is_kept_while_another_tool_is_in_front(lens: Lens) -> None:
     panel = lens.connect(scripted())
     editor = panel.call_view.arguments
     editor.show_json()
@@ -152,7 +152,7 @@ def test_tool_error_protocol_error_and_result_are_told_apart(lens: Lens) -> None
     assert result.badge.text == "result"
 
 
-def test_progress_is_shown_and_cancel_tells_the_server(lens: Lens) -> None:
+def test_progress_is_shown_and_cancel_notifies_the_server(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("steps")
     lens.do("tool.call")
@@ -171,7 +171,7 @@ def test_progress_is_shown_and_cancel_tells_the_server(lens: Lens) -> None:
     assert not lens.actions["tool.cancel"].isEnabled()
 
 
-def test_server_that_dies_in_the_middle_fails_the_call_with_its_last_words(lens: Lens) -> None:
+def test_server_crash_during_a_call_fails_it_with_the_last_output(lens: Lens) -> None:
     panel = lens.connect(scripted())
     recorded = len(lens.records())
     outcome = lens.call("dies")
@@ -189,7 +189,7 @@ def test_server_that_dies_in_the_middle_fails_the_call_with_its_last_words(lens:
     assert panel.list.currentIndex().data() == "dies"
 
 
-def test_big_result_shows_its_head_says_how_much_there_is_and_leads_to_the_rest(lens: Lens) -> None:
+def test_big_result_shows_its_start_and_total_size_and_links_to_the_rest(lens: Lens) -> None:
     panel = lens.connect(scripted())
     outcome = lens.call("big")
     assert len(outcome.answer) > 5_000_000
@@ -202,7 +202,7 @@ def test_big_result_shows_its_head_says_how_much_there_is_and_leads_to_the_rest(
     assert len(result.content.shown_text()) > shown
 
 
-def test_late_reading_of_a_big_result_does_not_replace_a_newer_one(lens: Lens) -> None:
+def test_late_parse_of_a_big_result_does_not_replace_a_newer_one(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("big")
     lens.do("tool.call")

@@ -59,7 +59,7 @@ def rows(popup: PickerPopup) -> list[str]:
 # ------------------------------------------------------------------ options
 
 
-def test_meta_and_timeout_go_with_the_call_and_stay_with_the_tool(lens: Lens) -> None:
+def test_meta_and_timeout_are_sent_with_the_call_and_saved_with_the_tool(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     view = put(lens, "x")
     lens.do("call.options")
@@ -79,7 +79,7 @@ def test_meta_and_timeout_go_with_the_call_and_stay_with_the_tool(lens: Lens) ->
     assert options.timeout.value() == 30
 
 
-def test_call_that_takes_longer_than_it_may_in_all_is_given_up_and_the_server_told(lens: Lens) -> None:
+def test_call_exceeding_its_total_timeout_is_cancelled_and_the_server_notified(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("waits")
     panel.call_view.drawer.options.total.setValue(0.1)
@@ -90,7 +90,7 @@ def test_call_that_takes_longer_than_it_may_in_all_is_given_up_and_the_server_to
     assert lens.actions["tool.call"].isEnabled()
 
 
-def test_meta_that_is_no_object_is_told_and_nothing_is_sent(lens: Lens) -> None:
+def test_non_object_meta_is_reported_and_nothing_is_sent(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "x")
     view.drawer.options.meta.setText("{broken")
@@ -101,7 +101,7 @@ def test_meta_that_is_no_object_is_told_and_nothing_is_sent(lens: Lens) -> None:
     assert view.drawer.options.isVisibleTo(view)
 
 
-def test_run_as_task_is_offered_only_where_the_tool_takes_it(lens: Lens) -> None:
+def test_run_as_task_is_offered_only_where_the_tool_supports_it(lens: Lens) -> None:
     capabilities: dict[str, Any] = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
     takes = tool("takes", execution={"taskSupport": "optional"})
     panel = lens.connect(scripted(tools=[takes, tool("refuses_tasks")], capabilities=capabilities))
@@ -119,7 +119,7 @@ def test_run_as_task_is_offered_only_where_the_tool_takes_it(lens: Lens) -> None
 # ------------------------------------------------------------------ consent
 
 
-def test_tool_that_says_it_destroys_asks_before_the_first_call_of_the_run(lens: Lens) -> None:
+def test_destructive_tool_asks_before_its_first_call_of_the_session(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("wipe", annotations=HINTS)]))
     view = put(lens, "all")
     lens.do("tool.call")
@@ -149,7 +149,7 @@ def test_consent_is_not_carried_over_to_another_tool(lens: Lens) -> None:
     assert lens.sent("tools/call") == []
 
 
-def test_hints_are_badges_and_what_is_not_said_is_the_default_in_the_tip(lens: Lens) -> None:
+def test_hints_are_badges_and_defaults_are_in_the_tooltip(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("wipe", annotations=HINTS), tool("silent")]))
     badges = panel.call_view.head.hints
     assert [badge.text for badge in badges] == ["destructive", "closed world", ""]
@@ -162,7 +162,7 @@ def test_hints_are_badges_and_what_is_not_said_is_the_default_in_the_tip(lens: L
 # ------------------------------------------------------------------ arguments that come back
 
 
-def test_last_arguments_are_there_after_a_restart(make_lens: Callable[[], Lens]) -> None:
+def test_last_arguments_are_restored_after_a_restart(make_lens: Callable[[], Lens]) -> None:
     def before() -> None:
         first.connect(scripted(tools=[tool("echo")]))
         put(first, "kept")
@@ -178,7 +178,7 @@ def test_last_arguments_are_there_after_a_restart(make_lens: Callable[[], Lens])
     second.play(after)
 
 
-def test_what_was_typed_but_not_called_is_remembered_too(lens: Lens) -> None:
+def test_arguments_typed_but_not_sent_are_remembered_too(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     put(lens, "only typed")
     lens.tools.choose("other")
@@ -187,7 +187,7 @@ def test_what_was_typed_but_not_called_is_remembered_too(lens: Lens) -> None:
     assert history.calls == ()
 
 
-def test_secrets_are_not_kept_and_the_person_is_told(lens: Lens) -> None:
+def test_secrets_are_not_saved_and_the_user_is_told(lens: Lens) -> None:
     schema = {"type": "object", "properties": {"password": {"type": "string"}}}
     panel = lens.connect(scripted(tools=[{"name": "login", "inputSchema": schema}]))
     lens.call("login", {"password": "hunter2"})
@@ -198,7 +198,7 @@ def test_secrets_are_not_kept_and_the_person_is_told(lens: Lens) -> None:
     assert "password" in panel.call_view.alert.text("marks")
 
 
-def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
+def test_history_restores_the_arguments_of_an_earlier_call(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = lens.tools.call_view
     for text in ("first", "second", "third"):
@@ -216,7 +216,7 @@ def test_history_puts_the_arguments_of_an_earlier_call_back(lens: Lens) -> None:
     lens.until(lambda: view.pickers.popup is None)
 
 
-def test_history_puts_the_options_of_an_earlier_call_back(lens: Lens) -> None:
+def test_history_restores_the_options_of_an_earlier_call(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "with")
     options = view.drawer.options
@@ -242,7 +242,7 @@ def test_history_puts_the_options_of_an_earlier_call_back(lens: Lens) -> None:
 # ------------------------------------------------------------------ progress
 
 
-def test_progress_says_how_fast_it_goes(lens: Lens) -> None:
+def test_progress_shows_its_rate(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("waits")]))
     lens.do("tool.call")
     running = panel.call_view.running
@@ -259,9 +259,7 @@ def test_progress_says_how_fast_it_goes(lens: Lens) -> None:
     assert shown.args[0].kind is OutcomeKind.CANCELLED
 
 
-def test_progress_that_comes_late_is_not_shown_of_the_next_call(
-    lens: Lens, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_late_progress_is_not_shown_on_the_next_call(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("waits")]))
     view = panel.call_view
     heard: list[Any] = []
@@ -284,7 +282,7 @@ def test_progress_that_comes_late_is_not_shown_of_the_next_call(
         lens.do("tool.cancel")
 
 
-def test_call_that_is_cancelled_at_once_says_so(lens: Lens) -> None:
+def test_call_cancelled_immediately_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("waits")]))
     with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
         lens.do("tool.call")

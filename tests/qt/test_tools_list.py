@@ -43,7 +43,7 @@ def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
     assert "Nothing fits." in words_on(panel)
 
 
-def test_first_tool_is_chosen_and_described(lens: Lens) -> None:
+def test_first_tool_is_selected_and_described(lens: Lens) -> None:
     panel = lens.connect(scripted())
     assert chosen(panel) == "echo"
     words = words_on(panel)
@@ -52,7 +52,7 @@ def test_first_tool_is_chosen_and_described(lens: Lens) -> None:
     assert "No result yet" in words
 
 
-def test_tool_hidden_by_a_search_is_chosen_again_when_the_search_is_cleared(lens: Lens) -> None:
+def test_tool_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("waits")
     search(panel, "echo")
@@ -66,7 +66,7 @@ def test_tool_hidden_by_a_search_is_chosen_again_when_the_search_is_cleared(lens
     assert "waits" in words_on(panel.call_view), "a refresh took the person to another tool"
 
 
-def test_changed_list_is_fetched_and_the_chosen_tool_and_its_arguments_stay(lens: Lens) -> None:
+def test_changed_list_is_fetched_and_the_selected_tool_keeps_its_arguments(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.call("echo", {"text": "typed"})
     lens.call("grows")
@@ -81,7 +81,7 @@ def test_changed_list_is_fetched_and_the_chosen_tool_and_its_arguments_stay(lens
     assert panel.call_view.arguments.arguments() == {"text": "typed"}
 
 
-def test_changed_list_says_what_was_added_and_marks_it_until_it_is_looked_at(lens: Lens) -> None:
+def test_changed_list_says_what_was_added_and_marks_it_until_viewed(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.call("grows")
     lens.until(lambda: panel.news.text("tools"))
@@ -123,7 +123,7 @@ def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
     lens.until(lambda: not lens.actions["tool.call"].isEnabled())
 
 
-def test_burst_of_list_changes_is_answered_with_few_requests(lens: Lens) -> None:
+def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
     lens.connect(scripted())
     for _ in range(50):
         lens.app.bridge.list_changed.emit("scripted", "tools")
@@ -133,7 +133,7 @@ def test_burst_of_list_changes_is_answered_with_few_requests(lens: Lens) -> None
     assert len(lens.sent("tools/list")) <= 3
 
 
-def test_server_without_tools_says_that_it_does_not_offer_them(lens: Lens) -> None:
+def test_server_without_tools_says_so(lens: Lens) -> None:
     lens.add(scripted(capabilities={}))
     lens.do("server.connect")
     lens.wait_for("scripted", ServerStatus.CONNECTED)
@@ -141,7 +141,7 @@ def test_server_without_tools_says_that_it_does_not_offer_them(lens: Lens) -> No
     assert lens.sent("tools/list") == []
 
 
-def test_list_without_an_end_fails_with_the_reason_and_a_way_on(lens: Lens) -> None:
+def test_endless_list_fails_with_the_reason_and_a_next_step(lens: Lens) -> None:
     lens.add(faulty("endless", "list-loops"))
     lens.do("server.connect")
     lens.wait_for("endless", ServerStatus.CONNECTED)
@@ -151,7 +151,7 @@ def test_list_without_an_end_fails_with_the_reason_and_a_way_on(lens: Lens) -> N
     assert lens.actions["tool.refresh"].text() in words.splitlines()
 
 
-def test_malformed_entry_is_shown_with_what_was_sent_and_cannot_be_called(lens: Lens) -> None:
+def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: Lens) -> None:
     panel = lens.connect(faulty("sloppy", "list-malformed"))
     assert "good" in names(panel)
     assert len(names(panel)) == 4
@@ -166,7 +166,7 @@ def test_malformed_entry_is_shown_with_what_was_sent_and_cannot_be_called(lens: 
     assert lens.actions["tool.call"].isEnabled()
 
 
-def test_nothing_of_the_tool_before_stands_beside_a_malformed_entry(lens: Lens) -> None:
+def test_malformed_entry_shows_nothing_of_the_previous_tool(lens: Lens) -> None:
     hints = {"destructiveHint": True}
     tools = [{"name": "bad_tool", "title": "Wipe the disk", "annotations": hints}, 7]
     panel = lens.connect(scripted(tools=tools))
@@ -177,7 +177,7 @@ def test_nothing_of_the_tool_before_stands_beside_a_malformed_entry(lens: Lens) 
     assert "destructive" not in words
 
 
-def test_panel_says_how_the_server_stands_while_it_is_not_connected(lens: Lens) -> None:
+def test_panel_shows_the_server_state_while_disconnected(lens: Lens) -> None:
     lens.add(scripted())
     assert "Not connected" in words_on(lens.tools)
     lens.do("server.connect")

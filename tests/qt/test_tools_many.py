@@ -12,7 +12,7 @@ def tab_words(view: ResultView) -> list[str]:
     return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
 
 
-def test_call_is_made_as_often_as_was_asked_with_figures_and_the_latest_result(lens: Lens) -> None:
+def test_call_is_repeated_as_requested_with_metrics_and_the_latest_result(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("echo")
     panel.call_view.arguments.set_arguments({"text": "again"})
@@ -30,7 +30,7 @@ def test_call_is_made_as_often_as_was_asked_with_figures_and_the_latest_result(l
     assert "again" in panel.call_view.result.content.shown_text()
 
 
-def test_first_error_ends_it_and_can_be_looked_at(lens: Lens) -> None:
+def test_first_error_ends_the_repetition_and_can_be_viewed(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("fails")
     panel.call_view.toggle_repeating()
@@ -56,7 +56,7 @@ def test_repetition_can_be_cancelled(lens: Lens) -> None:
     assert len(lens.sent("tools/call")) == 1
 
 
-def test_watch_shows_what_changed_since_the_look_before_until_it_is_stopped(lens: Lens) -> None:
+def test_watch_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[{"name": "counts", "inputSchema": {"type": "object"}}]))
     view = panel.call_view
     lens.do("call.watch")

@@ -46,7 +46,7 @@ def tab_words(view: ResultView) -> list[str]:
     return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
 
 
-def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
+def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     content = [
         text("plain words"),
@@ -78,7 +78,7 @@ def test_each_part_is_shown_by_its_kind(lens: Lens) -> None:
     assert "6 parts" in words_on(view)
 
 
-def test_all_parts_stand_below_each_other_and_the_long_ones_open(lens: Lens) -> None:
+def test_all_parts_are_stacked_and_long_ones_can_be_expanded(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     lens.window.show_tab("tools")
     picture = {"type": "image", "data": as_base64(png()), "mimeType": "image/png"}
@@ -99,7 +99,7 @@ def test_all_parts_stand_below_each_other_and_the_long_ones_open(lens: Lens) -> 
     assert len(parts.overview.cards) == 3
 
 
-def test_many_parts_are_shown_some_at_a_time(lens: Lens) -> None:
+def test_many_parts_are_shown_in_batches(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     link = {"type": "resource_link", "uri": "demo://readme", "name": "readme"}
     view = shown(lens, {"content": [text(f"Part {number}") for number in range(60)] + [link]})
@@ -108,14 +108,14 @@ def test_many_parts_are_shown_some_at_a_time(lens: Lens) -> None:
     assert len(view.content.overview.cards) == 40
 
 
-def test_several_texts_and_nothing_else_are_one_text(lens: Lens) -> None:
+def test_several_texts_and_nothing_else_are_merged(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     view = shown(lens, {"content": [text("one"), text("two")]})
     assert view.content.list.currentIndex().data() == "All 2 texts"
     assert view.content.shown_text() == "one\n\ntwo"
 
 
-def test_parts_that_are_there_already_stay_as_they_are(lens: Lens) -> None:
+def test_selected_part_stays_selected_when_the_result_is_unchanged(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     result = {"content": [text("one"), {"type": "hologram"}]}
     view = shown(lens, result)
@@ -137,7 +137,7 @@ def test_a_tool_without_arguments_asks_for_none(lens: Lens) -> None:
     assert "Fill in the arguments and call the tool." in words_on(view).split("\n")
 
 
-def test_one_part_has_no_list(lens: Lens) -> None:
+def test_single_part_has_no_list(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     view = shown(lens, {"content": [text("alone")]})
     assert not view.content.list.isVisibleTo(view)
@@ -155,7 +155,7 @@ def test_resource_link_opens_in_the_resources_tab(lens: Lens) -> None:
     assert lens.workspace.tabs.tabText(lens.workspace.tabs.currentIndex()) == "Resources"
 
 
-def test_structured_content_that_fits_its_schema_says_so(lens: Lens) -> None:
+def test_structured_content_that_matches_its_schema_says_so(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     value = {"city": "Lisbon", "high": 21.5}
     view, check = checked(
@@ -167,7 +167,7 @@ def test_structured_content_that_fits_its_schema_says_so(lens: Lens) -> None:
     assert not view.alert.text("check")
 
 
-def test_a_tab_that_goes_leaves_no_gap(lens: Lens) -> None:
+def test_removed_tab_leaves_no_gap(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     lens.do("view.tools")
     view = shown(lens, {"content": [text("{}")], "structuredContent": {"city": "Lisbon"}})
@@ -178,7 +178,7 @@ def test_a_tab_that_goes_leaves_no_gap(lens: Lens) -> None:
     assert bar.tabRect(3).left() == bar.tabRect(0).right() + 1
 
 
-def test_differences_from_the_output_schema_are_named_at_the_top(lens: Lens) -> None:
+def test_output_schema_mismatches_are_listed_at_the_top(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})
     assert check.state is OutputState.DIFFERS
@@ -190,7 +190,7 @@ def test_differences_from_the_output_schema_are_named_at_the_top(lens: Lens) -> 
     assert view.alert.isVisibleTo(view)
 
 
-def test_missing_structured_content_is_told_and_gone_with_the_next_result(lens: Lens) -> None:
+def test_missing_structured_content_is_reported_and_cleared_by_the_next_result(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(OUTPUT)]))
     view, _ = checked(lens, {"content": [text("only words")]})
     assert "has none" in view.alert.text("check")
@@ -207,7 +207,7 @@ def test_tool_error_and_protocol_error_are_explained_in_different_words(lens: Le
     assert tab_words(view) == ["Message"]
 
 
-def test_empty_result_says_that_it_is_empty(lens: Lens) -> None:
+def test_empty_result_says_so(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     view = shown(lens, {})
     assert "The result is empty" in view.alert.text("outcome")

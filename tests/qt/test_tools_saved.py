@@ -72,7 +72,7 @@ def choose(dialog: SavedCallsDialog, name: str) -> None:
 # ------------------------------------------------------------------ keeping and finding
 
 
-def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> None:
+def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     view = put(lens, "kept for good")
     view.drawer.options.timeout.setValue(7)
@@ -100,7 +100,7 @@ def test_saved_call_is_a_file_and_comes_back_with_its_options(lens: Lens) -> Non
     assert view.drawer.options.options().read_capabilities() == {"sampling": {}}
 
 
-def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:
+def test_saving_under_the_same_name_overwrites_the_file(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "one")
     view.save_as("Mine")
@@ -113,9 +113,7 @@ def test_saving_under_the_same_name_writes_the_same_file(lens: Lens) -> None:
     )
 
 
-def test_saving_asks_for_a_name_a_description_and_a_folder_where_there_are_several(
-    lens: Lens, project: Path
-) -> None:
+def test_saving_asks_for_name_description_and_folder_if_there_are_several(lens: Lens, project: Path) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "one")
     lens.do("call.save")
@@ -144,7 +142,7 @@ def test_saving_asks_for_a_name_a_description_and_a_folder_where_there_are_sever
     assert note == "scripted · saved call · echo · checkout · for all of us"
 
 
-def test_file_that_somebody_else_changed_is_overwritten_only_when_the_person_says_so(lens: Lens) -> None:
+def test_externally_changed_file_is_overwritten_only_after_confirmation(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     view = put(lens, "one")
     view.save_as("Mine")
@@ -159,7 +157,7 @@ def test_file_that_somebody_else_changed_is_overwritten_only_when_the_person_say
     assert files(own(lens))[0]["kept"] == 1, "what is not ours stays"
 
 
-def test_deleted_call_comes_back_with_ctrl_z(lens: Lens) -> None:
+def test_ctrl_z_restores_a_deleted_call(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     for name in ("A", "B"):
         saved(lens, name)
@@ -179,7 +177,7 @@ def test_deleted_call_comes_back_with_ctrl_z(lens: Lens) -> None:
 # ------------------------------------------------------------------ managing
 
 
-def test_calls_are_renamed_described_deleted_and_brought_back(lens: Lens) -> None:
+def test_calls_are_renamed_described_deleted_and_restored(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     saved(lens, "First")
     dialog = managed(lens)
@@ -202,7 +200,7 @@ def test_calls_are_renamed_described_deleted_and_brought_back(lens: Lens) -> Non
     assert path.exists()
 
 
-def test_folder_of_a_project_is_added_is_there_after_a_restart_and_its_files_stay_when_it_goes(
+def test_project_folder_survives_a_restart_and_its_files_survive_its_removal(
     lens: Lens, project: Path
 ) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
@@ -222,7 +220,7 @@ def test_folder_of_a_project_is_added_is_there_after_a_restart_and_its_files_sta
     assert sorted(path.name for path in project.iterdir()) == ["broken.json", "shared.json"]
 
 
-def test_what_others_do_to_the_files_is_seen_and_what_is_being_typed_stays(lens: Lens, project: Path) -> None:
+def test_external_file_changes_are_shown_and_typed_input_is_kept(lens: Lens, project: Path) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     saved(lens, "Mine")
     dialog = added(lens, project)
@@ -263,7 +261,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     lens.until(lambda: view.variables_line.words() == "${where} = elsewhere")
 
 
-def test_folder_that_is_none_is_told(lens: Lens, tmp_path: Path) -> None:
+def test_invalid_folder_is_reported(lens: Lens, tmp_path: Path) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     dialog = managed(lens)
     dialog.add_folder(tmp_path / "nothing")

@@ -60,7 +60,7 @@ def checked(lens: Lens, view: CallView) -> None:
         view.arguments._checking.value_changed()
 
 
-def test_a_variable_in_a_number_a_list_a_map_and_a_union_is_checked_as_what_it_stands_for(lens: Lens) -> None:
+def test_variable_is_validated_by_its_value_in_a_number_list_map_and_union(lens: Lens) -> None:
     connected(lens, NUMBERS, n=7, yes=True, both={"a": 1})
     written = {"n": "${n}", "list": [1, "${n}"], "map": {"k": "${yes}"}, "either": "${n}", "whole": "${both}"}
     view = put(lens, written)
@@ -73,7 +73,7 @@ def test_a_variable_in_a_number_a_list_a_map_and_a_union_is_checked_as_what_it_s
     assert history.calls[0].arguments() == written, "kept as it was written"
 
 
-def test_a_value_that_does_not_fit_is_told_at_the_field_and_nothing_is_sent(lens: Lens) -> None:
+def test_invalid_value_is_reported_at_its_field_and_nothing_is_sent(lens: Lens) -> None:
     connected(lens, NUMBERS, n=70, both={"a": "x"})
     view = put(lens, {"n": "${n}", "whole": "${both}"})
     checked(lens, view)
@@ -102,7 +102,7 @@ def test_a_variable_without_a_value_is_named_at_its_field(lens: Lens) -> None:
     assert "${gone} has no value" in words_on(view.arguments.form)
 
 
-def test_a_secret_value_is_in_no_message(lens: Lens) -> None:
+def test_secret_value_appears_in_no_message(lens: Lens) -> None:
     connected(lens, NUMBERS, api_key="hunter2")
     view = put(lens, {"n": "${api_key}"})
     checked(lens, view)
@@ -144,7 +144,7 @@ def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: 
     assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"
 
 
-def test_variable_with_a_wrong_name_is_not_saved(lens: Lens) -> None:
+def test_variable_with_an_invalid_name_is_not_saved(lens: Lens) -> None:
     connected(lens, TEXT)
     lens.do("call.variables")
     dialog = lens.dialog(VariablesDialog)

@@ -14,7 +14,7 @@ from tests.qt.lens_driver import Lens, scripted
 from tests.qt.traffic_eyes import at_end, chosen, column, fill
 
 
-def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
+def test_narrow_table_hides_other_columns_before_the_message(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     lens.window.resize(1000, 700)
@@ -26,7 +26,7 @@ def test_a_narrow_table_gives_up_columns_before_the_message(lens: Lens) -> None:
     assert not panel.table.isColumnHidden(Column.SERVER)
 
 
-def test_column_that_was_put_in_by_hand_stays_in_a_narrow_table_and_in_the_next_window(
+def test_manually_added_column_stays_in_a_narrow_table_and_in_the_next_window(
     make_lens: Callable[[], Lens],
 ) -> None:
     first = make_lens()
@@ -61,7 +61,7 @@ def test_column_that_was_put_in_by_hand_stays_in_a_narrow_table_and_in_the_next_
     second.play(look)
 
 
-def test_layout_of_columns_that_is_rubbish_does_no_harm(make_lens: Callable[[], Lens]) -> None:
+def test_corrupt_column_layout_is_harmless(make_lens: Callable[[], Lens]) -> None:
     folder = make_lens().folder
     rubbish = json.dumps({"order": ["NONE", 7], "shown": {"X": 1}, "widths": {"TIME": -5, "ID": "wide"}})
     settings = QSettings(str(folder / "layout.ini"), QSettings.Format.IniFormat)
@@ -75,7 +75,7 @@ def test_layout_of_columns_that_is_rubbish_does_no_harm(make_lens: Callable[[], 
     lens.play(look)
 
 
-def test_click_on_a_head_sorts_up_then_down_then_as_they_came(lens: Lens) -> None:
+def test_clicking_a_header_sorts_ascending_then_descending_then_by_arrival(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
@@ -91,7 +91,7 @@ def test_click_on_a_head_sorts_up_then_down_then_as_they_came(lens: Lens) -> Non
     assert column(panel, Column.NUMBER) == arrival
 
 
-def test_chosen_rows_stay_chosen_when_the_table_is_sorted(lens: Lens) -> None:
+def test_selected_rows_stay_selected_when_the_table_is_sorted(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     first, second = panel.model.number(1), panel.model.number(4)
@@ -122,7 +122,7 @@ def test_columns_and_order_are_chosen_without_the_mouse(lens: Lens) -> None:
     menu.close()
 
 
-def test_table_reached_with_the_keyboard_chooses_a_row_in_view(lens: Lens) -> None:
+def test_focusing_the_table_with_the_keyboard_selects_a_visible_row(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     lens.until(lambda: at_end(panel))

@@ -28,7 +28,7 @@ def test_an_exchange_is_copied_as_json(lens: Lens) -> None:
     assert lens.window.traffic.strips.text("copied") == ""
 
 
-def test_what_went_through_a_pipe_has_no_curl_and_the_reason_is_said(lens: Lens) -> None:
+def test_stdio_message_has_no_curl_command_and_the_reason_is_shown(lens: Lens) -> None:
     lens.connect(scripted())
     _choose(lens, "tools/list")
     lens.do("traffic.copy_curl")

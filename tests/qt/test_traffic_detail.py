@@ -57,12 +57,12 @@ def tab_words(view: DetailView) -> list[str]:
 # ------------------------------------------------------------------ the head and the tabs
 
 
-def test_nothing_chosen_says_what_to_do(view: DetailView) -> None:
+def test_empty_selection_says_what_to_do(view: DetailView) -> None:
     assert "No message chosen" in words_on(view)
     assert view.number is None
 
 
-def test_row_shows_its_head_and_its_message(view: DetailView, stage: Stage) -> None:
+def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) -> None:
     row = stage.request("tools/call", {"name": "echo", "arguments": {"text": "<b>hi"}})
     view.show_row(row)
     assert "tools/call echo" in words_on(view)
@@ -74,13 +74,15 @@ def test_row_shows_its_head_and_its_message(view: DetailView, stage: Stage) -> N
     assert tab_words(view) == ["Message", "Timing", "Findings", "Linked"]
 
 
-def test_back_to_no_row_is_as_at_the_start(view: DetailView, stage: Stage) -> None:
+def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("ping"))
     view.show_row(None)
     assert "No message chosen" in words_on(view)
 
 
-def test_answer_that_comes_while_its_request_is_looked_at_is_shown(view: DetailView, stage: Stage) -> None:
+def test_response_that_arrives_while_its_request_is_shown_is_displayed(
+    view: DetailView, stage: Stage
+) -> None:
     row = stage.request("tools/call", {"name": "slow"})
     view.show_row(row)
     view.refresh()
@@ -93,7 +95,7 @@ def test_answer_that_comes_while_its_request_is_looked_at_is_shown(view: DetailV
     assert facts["Duration"] == "250 ms"
 
 
-def test_refresh_does_nothing_while_nothing_changed(
+def test_refresh_does_nothing_when_nothing_changed(
     view: DetailView, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = stage.request("ping")
@@ -110,7 +112,7 @@ def test_refresh_does_nothing_while_nothing_changed(
     view.refresh()
 
 
-def test_frame_that_was_not_kept_whole_says_so(view: DetailView, stage: Stage) -> None:
+def test_truncated_message_says_so(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.received(b'{"jsonrpc":"2.0","id":1,"result":{"a":"xxxx', size=50_000_000))
     facts = {fact.label: fact.value for fact in view.facts.facts}
     assert facts["Size"] == "48 MiB (50,000,000 bytes), of which 43 B were kept"
@@ -119,7 +121,7 @@ def test_frame_that_was_not_kept_whole_says_so(view: DetailView, stage: Stage) -
 # ------------------------------------------------------------------ HTTP
 
 
-def test_http_tab_is_there_for_rows_that_rode_on_http_only(view: DetailView, stage: Stage) -> None:
+def test_http_tab_exists_only_for_rows_sent_over_http(view: DetailView, stage: Stage) -> None:
     plain = stage.request("ping")
     carried = stage.request("ping", id=2)
     stage.http(HttpExchange("POST", "http://x/mcp", HEADERS, 10), carried)
@@ -129,7 +131,7 @@ def test_http_tab_is_there_for_rows_that_rode_on_http_only(view: DetailView, sta
     assert "HTTP" in tab_words(view)
 
 
-def test_who_looks_at_http_is_there_again_after_a_row_without(view: DetailView, stage: Stage) -> None:
+def test_http_tab_is_reselected_after_a_row_without_http(view: DetailView, stage: Stage) -> None:
     first, plain, last = (stage.request("ping", id=id) for id in range(3))
     for row in (first, last):
         stage.http(HttpExchange("POST", "http://x/mcp", HEADERS, 10), row)
@@ -145,7 +147,7 @@ def test_who_looks_at_http_is_there_again_after_a_row_without(view: DetailView, 
     assert view.tabs.currentWidget() is not view.http
 
 
-def test_secrets_are_masked_until_asked_for_and_again_on_the_next_row(view: DetailView, stage: Stage) -> None:
+def test_secrets_are_masked_until_requested_and_again_on_the_next_row(view: DetailView, stage: Stage) -> None:
     first, second = stage.request("ping"), stage.request("ping", id=2)
     for row in (first, second):
         stage.http(HttpExchange("POST", "http://x/mcp?api_key=hush", HEADERS, 10), row)
@@ -177,7 +179,7 @@ def test_http_exchange_is_followed_to_its_end(view: DetailView, stage: Stage) ->
 # ------------------------------------------------------------------ findings
 
 
-def test_problem_of_a_row_is_its_first_finding(view: DetailView, stage: Stage) -> None:
+def test_first_finding_of_a_row_is_its_problem(view: DetailView, stage: Stage) -> None:
     row = stage.received({"jsonrpc": "2.0", "id": "never-used", "result": {}})
     view.show_row(row)
     assert "Findings 1" in tab_words(view)
@@ -185,7 +187,7 @@ def test_problem_of_a_row_is_its_first_finding(view: DetailView, stage: Stage) -
     assert "never-used" in words_on(view.findings)
 
 
-def test_findings_of_others_are_listed_and_counted(view: DetailView, stage: Stage) -> None:
+def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, stage: Stage) -> None:
     row = stage.request("ping")
     view.show_row(row)
     view.tabs.setCurrentWidget(view.findings)
@@ -200,7 +202,7 @@ def test_findings_of_others_are_listed_and_counted(view: DetailView, stage: Stag
 # ------------------------------------------------------------------ linked
 
 
-def test_linked_lists_the_steps_and_leads_to_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
+def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
     row = stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}})
     progress = stage.after(0.1).progress(7, 1)
     answer = stage.after(0.1).result({"content": []})
@@ -219,14 +221,14 @@ def test_linked_lists_the_steps_and_leads_to_them(view: DetailView, stage: Stage
     assert asked.args == [answer]
 
 
-def test_row_that_belongs_to_nothing_says_so(view: DetailView, stage: Stage) -> None:
+def test_row_without_an_operation_says_so(view: DetailView, stage: Stage) -> None:
     stage.recorder.note(RecordKind.STATE, "connected")
     view.show_row(0)
     view.tabs.setCurrentWidget(view.linked)
     assert "Stands alone" in words_on(view.linked)
 
 
-def test_steps_of_an_open_operation_show_up_as_they_come(
+def test_steps_of_a_pending_operation_appear_as_they_arrive(
     view: DetailView, stage: Stage, qtbot: QtBot
 ) -> None:
     view.show_row(stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}}))
@@ -241,7 +243,7 @@ def test_steps_of_an_open_operation_show_up_as_they_come(
 
 
 @pytest.mark.parametrize("kind", list(RecordKind))
-def test_every_kind_of_row_can_be_looked_at_in_every_tab_and_form(
+def test_every_kind_of_row_can_be_viewed_in_every_tab_and_view(
     view: DetailView, stage: Stage, kind: RecordKind
 ) -> None:
     for raw in (b"", b"{}", b"\xff\x00<b>", b'{"jsonrpc":"2.0","method":"x"}'):
@@ -257,7 +259,7 @@ def test_every_kind_of_row_can_be_looked_at_in_every_tab_and_form(
 
 
 @pytest.mark.parametrize("status", list(Status))
-def test_every_status_has_its_words(view: DetailView, stage: Stage, status: Status) -> None:
+def test_every_status_has_a_description(view: DetailView, stage: Stage, status: Status) -> None:
     row = stage.request("ping")
     stage.log.columns.status[row] = status
     view.message.both_action.trigger()

@@ -79,7 +79,7 @@ def claiming(width: int, height: int) -> bytes:
 # ------------------------------------------------------------------ forms
 
 
-def test_form_is_kept_from_row_to_row_and_what_has_it_not_shows_text(view: DetailView, stage: Stage) -> None:
+def test_view_is_kept_from_row_to_row_and_falls_back_to_text(view: DetailView, stage: Stage) -> None:
     first, second = stage.request("ping"), stage.request("ping", id=2)
     stray = stage.received(b"*** hello ***")
     view.message.set_form(Form.TREE)
@@ -93,7 +93,7 @@ def test_form_is_kept_from_row_to_row_and_what_has_it_not_shows_text(view: Detai
     assert forms(view) == ["Tree", "Pretty", "Text", "Bytes"]
 
 
-def test_json_that_is_no_message_is_offered_as_json(view: DetailView, stage: Stage) -> None:
+def test_json_that_is_not_a_message_is_offered_as_json(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.received(b'[{"a":1}]'))
     assert "Tree" in forms(view)
     view.show_row(stage.received(b'{"a":'))
@@ -101,7 +101,7 @@ def test_json_that_is_no_message_is_offered_as_json(view: DetailView, stage: Sta
     assert view.message.shown_text() == '{"a":'
 
 
-def test_big_message_is_readable_at_once_and_to_its_end(view: DetailView, stage: Stage) -> None:
+def test_big_message_is_readable_immediately_and_to_its_end(view: DetailView, stage: Stage) -> None:
     row = stage.result({"content": [{"type": "text", "text": "x" * 3_000_000 + " the end"}]})
     view.show_row(row)
     assert view.message.shown_text().startswith('{\n  "jsonrpc": "2.0",')
@@ -114,7 +114,7 @@ def test_big_message_is_readable_at_once_and_to_its_end(view: DetailView, stage:
     assert view.text.shown_text().endswith('the end"}]}}')
 
 
-def test_message_is_saved_whole_where_the_person_says(
+def test_message_is_saved_in_full_at_the_chosen_path(
     view: DetailView, stage: Stage, qtbot: QtBot, tmp_path: Path
 ) -> None:
     row = stage.result({"text": "x" * 3_000_000})
@@ -128,7 +128,7 @@ def test_message_is_saved_whole_where_the_person_says(
     assert (tmp_path / "saved.json").read_bytes() == stage.log.raw(row)
 
 
-def test_arrow_keys_pass_over_forms_that_the_row_has_not(view: DetailView, stage: Stage) -> None:
+def test_arrow_keys_skip_views_the_row_does_not_have(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("ping"))
     view.message.set_form(Form.BYTES)
     switch = view.findChild(Segments)
@@ -178,7 +178,7 @@ def test_value_in_the_tree_becomes_a_filter(
     assert QGuiApplication.clipboard().text() == path
 
 
-def test_menu_of_a_row_offers_what_can_be_done_with_it(view: DetailView, stage: Stage) -> None:
+def test_row_menu_offers_the_available_actions(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("tools/call", {"name": "read"}))
     choose(view, 3)
     words = [action.text() for action in view.message.own.tree.menu().actions()]
@@ -188,7 +188,7 @@ def test_menu_of_a_row_offers_what_can_be_done_with_it(view: DetailView, stage: 
     assert {"Copy value", "Copy path", "Filter on this value", "Exclude this value"} <= set(words)
 
 
-def test_values_are_copied_as_they_are_meant_and_containers_as_json(view: DetailView, stage: Stage) -> None:
+def test_scalars_are_copied_as_values_and_containers_as_json(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.received(b'{"jsonrpc":"2.0","method":"a\\nb","params":{"n":1.10,"x":[1e400]}}'))
     choose(view, 1)
     view.message.own.tree.copy_value()
@@ -198,7 +198,7 @@ def test_values_are_copied_as_they_are_meant_and_containers_as_json(view: Detail
     assert "".join(QGuiApplication.clipboard().text().split()) == '{"n":1.10,"x":[1e400]}'
 
 
-def test_long_text_is_shown_whole_below_the_tree(view: DetailView, stage: Stage) -> None:
+def test_long_text_is_shown_in_full_below_the_tree(view: DetailView, stage: Stage) -> None:
     text = "first line\nsecond " + "x" * 500
     view.show_row(stage.request(text))
     view.message.set_form(Form.TREE)
@@ -216,7 +216,9 @@ def test_long_text_is_shown_whole_below_the_tree(view: DetailView, stage: Stage)
     assert view.message.own.tree.whole_text() == ""
 
 
-def test_tree_of_a_big_message_is_made_elsewhere(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
+def test_tree_of_a_big_message_is_built_in_the_background(
+    view: DetailView, stage: Stage, qtbot: QtBot
+) -> None:
     stage.bridge.holds = True
     row = stage.result({"content": [{"type": "text", "text": "x" * 200_000}]})
     view.message.set_form(Form.TREE)
@@ -227,7 +229,7 @@ def test_tree_of_a_big_message_is_made_elsewhere(view: DetailView, stage: Stage,
     assert view.message.own.tree.model.rowCount() == 3
 
 
-def test_work_for_a_row_that_is_left_is_given_up(view: DetailView, stage: Stage) -> None:
+def test_work_for_a_deselected_row_is_cancelled(view: DetailView, stage: Stage) -> None:
     stage.bridge.holds = True
     big, small = stage.result({"text": "x" * 200_000}), stage.request("ping", id=5)
     view.message.set_form(Form.TREE)
@@ -237,7 +239,7 @@ def test_work_for_a_row_that_is_left_is_given_up(view: DetailView, stage: Stage)
     assert not stage.bridge.held
 
 
-def test_tree_that_cannot_be_made_says_why_and_leads_to_the_text(
+def test_tree_that_cannot_be_built_says_why_and_links_to_the_text(
     view: DetailView, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:
@@ -260,12 +262,12 @@ def decoded(view: DetailView) -> DecodedView:
     return found
 
 
-def test_nothing_to_decode_offers_no_such_form(view: DetailView, stage: Stage) -> None:
+def test_decoded_view_is_not_offered_when_there_is_nothing_to_decode(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("ping"))
     assert "Decoded" not in forms(view)
 
 
-def test_json_in_text_and_pictures_are_decoded(view: DetailView, stage: Stage) -> None:
+def test_json_in_text_and_images_are_decoded(view: DetailView, stage: Stage) -> None:
     content: JSON = [
         {"type": "text", "text": json.dumps({"number": 4711})},
         {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()},
@@ -288,7 +290,7 @@ def test_json_in_text_and_pictures_are_decoded(view: DetailView, stage: Stage) -
     assert "too large to show" in words_on(inside)
 
 
-def test_picture_that_is_said_to_be_another_kind_is_not_read_as_that(view: DetailView, stage: Stage) -> None:
+def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: DetailView, stage: Stage) -> None:
     svg = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'><image href='/etc/x'/></svg>").decode()
     view.show_row(stage.result({"content": [{"type": "image", "mimeType": "image/png", "data": svg}]}))
     view.message.set_form(Form.DECODED)
@@ -296,7 +298,7 @@ def test_picture_that_is_said_to_be_another_kind_is_not_read_as_that(view: Detai
     assert not decoded(view).picture.isVisibleTo(view)
 
 
-def test_token_is_hidden_until_it_is_asked_for(view: DetailView, stage: Stage) -> None:
+def test_token_is_hidden_until_requested(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.result({"token": JWT}))
     view.message.set_form(Form.DECODED)
     inside = decoded(view)
@@ -308,7 +310,7 @@ def test_token_is_hidden_until_it_is_asked_for(view: DetailView, stage: Stage) -
     assert "Hidden" in words_on(decoded(view))
 
 
-def test_decoded_turns_up_later_for_a_big_message(view: DetailView, stage: Stage) -> None:
+def test_decoded_view_appears_later_for_a_big_message(view: DetailView, stage: Stage) -> None:
     stage.bridge.holds = True
     view.show_row(stage.result({"text": json.dumps({"a": "x" * 50_000})}))
     assert "Decoded" not in forms(view)
@@ -329,7 +331,7 @@ def left_edge(view: DetailView, message: QWidget) -> int:
     return message.mapTo(view, QPoint()).x()
 
 
-def test_request_and_answer_stand_side_by_side(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
+def test_request_and_response_are_side_by_side(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
     request = stage.request("tools/call", {"name": "echo"})
     answer = stage.after(0.1).result({"content": ["hello"]})
     view.show_row(answer)
@@ -346,7 +348,7 @@ def test_request_and_answer_stand_side_by_side(view: DetailView, stage: Stage, q
     assert "hello" in (other_text(view) or "")
 
 
-def test_wide_view_shows_both_by_itself_until_told_otherwise(view: DetailView, stage: Stage) -> None:
+def test_wide_view_shows_both_by_default_until_changed(view: DetailView, stage: Stage) -> None:
     request = stage.request("ping")
     stage.result({})
     view.resize(1200, 480)
@@ -359,7 +361,7 @@ def test_wide_view_shows_both_by_itself_until_told_otherwise(view: DetailView, s
     assert other_text(view) is None
 
 
-def test_waiting_request_tells_how_long_and_then_shows_its_answer(view: DetailView, stage: Stage) -> None:
+def test_pending_request_shows_its_age_and_then_its_response(view: DetailView, stage: Stage) -> None:
     row = stage.request("tools/call", {"name": "slow"})
     view.show_row(row)
     view.message.both_action.trigger()
@@ -369,14 +371,14 @@ def test_waiting_request_tells_how_long_and_then_shows_its_answer(view: DetailVi
     assert "at last" in (other_text(view) or "")
 
 
-def test_row_without_an_exchange_stands_alone(view: DetailView, stage: Stage) -> None:
+def test_row_without_an_exchange_is_shown_alone(view: DetailView, stage: Stage) -> None:
     view.message.both_action.trigger()
     view.show_row(stage.received({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}))
     assert other_text(view) is None
     assert not view.message.both_action.isVisible()
 
 
-def test_row_of_a_closed_capture_never_waits(theme: Theme, qtbot: QtBot) -> None:
+def test_row_of_a_closed_capture_is_never_pending(theme: Theme, qtbot: QtBot) -> None:
     stage = Stage()
     view = DetailView(stage.source, stage.bridge.as_bridge(), theme)
     qtbot.addWidget(view)

@@ -65,16 +65,16 @@ def rows(model: QAbstractItemModel, parent: QModelIndex | None = None) -> list[s
     return [model.index(row, 0, parent).data() for row in range(model.rowCount(parent))]
 
 
-def test_tree_model_obeys_the_model_contract(check: Check) -> None:
+def test_tree_model_satisfies_the_model_contract(check: Check) -> None:
     check(tree_of(b'{"a": [1, 2, {"b": null}], "a": "x", "e": {}, "f": []}'))
 
 
-def test_cut_tree_and_ranges_obey_the_model_contract(check: Check) -> None:
+def test_truncated_tree_and_ranges_satisfy_the_model_contract(check: Check) -> None:
     check(tree_of(to_wire({"a": list(range(50_000))})))
     check(tree_of(to_wire({"a": list(range(2_500))})))
 
 
-def test_rows_say_what_was_written() -> None:
+def test_rows_show_the_original_spelling() -> None:
     raw = rb'{"n": 1.10, "big": 1e400, "s": "a\nb", "t": true, "x": null, "o": {}, "l": [1], "l": 2}'
     assert rows(tree_of(raw)) == [
         "n: 1.10",
@@ -94,7 +94,7 @@ def test_hidden_characters_in_names_and_values_are_shown() -> None:
     assert "\u200b" not in row
 
 
-def test_big_array_opens_into_ranges_and_counts_on_in_them() -> None:
+def test_big_array_expands_into_ranges_with_continuous_indexes() -> None:
     model = tree_of(to_wire(list(range(2_500))))
     assert rows(model) == ["[0 … 999]", "[1,000 … 1,999]", "[2,000 … 2,499]"]
     last = model.index(2, 0)
@@ -104,21 +104,21 @@ def test_big_array_opens_into_ranges_and_counts_on_in_them() -> None:
     assert model.steps(item) == (2_499,)
 
 
-def test_children_are_made_when_they_are_asked_for() -> None:
+def test_children_are_built_on_demand() -> None:
     model = tree_of(to_wire({"a": [[1] * 100] * 100}))
     made = len(model._items)
     assert model.hasChildren(model.index(0, 0))
     assert len(model._items) == made == 1
 
 
-def test_what_was_left_out_is_a_row_of_its_own() -> None:
+def test_omitted_items_are_shown_as_a_row() -> None:
     model = tree_of(to_wire([10_000] * 50_000))
     assert rows(model)[-1] == "… 49,000 more: see Pretty or Text"
     assert not model.is_leaf(model.index(1_000, 0))
 
 
 @pytest.mark.parametrize("raw", [b"12", b'"x"', b"null", b"[]", b"{}"])
-def test_value_without_members_is_one_row(raw: bytes) -> None:
+def test_scalar_value_is_one_row(raw: bytes) -> None:
     assert rows(tree_of(raw)) == [raw.decode()]
 
 
@@ -136,7 +136,7 @@ def test_every_path_can_be_read_by_the_filter_language(steps: list[str | int]) -
     assert path_text(tree.path) == path
 
 
-def test_paths_use_the_shortest_words() -> None:
+def test_paths_use_the_shortest_form() -> None:
     assert filter_path(("params", "arguments", "path")) == "args.path"
     assert filter_path(("params", "name")) == "params.name"
     assert filter_path(("result", "content", 0, "text")) == "result.content[0].text"
@@ -155,7 +155,7 @@ def bars_of(stage: Stage, row: int) -> list[tuple[str, float, float | None]]:
     ]
 
 
-def test_call_over_a_pipe_is_one_bar_with_its_progress() -> None:
+def test_stdio_call_is_one_bar_with_its_progress() -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}})
     stage.after(0.1).progress(7, 1)
@@ -187,7 +187,7 @@ def test_phases_of_http_follow_one_another() -> None:
     ]
 
 
-def test_time_of_a_person_is_counted_apart() -> None:
+def test_user_time_is_counted_separately() -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "ask"})
     stage.after(0.1).received({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}})
@@ -198,7 +198,7 @@ def test_time_of_a_person_is_counted_apart() -> None:
     assert timing.total_ns == 2_200_000_000
 
 
-def test_request_that_waits_is_open() -> None:
+def test_pending_request_has_an_open_end() -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "slow"})
     timing = timing_of(stage.log, follow(stage.log, row))
@@ -206,7 +206,7 @@ def test_request_that_waits_is_open() -> None:
     assert timing.bars[0].duration_ns is None
 
 
-def test_story_of_thousands_of_steps_draws_a_few_bars_only(theme: Theme, qtbot: QtBot) -> None:
+def test_operation_with_thousands_of_steps_draws_only_a_few_bars(theme: Theme, qtbot: QtBot) -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "ask"})
     for question in range(150):
@@ -221,7 +221,7 @@ def test_story_of_thousands_of_steps_draws_a_few_bars_only(theme: Theme, qtbot: 
     assert not waterfall.grab().isNull()
 
 
-def test_steps_that_were_left_out_stand_between_the_halves(theme: Theme, check: Check) -> None:
+def test_omitted_steps_are_shown_between_the_halves(theme: Theme, check: Check) -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}})
     for value in range(30):
@@ -258,7 +258,7 @@ def saver(theme: Theme, qtbot: QtBot) -> BodySaver:
     return saver
 
 
-def test_whole_body_is_saved_in_slices(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
+def test_body_is_saved_in_full_in_slices(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "body.json"
     with qtbot.waitSignal(saver.ended):
         saver.save(Zeros(20 * MIB + 7), path)
@@ -268,26 +268,26 @@ def test_whole_body_is_saved_in_slices(saver: BodySaver, tmp_path: Path, qtbot: 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_stopped_saving_leaves_nothing_behind(saver: BodySaver, tmp_path: Path) -> None:
+def test_cancelled_save_leaves_nothing_behind(saver: BodySaver, tmp_path: Path) -> None:
     saver.save(Zeros(20 * MIB), tmp_path / "body.json")
     saver.cancel()
     assert list(tmp_path.iterdir()) == []
     assert "stopped" in saver.words()
 
 
-def test_place_that_cannot_be_written_is_named(saver: BodySaver, tmp_path: Path) -> None:
+def test_unwritable_path_is_named(saver: BodySaver, tmp_path: Path) -> None:
     saver.save(Zeros(5), tmp_path / "no such folder" / "body.json")
     assert "was not saved: No such file or directory" in saver.words()
 
 
-def test_body_that_ends_early_is_no_success(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
+def test_truncated_body_is_not_a_successful_save(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
     with qtbot.waitSignal(saver.ended):
         saver.save(Zeros(10, there=5), tmp_path / "body.json")
     assert "no longer there" in saver.words()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_saving_over_a_file_keeps_it_until_all_is_there(
+def test_overwritten_file_is_kept_until_the_new_one_is_complete(
     saver: BodySaver, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "body.json"

@@ -15,7 +15,7 @@ from tests.qt.lens_driver import Lens, scripted, words_on
 from tests.qt.traffic_eyes import chosen, column, fill, find, menu_of, numbers
 
 
-def test_search_scope_and_events_keep_the_chosen_row(lens: Lens) -> None:
+def test_search_scope_and_events_keep_the_selected_row(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
@@ -40,7 +40,7 @@ def test_search_scope_and_events_keep_the_chosen_row(lens: Lens) -> None:
     assert chosen(panel) == number
 
 
-def test_row_hidden_by_a_search_is_chosen_again_when_the_search_is_cleared(lens: Lens) -> None:
+def test_row_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -83,7 +83,7 @@ def test_cleared_view_keeps_the_log_and_says_that_it_was_cleared(lens: Lens) -> 
     lens.until(lambda: column(panel, Column.MESSAGE) == ["tools/call  echo"] * 2)
 
 
-def test_rows_that_a_filter_finds_are_not_told_as_new(lens: Lens) -> None:
+def test_rows_found_by_a_filter_are_not_counted_as_new(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     panel.table.verticalScrollBar().setValue(0)
@@ -92,7 +92,7 @@ def test_rows_that_a_filter_finds_are_not_told_as_new(lens: Lens) -> None:
     assert panel.table.new_below == 0
 
 
-def test_stopped_search_says_so_and_can_go_on(lens: Lens) -> None:
+def test_stopped_search_says_so_and_can_be_resumed(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -108,7 +108,7 @@ def test_stopped_search_says_so_and_can_go_on(lens: Lens) -> None:
     assert panel.strips.text("stopped") == ""
 
 
-def test_clearing_can_be_taken_back(lens: Lens) -> None:
+def test_clearing_can_be_undone(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -123,7 +123,7 @@ def test_clearing_can_be_taken_back(lens: Lens) -> None:
     assert panel.strips.text("cleared") == ""
 
 
-def test_wrong_filter_is_pointed_at_and_changes_nothing(lens: Lens) -> None:
+def test_invalid_filter_is_pointed_at_and_changes_nothing(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -139,7 +139,7 @@ def test_wrong_filter_is_pointed_at_and_changes_nothing(lens: Lens) -> None:
     assert set(column(panel, Column.MESSAGE)) == {"initialize"}
 
 
-def test_filter_finds_rows_that_come_to_fit_later(lens: Lens) -> None:
+def test_filter_finds_rows_that_match_later(lens: Lens) -> None:
     panel = lens.window.traffic
     tools = lens.connect(scripted())
     panel.filter_bar.set_text('status="given up"')
@@ -151,7 +151,7 @@ def test_filter_finds_rows_that_come_to_fit_later(lens: Lens) -> None:
     lens.until(lambda: column(panel, Column.STATUS) == ["given up"])
 
 
-def test_filter_that_names_a_kind_decides_about_events_itself(lens: Lens) -> None:
+def test_filter_that_names_a_kind_overrides_the_events_switch(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -163,7 +163,7 @@ def test_filter_that_names_a_kind_decides_about_events_itself(lens: Lens) -> Non
     assert "process" not in column(panel, Column.STATUS)
 
 
-def test_right_click_on_a_cell_filters_on_its_value_or_leaves_it_out(lens: Lens) -> None:
+def test_right_click_on_a_cell_filters_by_its_value_or_excludes_it(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
@@ -178,7 +178,7 @@ def test_right_click_on_a_cell_filters_on_its_value_or_leaves_it_out(lens: Lens)
     assert {"one", "two"} == set(column(panel, Column.SERVER))
 
 
-def test_size_and_duration_are_filtered_on_from_there_up(lens: Lens) -> None:
+def test_size_and_duration_filters_mean_at_least(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -190,7 +190,7 @@ def test_size_and_duration_are_filtered_on_from_there_up(lens: Lens) -> None:
     assert all(log.size(each) >= log.size(number) for each in numbers(panel))
 
 
-def test_only_this_operation_leaves_what_belongs_to_it(lens: Lens) -> None:
+def test_only_this_operation_keeps_the_rows_that_belong_to_it(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
@@ -204,7 +204,7 @@ def test_only_this_operation_leaves_what_belongs_to_it(lens: Lens) -> None:
     assert find(lens, "tools/list") not in numbers(panel)
 
 
-def test_saved_filters_and_those_used_lately_come_back_in_the_next_window(
+def test_saved_and_recent_filters_are_restored_in_the_next_window(
     make_lens: Callable[[], Lens],
 ) -> None:
     first = make_lens()
@@ -230,7 +230,7 @@ def test_saved_filters_and_those_used_lately_come_back_in_the_next_window(
     second.play(look)
 
 
-def test_hidden_partner_is_named_and_can_be_shown(lens: Lens) -> None:
+def test_hidden_counterpart_is_named_and_can_be_shown(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -246,7 +246,7 @@ def test_hidden_partner_is_named_and_can_be_shown(lens: Lens) -> None:
     assert panel.search.text() == ""
 
 
-def test_help_shows_how_filters_are_written(lens: Lens) -> None:
+def test_help_explains_the_filter_syntax(lens: Lens) -> None:
     lens.window.traffic.filter_bar.help_requested.emit()
     dialog = lens.dialog(ManualDialog)
     text = dialog.findChild(QTextEdit)
@@ -255,7 +255,7 @@ def test_help_shows_how_filters_are_written(lens: Lens) -> None:
     dialog.close()
 
 
-def test_wrong_filter_that_was_left_is_explained_above_the_rows_and_can_be_taken_back(lens: Lens) -> None:
+def test_abandoned_invalid_filter_is_explained_above_the_rows_and_can_be_reverted(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -268,7 +268,7 @@ def test_wrong_filter_that_was_left_is_explained_above_the_rows_and_can_be_taken
     assert panel.strips.text("complaint") == ""
 
 
-def test_range_of_time_narrows_the_filter_until_its_chip_is_closed(lens: Lens) -> None:
+def test_time_range_narrows_the_filter_until_its_chip_is_closed(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()

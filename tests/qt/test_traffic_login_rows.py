@@ -34,7 +34,7 @@ REPLY = HttpExchange(
 )
 
 
-def test_a_token_in_a_reply_is_masked_until_it_is_asked_for() -> None:
+def test_token_in_a_response_is_masked_until_requested() -> None:
     assert has_secrets(REPLY)
     masked, plain = exchange_text(REPLY), exchange_text(REPLY, show_secrets=True)
     assert '{"access_token":"•••","token_type":"Bearer"}' in masked
@@ -58,7 +58,7 @@ def test_metadata_has_no_secrets() -> None:
     assert exchange_text(exchange) == exchange_text(exchange, show_secrets=True)
 
 
-def test_the_list_shows_what_a_login_sent_without_its_secrets(qapp: object) -> None:
+def test_list_shows_login_requests_without_their_secrets(qapp: object) -> None:
     log = TrafficLog()
     recorder = Recorder(log, "shop", SystemClock())
     form = recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me")
@@ -84,9 +84,7 @@ def view(stage: Stage, qapp: QApplication, qtbot: QtBot) -> DetailView:
     return view
 
 
-def test_what_a_login_sent_is_masked_in_every_form_until_it_is_asked_for(
-    view: DetailView, stage: Stage
-) -> None:
+def test_login_request_is_masked_in_every_view_until_requested(view: DetailView, stage: Stage) -> None:
     row = stage.recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me")
     view.show_row(row)
     switch = view.message.secrets
@@ -100,9 +98,7 @@ def test_what_a_login_sent_is_masked_in_every_form_until_it_is_asked_for(
     assert "hush" not in view.text.shown_text()
 
 
-def test_what_is_shown_with_its_secrets_is_copied_after_a_question_only(
-    view: DetailView, stage: Stage
-) -> None:
+def test_revealed_secrets_are_copied_only_after_confirmation(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.recorder.login_body(b"grant_type=authorization_code&code=hush-1&client_id=me"))
     view.text.copy_action.trigger()
     assert QGuiApplication.clipboard().text() == "grant_type=authorization_code&code=•••&client_id=me"
@@ -115,7 +111,7 @@ def test_what_is_shown_with_its_secrets_is_copied_after_a_question_only(
     secret_clipboard().clear()
 
 
-def test_the_next_row_of_a_login_is_masked_again(view: DetailView, stage: Stage) -> None:
+def test_next_login_row_is_masked_again(view: DetailView, stage: Stage) -> None:
     first, second = (stage.recorder.login_body(b"code=hush-%d" % number) for number in (1, 2))
     view.show_row(first)
     view.message.secrets.click()
@@ -126,7 +122,7 @@ def test_the_next_row_of_a_login_is_masked_again(view: DetailView, stage: Stage)
     assert view.text.shown_text() == "code=•••"
 
 
-def test_rows_without_secrets_have_no_switch(view: DetailView, stage: Stage) -> None:
+def test_rows_without_secrets_have_no_reveal_switch(view: DetailView, stage: Stage) -> None:
     stage.recorder.note(RecordKind.LOGIN, "The login page was opened.")
     view.show_row(0)
     assert not view.message.secrets.isVisibleTo(view)

@@ -31,13 +31,13 @@ def panel(qapp: QApplication, qtbot: QtBot) -> TrafficPanel:
     return panel
 
 
-def test_header_does_not_look_through_all_that_is_selected(panel: TrafficPanel) -> None:
+def test_header_does_not_iterate_over_the_whole_selection(panel: TrafficPanel) -> None:
     panel.table.selectAll()
     assert panel.table.selected_count == COUNT
     assert not panel.table.horizontalHeader().selectionModel().hasSelection()
 
 
-def test_current_row_stays_current_when_very_many_are_selected_and_sorted(panel: TrafficPanel) -> None:
+def test_current_row_is_kept_when_a_huge_selection_is_sorted(panel: TrafficPanel) -> None:
     panel.choose(40)
     panel.table.selectAll()
     panel.table.columns.cycle_sorting(Column.SIZE)
@@ -46,7 +46,7 @@ def test_current_row_stays_current_when_very_many_are_selected_and_sorted(panel:
     assert panel.table.selected_numbers() == [40]
 
 
-def test_more_rows_than_can_be_handled_are_refused_with_a_sentence(
+def test_too_many_rows_are_rejected_with_a_message(
     panel: TrafficPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []

@@ -15,7 +15,7 @@ from tests.qt.lens_driver import Lens, scripted
 from tests.qt.traffic_eyes import chosen, fill, find, numbers
 
 
-def test_marks_are_set_with_a_click_or_a_key_and_led_through(lens: Lens) -> None:
+def test_marks_are_set_by_click_or_key_and_can_be_stepped_through(lens: Lens) -> None:
     panel, log = lens.window.traffic, lens.app.bridge.log
     lens.connect(scripted())
     lens.settle()
@@ -55,7 +55,7 @@ def test_comment_is_written_in_a_small_window_and_shown_with_the_row(lens: Lens)
     assert numbers(panel) == [number]
 
 
-def test_rows_that_went_wrong_are_tinted_and_rules_can_be_changed(lens: Lens) -> None:
+def test_failed_rows_are_tinted_and_the_rules_can_be_changed(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("fails")
@@ -78,7 +78,7 @@ def test_rows_that_went_wrong_are_tinted_and_rules_can_be_changed(lens: Lens) ->
     dialog.close()
 
 
-def test_two_chosen_rows_can_be_compared_and_a_request_of_ours_sent_again(lens: Lens) -> None:
+def test_two_selected_rows_can_be_compared_and_our_own_request_resent(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -102,7 +102,7 @@ def test_two_chosen_rows_can_be_compared_and_a_request_of_ours_sent_again(lens: 
         dialog.close()
 
 
-def test_the_copy_keys_copy_the_chosen_message_as_it_came(lens: Lens) -> None:
+def test_copy_shortcut_copies_the_selected_message_verbatim(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     number = find(lens, "tools/call", RecordKind.REQUEST)

@@ -42,7 +42,7 @@ def views_button(panel: TrafficPanel) -> QToolButton:
     return next(each for each in panel.head.findChildren(QToolButton) if each.accessibleName() == "View")
 
 
-def test_opened_capture_has_nothing_new_below_and_no_buttons_for_following(panel: TrafficPanel) -> None:
+def test_opened_capture_has_no_new_rows_pill_and_no_follow_buttons(panel: TrafficPanel) -> None:
     assert panel.table.new_below == 0
     bar = panel.table.verticalScrollBar()
     bar.setValue(bar.maximum())
@@ -53,7 +53,7 @@ def test_opened_capture_has_nothing_new_below_and_no_buttons_for_following(panel
     assert not buttons[panel.actions_here["traffic.clear"]].isHidden()
 
 
-def test_views_are_in_a_menu_where_their_names_do_not_fit(panel: TrafficPanel) -> None:
+def test_views_are_in_a_menu_when_their_names_do_not_fit(panel: TrafficPanel) -> None:
     button = views_button(panel)
     assert button.isVisible()
     assert not panel.head.views.isVisible()
@@ -70,7 +70,7 @@ def test_views_are_in_a_menu_where_their_names_do_not_fit(panel: TrafficPanel) -
     assert button.isVisible()
 
 
-def test_rows_have_all_the_room_until_one_is_chosen(panel: TrafficPanel) -> None:
+def test_rows_use_all_the_space_until_one_is_selected(panel: TrafficPanel) -> None:
     assert panel.table.width() == panel.width()
     assert not panel.table.isColumnHidden(Column.TIME)
     panel.choose(4)
@@ -80,7 +80,7 @@ def test_rows_have_all_the_room_until_one_is_chosen(panel: TrafficPanel) -> None
     assert not panel.detail.isVisible()
 
 
-def test_detail_stands_below_the_rows_in_a_high_panel_and_beside_them_in_a_wide_one(
+def test_detail_is_below_the_rows_in_a_tall_panel_and_beside_them_in_a_wide_one(
     panel: TrafficPanel,
 ) -> None:
     split = panel.findChild(DetailSplit)
@@ -94,7 +94,7 @@ def test_detail_stands_below_the_rows_in_a_high_panel_and_beside_them_in_a_wide_
     assert panel.detail.width() > 300
 
 
-def test_share_that_the_person_gave_the_detail_is_kept_through_another_arrangement(qtbot: QtBot) -> None:
+def test_detail_size_set_by_the_user_survives_a_layout_change(qtbot: QtBot) -> None:
     rows, detail = QWidget(), QWidget()
     split = DetailSplit(rows, detail)
     qtbot.addWidget(split)

@@ -14,7 +14,7 @@ from tests.qt.lens_driver import Lens, faulty, scripted, words_on
 from tests.qt.traffic_eyes import at_end, chosen, column, fill, find, numbers
 
 
-def test_rows_arrive_live_in_the_order_of_the_wire(lens: Lens) -> None:
+def test_rows_arrive_live_in_wire_order(lens: Lens) -> None:
     panel = lens.window.traffic
     assert "No traffic yet" in words_on(panel)
     lens.connect(scripted())
@@ -27,7 +27,7 @@ def test_rows_arrive_live_in_the_order_of_the_wire(lens: Lens) -> None:
     assert "5 messages" in words_on(panel)
 
 
-def test_call_waits_until_its_answer_comes(lens: Lens) -> None:
+def test_call_is_pending_until_its_response_arrives(lens: Lens) -> None:
     panel = lens.window.traffic
     tools = lens.connect(scripted())
     tools.choose("waits")
@@ -43,7 +43,7 @@ def test_call_waits_until_its_answer_comes(lens: Lens) -> None:
     assert column(panel, Column.MESSAGE)[-1] == "tools/call  echo"
 
 
-def test_wrong_answers_are_shown_with_their_problem_in_words(lens: Lens) -> None:
+def test_invalid_responses_are_shown_with_their_problem(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(faulty("confused"))
     lens.call("unknown-id")
@@ -52,7 +52,7 @@ def test_wrong_answers_are_shown_with_their_problem_in_words(lens: Lens) -> None
     assert "never-used" in words_on(panel.detail)
 
 
-def test_table_follows_until_the_person_scrolls_away_and_again_when_they_return(lens: Lens) -> None:
+def test_table_follows_until_scrolled_away_and_again_on_return(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     lens.until(lambda: at_end(panel))
@@ -73,7 +73,7 @@ def test_table_follows_until_the_person_scrolls_away_and_again_when_they_return(
     assert at_end(panel), "the command leads back to the end, too"
 
 
-def test_choosing_a_row_far_from_the_end_stops_following(lens: Lens) -> None:
+def test_selecting_a_row_far_from_the_end_stops_following(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     first = panel.model.number(0)
@@ -84,7 +84,7 @@ def test_choosing_a_row_far_from_the_end_stops_following(lens: Lens) -> None:
     assert panel.table.verticalScrollBar().value() == 0
 
 
-def test_detail_shows_the_message_readable_as_it_came_and_byte_by_byte(lens: Lens) -> None:
+def test_detail_shows_the_message_formatted_raw_and_as_bytes(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "héllo"})
@@ -103,7 +103,7 @@ def test_detail_shows_the_message_readable_as_it_came_and_byte_by_byte(lens: Len
     assert "Duration" in facts
 
 
-def test_partner_command_goes_from_request_to_answer_and_back(lens: Lens) -> None:
+def test_counterpart_command_toggles_between_request_and_response(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -116,7 +116,7 @@ def test_partner_command_goes_from_request_to_answer_and_back(lens: Lens) -> Non
     assert chosen(panel) == request
 
 
-def test_message_that_is_no_json_is_shown_as_it_came(lens: Lens) -> None:
+def test_non_json_message_is_shown_verbatim(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted(stray=["*** My Server 1.0 ***"]))
     lens.until(lambda: "stray" in column(panel, Column.STATUS))
@@ -124,7 +124,7 @@ def test_message_that_is_no_json_is_shown_as_it_came(lens: Lens) -> None:
     lens.until(lambda: panel.detail.message.shown_text() == "*** My Server 1.0 ***")
 
 
-def test_fast_walk_through_rows_ends_at_the_last_one(lens: Lens) -> None:
+def test_moving_quickly_through_rows_ends_at_the_last_one(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     lens.call("long-line", {"megabytes": 1})
@@ -140,7 +140,7 @@ def test_fast_walk_through_rows_ends_at_the_last_one(lens: Lens) -> None:
     assert json.loads(panel.detail.message.shown_text()) == json.loads(raw)
 
 
-def test_pill_counts_what_comes_below_and_leads_there(lens: Lens) -> None:
+def test_pill_counts_new_rows_below_and_scrolls_to_them(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     panel.table.verticalScrollBar().setValue(0)
@@ -154,7 +154,7 @@ def test_pill_counts_what_comes_below_and_leads_there(lens: Lens) -> None:
     assert lens.actions["traffic.follow"].isChecked()
 
 
-def test_pause_lets_the_table_stand_still_and_says_how_much_is_new(lens: Lens) -> None:
+def test_pause_freezes_the_table_and_counts_new_rows(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
@@ -169,7 +169,7 @@ def test_pause_lets_the_table_stand_still_and_says_how_much_is_new(lens: Lens) -
     assert panel.strips.text("pause") == ""
 
 
-def test_timeline_and_statistics_show_what_fits(lens: Lens) -> None:
+def test_timeline_and_statistics_respect_the_filter(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
@@ -186,7 +186,7 @@ def test_timeline_and_statistics_show_what_fits(lens: Lens) -> None:
     assert set(column(panel, Column.MESSAGE)) == {"tools/call  echo"}
 
 
-def test_operations_are_listed_instead_of_frames(lens: Lens) -> None:
+def test_operations_are_listed_instead_of_messages(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()

@@ -105,13 +105,13 @@ def test_linked_steps_can_be_filtered_on(view: DetailView, asked: list[object]) 
     assert gone == [0]
 
 
-def test_status_of_an_exchange_is_a_fact_to_filter_on() -> None:
+def test_exchange_status_can_be_filtered_on() -> None:
     stage = Stage()
     row = stage.request("ping")
     assert [fact.term for fact in about.facts(stage.log, row) if fact.label == "Id"] == [("id", 1)]
 
 
-def test_right_click_on_a_bar_chooses_its_row_and_offers_what_a_row_offers(lens: Lens) -> None:
+def test_right_click_on_a_bar_selects_its_row_and_opens_the_row_menu(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})

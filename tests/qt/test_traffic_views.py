@@ -25,7 +25,7 @@ def first_rows(lens: Lens) -> list[int]:
     return [row.number for row in rows if row.kind is RecordKind.REQUEST and row.operation == row.number]
 
 
-def test_a_bar_leads_to_its_message_and_a_row_to_its_bar(lens: Lens) -> None:
+def test_bar_selects_its_message_and_a_row_its_bar(lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     panel, timeline = timeline_of(lens)
@@ -55,7 +55,7 @@ def test_a_range_of_the_timeline_narrows_the_table_until_its_chip_is_closed(lens
     assert "Clear range" not in words_on(timeline)
 
 
-def test_an_open_call_grows_until_it_is_given_up(lens: Lens) -> None:
+def test_pending_call_grows_until_it_is_cancelled(lens: Lens) -> None:
     tools = lens.connect(scripted())
     _, timeline = timeline_of(lens)
     tools.choose("waits")
@@ -69,7 +69,7 @@ def test_an_open_call_grows_until_it_is_given_up(lens: Lens) -> None:
     lens.until(lambda: not timeline._growth.isActive())
 
 
-def test_statistics_count_what_fits_the_filter(lens: Lens) -> None:
+def test_statistics_count_rows_matching_the_filter(lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     panel = lens.window.traffic
@@ -82,7 +82,7 @@ def test_statistics_count_what_fits_the_filter(lens: Lens) -> None:
     assert view.model.index(0, 0, view.model.index(1, 0)).data() == "echo"
 
 
-def test_a_line_of_the_statistics_leads_to_its_rows(lens: Lens) -> None:
+def test_statistics_line_opens_its_rows(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})

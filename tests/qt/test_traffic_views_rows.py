@@ -12,7 +12,7 @@ from tests.qt.lens_driver import Lens, scripted
 from tests.qt.traffic_eyes import chosen, find, numbers
 
 
-def test_commands_are_about_the_row_that_the_timeline_chose(lens: Lens) -> None:
+def test_commands_apply_to_the_row_selected_in_the_timeline(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
@@ -32,7 +32,7 @@ def test_commands_are_about_the_row_that_the_timeline_chose(lens: Lens) -> None:
     assert chosen(panel) == call
 
 
-def test_operation_shows_all_that_belongs_to_it_and_a_step_opens_in_place(lens: Lens) -> None:
+def test_operation_shows_all_its_rows_and_a_step_opens_in_place(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
@@ -55,7 +55,7 @@ def test_operation_shows_all_that_belongs_to_it_and_a_step_opens_in_place(lens: 
     assert panel.detail.tabs.currentIndex() == Tab.MESSAGE
 
 
-def test_enter_on_an_operation_leaves_only_its_rows(lens: Lens) -> None:
+def test_enter_on_an_operation_filters_to_its_rows(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})

@@ -25,7 +25,9 @@ def look(lens: Lens) -> WelcomePanel:
     return panel
 
 
-def test_window_without_servers_says_where_it_looked_and_looks_again(project: Path, lens: Lens) -> None:
+def test_window_without_servers_says_where_it_searched_and_can_search_again(
+    project: Path, lens: Lens
+) -> None:
     panel = look(lens)
     lens.until(lambda: ".mcp.json" in panel.found_words.text())
     assert "VS Code" in panel.found_words.text()
@@ -38,7 +40,7 @@ def test_window_without_servers_says_where_it_looked_and_looks_again(project: Pa
     lens.until(lambda: lens.window.found.report.files)
 
 
-def test_pasted_text_leads_into_the_dialog_and_starts_nothing(project: Path, lens: Lens) -> None:
+def test_pasted_text_opens_the_dialog_and_starts_nothing(project: Path, lens: Lens) -> None:
     panel = look(lens)
     marker = project / "touched"
     assert not panel.go_action.isEnabled()
@@ -52,7 +54,7 @@ def test_pasted_text_leads_into_the_dialog_and_starts_nothing(project: Path, len
     assert not marker.exists()
 
 
-def test_demo_servers_are_started_in_this_run_and_written_nowhere(project: Path, lens: Lens) -> None:
+def test_demo_servers_are_started_for_this_session_and_not_saved(project: Path, lens: Lens) -> None:
     panel = look(lens)
     lens.press("Start the demo servers", panel)
     lens.do("server.demo")  # once more, while they start
@@ -67,9 +69,7 @@ def test_demo_servers_are_started_in_this_run_and_written_nowhere(project: Path,
     assert lens.window.notices.isHidden()
 
 
-def test_offers_are_reached_by_tab_in_the_order_in_which_they_are_read(
-    project: Path, style_sheet: None, lens: Lens
-) -> None:
+def test_tab_reaches_the_options_in_reading_order(project: Path, style_sheet: None, lens: Lens) -> None:
     panel = look(lens)
     lens.until(lambda: ".mcp.json" in panel.found_words.text())
     panel.box.setFocus()
@@ -83,14 +83,14 @@ def test_offers_are_reached_by_tab_in_the_order_in_which_they_are_read(
     assert reached == ["Continue…", "Open configuration…", "Look again", "Start the demo servers"]
 
 
-def test_every_control_of_the_offers_has_a_name(project: Path, lens: Lens) -> None:
+def test_every_control_of_the_welcome_page_has_a_name(project: Path, lens: Lens) -> None:
     panel = look(lens)
     controls = [each for each in panel.findChildren(QWidget) if isinstance(each, CONTROLS)]
     assert len(controls) > 4
     assert [each for each in controls if not is_part(each) and not spoken(each)] == []
 
 
-def test_last_server_gone_brings_the_offers_back(lens: Lens) -> None:
+def test_removing_the_last_server_brings_the_welcome_page_back(lens: Lens) -> None:
     lens.add(scripted("one"))
     lens.choose("one")
     lens.do("server.remove")
@@ -99,7 +99,7 @@ def test_last_server_gone_brings_the_offers_back(lens: Lens) -> None:
     assert lens.window.welcome.box.text() == ""
 
 
-def test_window_with_servers_is_not_covered_by_the_offers(project: Path, lens: Lens) -> None:
+def test_window_with_servers_has_no_welcome_page(project: Path, lens: Lens) -> None:
     lens.add(scripted("one"))
     lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
     lens.settle()

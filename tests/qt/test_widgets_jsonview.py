@@ -85,7 +85,7 @@ def text_of(parts: list[Page]) -> str:
 
 
 @given(st.text(alphabet=st.sampled_from('ab"\\\n漢😀\u200b\r'), max_size=300), st.integers(1, 40))
-def test_pages_together_are_the_text(text: str, repeat: int) -> None:
+def test_pages_concatenate_to_the_text(text: str, repeat: int) -> None:
     source = text * repeat * 40
     assert text_of(pages(TextPager(source))) == visible(source)
     assert text_of(pages(TextPager(source.encode()))) == visible(source)
@@ -101,7 +101,7 @@ def test_any_bytes_can_be_paged_to_their_end(raw: bytes, repeat: int) -> None:
 @pytest.mark.parametrize(
     "source", ["x" * 3 * MIB, "\n" * 3 * MIB, "漢" * MIB, b"\0" * MIB, b"\xff" * MIB, "\u200b" * MIB]
 )
-def test_page_is_bounded_whatever_it_holds(source: str | bytes) -> None:
+def test_page_size_is_bounded_whatever_the_content(source: str | bytes) -> None:
     page = TextPager(source).next_page()
     assert sum(map(len, page.rows)) <= PAGE_SIZE * 1.1
     assert len(page.rows) <= PAGE_LINES + PAGE_SIZE // ROW_LENGTH + 1
@@ -112,16 +112,16 @@ def test_bytes_that_are_not_utf8_are_shown_as_bytes() -> None:
     assert TextPager(b'{"a": "\xff\xfe"}').next_page().rows == ['{"a": "⟨0xFF⟩⟨0xFE⟩"}']
 
 
-def test_character_on_the_page_border_is_not_torn() -> None:
+def test_character_on_the_page_boundary_is_not_split() -> None:
     source = ("a" * (PAGE_SIZE - 1) + "😀").encode()
     assert "".join(row for page in pages(TextPager(source)) for row in page.rows).endswith("a😀")
 
 
-def test_separators_of_the_document_do_not_start_rows() -> None:
+def test_unicode_separators_do_not_start_rows() -> None:
     assert TextPager("a\u2028b\u2029c").next_page().rows == ["a⟨U+2028⟩b⟨U+2029⟩c"]
 
 
-def test_escape_is_not_cut_apart() -> None:
+def test_escape_sequence_is_not_split() -> None:
     line = '"' + "x" * (ROW_LENGTH - 2) + '\\"' + "y" * 10 + '"'
     rows = TextPager(line).next_page().rows
     assert rows[0].endswith('\\"')
@@ -148,24 +148,24 @@ def test_keys_strings_numbers_and_literals_are_told_apart() -> None:
     assert not is_open
 
 
-def test_string_goes_on_in_the_next_row() -> None:
+def test_string_continues_in_the_next_row() -> None:
     assert scan('{"a": "begin') == ([Span(1, 3, "key"), Span(6, 6, "string")], True)
     assert scan("middle 12", True) == ([Span(0, 9, "string")], True)
     assert scan('end", 7]', True) == ([Span(0, 4, "string"), Span(6, 1, "number")], False)
 
 
 @given(st.lists(st.sampled_from(['"', "a", "\\\\", '\\"', ",", "1", " "]), max_size=30), st.booleans())
-def test_quick_look_at_a_rows_end_agrees_inside_strings(parts: list[str], in_string: bool) -> None:
+def test_fast_row_end_scan_agrees_inside_strings(parts: list[str], in_string: bool) -> None:
     row = json.dumps("".join(parts)) if not in_string else json.dumps("".join(parts))[1:]
     assert ends_in_string(row, in_string) == scan(row, in_string)[1] is False
     assert ends_in_string(row[:-1], in_string) == scan(row[:-1], in_string)[1] is True
 
 
-def test_columns_are_counted_as_qt_counts_them() -> None:
+def test_columns_are_counted_like_qt_does() -> None:
     assert [qt_column("a😀b", column) for column in range(4)] == [0, 1, 3, 4]
 
 
-def test_rows_in_sight_are_coloured_and_others_are_not(view: JsonView) -> None:
+def test_only_visible_rows_are_colored(view: JsonView) -> None:
     view.set_text(json.dumps(list(range(2000)), indent=1))
     document = code_of(view).document()
     assert document.findBlockByNumber(3).layout().formats()
@@ -191,7 +191,7 @@ def test_plain_text_is_not_coloured(view: JsonView) -> None:
 
 
 @pytest.mark.parametrize("text", ["<img src='/etc/hostname'>", "<b>x</b>", "&amp;"])
-def test_markup_is_shown_as_it_is_written(view: JsonView, text: str) -> None:
+def test_markup_is_shown_literally(view: JsonView, text: str) -> None:
     view.set_text(text, "text")
     assert view.shown_text() == code_of(view).toPlainText() == text
 
@@ -222,7 +222,7 @@ def test_partial_view_says_so_and_more_can_be_shown(view: JsonView) -> None:
     assert view.shown_text() == "x" * MIB
 
 
-def test_whole_view_has_no_footer(view: JsonView) -> None:
+def test_complete_view_has_no_footer(view: JsonView) -> None:
     view.set_text("x" * MIB)
     assert view.progress_text()
     view.set_text("{}")
@@ -249,7 +249,7 @@ class Numbered:
         return text[start % self._width :][: max(0, end - start)]
 
 
-def test_view_slides_over_the_content_and_never_grows_without_end(view: JsonView) -> None:
+def test_view_slides_over_the_content_and_its_size_is_bounded(view: JsonView) -> None:
     body = Numbered(4 * MIB // 16)
     view.set_body(body, "text")
     most = 0
@@ -266,7 +266,7 @@ def test_view_slides_over_the_content_and_never_grows_without_end(view: JsonView
     assert view.shown_text().startswith("000000000000000\n000000000000001")
 
 
-def test_end_of_a_big_body_is_one_step_away_and_so_is_the_way_back(view: JsonView) -> None:
+def test_end_and_start_of_a_big_body_are_one_step_away(view: JsonView) -> None:
     body = Numbered(50 * MIB // 16)
     forms: tuple[Form, ...] = ("text", "bytes")
     for form in forms:
@@ -280,7 +280,7 @@ def test_end_of_a_big_body_is_one_step_away_and_so_is_the_way_back(view: JsonVie
 
 
 @pytest.mark.parametrize("raw", [b"[" + b"1," * 60_000 + b"1]", b'{"k":"' + b"\\u00e9\\n" * 200_000 + b'"}'])
-def test_big_json_is_laid_out_page_by_page_to_its_end(raw: bytes) -> None:
+def test_big_json_is_formatted_page_by_page_to_its_end(raw: bytes) -> None:
     pager = JsonPager(raw)
     parts = [pager.next_page()]
     while pager.shown < pager.total:
@@ -290,7 +290,7 @@ def test_big_json_is_laid_out_page_by_page_to_its_end(raw: bytes) -> None:
     assert parts[-1].starts_in_string is (b"k" in raw)
 
 
-def test_saving_is_asked_for_and_not_done(view: JsonView, qtbot: QtBot) -> None:
+def test_saving_is_requested_and_not_performed(view: JsonView, qtbot: QtBot) -> None:
     view.set_text("{}")
     with qtbot.waitSignal(view.save_requested):
         view.save_action.trigger()
@@ -302,7 +302,7 @@ def test_empty_view_offers_neither_copy_nor_save(view: JsonView) -> None:
     assert not view.save_action.isEnabled()
 
 
-def test_everything_is_copied_as_it_came(view: JsonView) -> None:
+def test_everything_is_copied_verbatim(view: JsonView) -> None:
     text = "a\u200b" * MIB
     view.set_text(text)
     view.copy_action.trigger()
@@ -318,7 +318,7 @@ def test_copied_selection_joins_the_rows_of_a_line(view: JsonView) -> None:
     assert QGuiApplication.clipboard().text() == text
 
 
-def test_bytes_are_shown_as_a_dump_without_wrapping(view: JsonView) -> None:
+def test_bytes_are_shown_as_an_unwrapped_hex_dump(view: JsonView) -> None:
     view.set_bytes(bytes(range(256)))
     assert view.shown_text().count("\n") == 15
     assert code_of(view).lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
@@ -326,12 +326,12 @@ def test_bytes_are_shown_as_a_dump_without_wrapping(view: JsonView) -> None:
     assert code_of(view).lineWrapMode() is QPlainTextEdit.LineWrapMode.WidgetWidth
 
 
-def test_no_bytes_are_shown_as_nothing(view: JsonView) -> None:
+def test_empty_bytes_are_shown_as_nothing(view: JsonView) -> None:
     view.set_bytes(b"")
     assert view.shown_text() == ""
 
 
-def test_wrapping_is_switched_by_its_action(view: JsonView) -> None:
+def test_action_toggles_wrapping(view: JsonView) -> None:
     view.wrap_action.trigger()
     assert code_of(view).lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
 
@@ -377,14 +377,14 @@ def test_match_is_found_across_rows_of_one_line_and_after_wide_characters(
     assert mark.cursor.selectedText() == "n\u2029eedle"
 
 
-def test_marked_match_is_the_text_looked_for(view: JsonView, find_field: SearchField) -> None:
+def test_highlighted_match_is_the_searched_text(view: JsonView, find_field: SearchField) -> None:
     view.set_text("x 😀 (a.b) y", "text")
     find_field.setText("(A.B)")
     find_field.settle()
     assert [mark.cursor.selectedText() for mark in code_of(view).extraSelections()] == ["(a.b)"]
 
 
-def test_only_matches_in_sight_are_marked(view: JsonView, find_field: SearchField) -> None:
+def test_only_visible_matches_are_highlighted(view: JsonView, find_field: SearchField) -> None:
     view.set_text("a\n" * 3000, "text")
     find_field.setText("a")
     find_field.settle()
@@ -398,7 +398,7 @@ def test_new_content_is_searched_again(view: JsonView, find_field: SearchField) 
     assert found_at(view) == 2
 
 
-def test_escape_closes_find_and_takes_the_marks_away(
+def test_escape_closes_find_and_clears_the_highlights(
     view: JsonView, find_field: SearchField, qtbot: QtBot
 ) -> None:
     view.set_text("aaa", "text")

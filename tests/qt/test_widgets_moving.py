@@ -46,7 +46,7 @@ def settled(field: SearchField) -> list[str]:
     return seen
 
 
-def test_typing_settles_once_with_the_last_text(field: SearchField, qtbot: QtBot) -> None:
+def test_typing_emits_once_with_the_last_text(field: SearchField, qtbot: QtBot) -> None:
     seen = settled(field)
     with qtbot.waitSignal(field.text_settled):
         QTest.keyClicks(field, "hello")
@@ -54,7 +54,7 @@ def test_typing_settles_once_with_the_last_text(field: SearchField, qtbot: QtBot
     assert not field.is_waiting
 
 
-def test_text_typed_and_taken_back_settles_nothing(field: SearchField, qtbot: QtBot) -> None:
+def test_text_typed_and_deleted_emits_nothing(field: SearchField, qtbot: QtBot) -> None:
     seen = settled(field)
     field.setText("x")
     field.setText("")
@@ -62,7 +62,7 @@ def test_text_typed_and_taken_back_settles_nothing(field: SearchField, qtbot: Qt
     assert seen == []
 
 
-def test_enter_settles_at_once(field: SearchField, qtbot: QtBot) -> None:
+def test_enter_emits_immediately(field: SearchField, qtbot: QtBot) -> None:
     seen = settled(field)
     field.setText("now")
     QTest.keyClick(field, Qt.Key.Key_Return)
@@ -70,7 +70,7 @@ def test_enter_settles_at_once(field: SearchField, qtbot: QtBot) -> None:
     assert not field.is_waiting
 
 
-def test_escape_clears_at_once(field: SearchField, qtbot: QtBot) -> None:
+def test_escape_clears_immediately(field: SearchField, qtbot: QtBot) -> None:
     field.setText("gone")
     field.settle()
     seen = settled(field)
@@ -78,7 +78,7 @@ def test_escape_clears_at_once(field: SearchField, qtbot: QtBot) -> None:
     assert seen == [""]
 
 
-def test_hidden_field_waits_for_nothing_and_goes_on_when_shown(field: SearchField, qtbot: QtBot) -> None:
+def test_hidden_field_does_not_wait_and_resumes_when_shown(field: SearchField, qtbot: QtBot) -> None:
     seen = settled(field)
     field.setText("later")
     field.hide()
@@ -88,7 +88,7 @@ def test_hidden_field_waits_for_nothing_and_goes_on_when_shown(field: SearchFiel
     assert seen == ["later"]
 
 
-def test_clear_button_shows_only_beside_text(field: SearchField) -> None:
+def test_clear_button_appears_only_next_to_text(field: SearchField) -> None:
     clear = field.actions()[-1]
     assert not clear.isVisible()
     field.setText("x")
@@ -104,7 +104,7 @@ def test_search_icon_follows_the_theme(field: SearchField, theme: Theme, qapp: Q
     assert max(pixels, key=lambda pixel: pixel.alpha()).name() == DARK.muted
 
 
-def test_spinner_turns_only_while_it_can_be_seen(theme: Theme, qtbot: QtBot) -> None:
+def test_spinner_animates_only_while_visible(theme: Theme, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     spinner = Spinner(theme, 24, window)
@@ -123,7 +123,7 @@ def test_spinner_moves(theme: Theme, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: spinner.grab().toImage() != first)
 
 
-def test_loading_state_turns_and_the_next_state_stops_it(theme: Theme, qtbot: QtBot) -> None:
+def test_loading_state_animates_and_the_next_state_stops_it(theme: Theme, qtbot: QtBot) -> None:
     empty = EmptyState(theme)
     qtbot.addWidget(empty)
     empty.show_loading("Connecting…", "Waiting for initialize.")

@@ -50,7 +50,7 @@ def grab(widget: QWidget) -> QImage:
     ],
     ids=["label", "selectable", "heading", "muted"],
 )
-def test_label_shows_markup_as_it_is_written(
+def test_label_shows_markup_literally(
     theme: Theme, qtbot: QtBot, make: Callable[[Theme], PlainLabel]
 ) -> None:
     label = make(theme)
@@ -73,14 +73,14 @@ def test_every_label_inside_composed_widgets_is_plain(theme: Theme, qtbot: QtBot
 
 
 @pytest.mark.parametrize("text", [MARKUP, "a < b", "x &lt; y", "plain", "two\nlines  and  spaces"])
-def test_tool_tip_shows_exactly_the_text(qapp: QApplication, text: str) -> None:
+def test_tooltip_shows_exactly_the_text(qapp: QApplication, text: str) -> None:
     document = QTextDocument()
     document.setHtml(plain_tooltip(text))
     assert document.toPlainText() == text
     assert plain_tooltip(text).startswith("<span")  # a leading tag, else Qt would show the escapes
 
 
-def test_empty_tool_tip_stays_empty() -> None:
+def test_empty_tooltip_stays_empty() -> None:
     assert plain_tooltip("") == ""
 
 
@@ -91,14 +91,14 @@ def test_label_shows_hidden_characters(theme: Theme, qtbot: QtBot) -> None:
     assert "\x1b" not in label.text()
 
 
-def test_label_of_any_length_stays_short(theme: Theme, qtbot: QtBot) -> None:
+def test_label_length_is_bounded(theme: Theme, qtbot: QtBot) -> None:
     label = PlainLabel(theme, "x" * 5_000_000)
     qtbot.addWidget(label)
     assert len(label.text()) == LABEL_LIMIT
 
 
 @pytest.mark.parametrize("selectable", [False, True])
-def test_a_word_too_long_for_a_line_goes_on_in_the_next(theme: Theme, qtbot: QtBot, selectable: bool) -> None:
+def test_word_too_long_for_a_line_wraps(theme: Theme, qtbot: QtBot, selectable: bool) -> None:
     word = "W" * 200
     label = PlainLabel(theme, f"before {word} after", wrap=True, selectable=selectable)
     qtbot.addWidget(label)
@@ -111,7 +111,7 @@ def test_a_word_too_long_for_a_line_goes_on_in_the_next(theme: Theme, qtbot: QtB
     assert label.text() == f"before {word} after", "nothing is put in for it"
 
 
-def test_eliding_label_gives_way_and_offers_the_whole_text_as_tool_tip(theme: Theme, qtbot: QtBot) -> None:
+def test_eliding_label_shrinks_and_offers_the_full_text_as_tooltip(theme: Theme, qtbot: QtBot) -> None:
     label = PlainLabel(theme, LONG + "\nend", elide=Qt.TextElideMode.ElideMiddle)
     qtbot.addWidget(label)
     label.resize(100, 20)
@@ -122,16 +122,14 @@ def test_eliding_label_gives_way_and_offers_the_whole_text_as_tool_tip(theme: Th
     QToolTip.hideText()
 
 
-def test_label_with_room_has_nothing_to_add(theme: Theme, qtbot: QtBot) -> None:
+def test_label_with_enough_room_has_no_tooltip(theme: Theme, qtbot: QtBot) -> None:
     label = Muted(theme, "short")
     qtbot.addWidget(label)
     label.resize(400, 20)
     assert not label.is_elided()
 
 
-def test_label_takes_the_new_colour_when_the_theme_changes(
-    theme: Theme, qapp: QApplication, qtbot: QtBot
-) -> None:
+def test_label_color_follows_the_theme(theme: Theme, qapp: QApplication, qtbot: QtBot) -> None:
     theme.apply(qapp, Scheme.LIGHT)
     label = PlainLabel(theme, "x", tone="error")
     qtbot.addWidget(label)
@@ -140,7 +138,7 @@ def test_label_takes_the_new_colour_when_the_theme_changes(
     assert label.palette().windowText().color().name() == DARK.error
 
 
-def test_badge_has_its_word_and_room_for_it(theme: Theme, qtbot: QtBot) -> None:
+def test_badge_shows_its_word_with_room_for_it(theme: Theme, qtbot: QtBot) -> None:
     badge = Badge(theme, "read\nonly", "ok")
     qtbot.addWidget(badge)
     assert badge.accessibleName() == badge.text == "read only"
@@ -169,24 +167,24 @@ def test_building_widgets_opens_no_windows(theme: Theme, qtbot: QtBot) -> None:
     assert not [widget for widget in QApplication.topLevelWidgets() if widget.isVisible()]
 
 
-def test_state_marks_differ_by_shape_alone(theme: Theme) -> None:
+def test_state_icons_differ_by_shape_alone(theme: Theme) -> None:
     pictures = [dot_icon(theme, shape, "ok").pixmap(16, 16).toImage() for shape in DotShape]
     assert all(one != other for place, one in enumerate(pictures) for other in pictures[place + 1 :])
 
 
-def test_state_mark_keeps_its_colour_in_a_selected_row(theme: Theme) -> None:
+def test_state_icon_keeps_its_color_in_a_selected_row(theme: Theme) -> None:
     icon = dot_icon(theme, DotShape.FILLED, "ok")
     assert icon.pixmap(16, 16).toImage() == icon.pixmap(QSize(16, 16), 1.0, QIcon.Mode.Selected).toImage()
 
 
-def test_state_mark_says_its_state_in_words(theme: Theme, qtbot: QtBot) -> None:
+def test_state_icon_describes_its_state_in_words(theme: Theme, qtbot: QtBot) -> None:
     dot = StateDot(theme, DotShape.CROSS, "error", "failed: <b>x</b>")
     qtbot.addWidget(dot)
     assert dot.accessibleName() == "failed: <b>x</b>"
     assert "&lt;b&gt;" in dot.toolTip()
 
 
-def test_state_mark_is_painted_anew_when_the_theme_changes(
+def test_state_icon_is_repainted_when_the_theme_changes(
     theme: Theme, qapp: QApplication, qtbot: QtBot
 ) -> None:
     theme.apply(qapp, Scheme.LIGHT)
@@ -198,7 +196,7 @@ def test_state_mark_is_painted_anew_when_the_theme_changes(
     assert before.pixelColor(8, 8).name() == LIGHT.ok
 
 
-def test_header_button_carries_the_actions_name_and_triggers_it(theme: Theme, qtbot: QtBot) -> None:
+def test_header_button_has_the_action_name_and_triggers_it(theme: Theme, qtbot: QtBot) -> None:
     header = PanelHeader(theme, "Tools")
     qtbot.addWidget(header)
     action = QAction("&Refresh", header)
@@ -208,13 +206,13 @@ def test_header_button_carries_the_actions_name_and_triggers_it(theme: Theme, qt
         button.click()
 
 
-def test_header_asks_a_dock_for_its_whole_height(theme: Theme, qtbot: QtBot) -> None:
+def test_header_requests_its_full_height_from_a_dock(theme: Theme, qtbot: QtBot) -> None:
     header = PanelHeader(theme, "Tools")
     qtbot.addWidget(header)
     assert header.sizeHint().height() == header.minimumHeight() == header.maximumHeight()
 
 
-def test_empty_state_buttons_stand_for_their_actions(theme: Theme, qtbot: QtBot) -> None:
+def test_empty_state_buttons_mirror_their_actions(theme: Theme, qtbot: QtBot) -> None:
     empty = EmptyState(theme)
     qtbot.addWidget(empty)
     add, demo = QAction("Add server", empty), QAction("Open the demo", empty)
@@ -229,7 +227,7 @@ def test_empty_state_buttons_stand_for_their_actions(theme: Theme, qtbot: QtBot)
         first.click()
 
 
-def test_empty_state_forgets_the_buttons_of_the_state_before(theme: Theme, qtbot: QtBot) -> None:
+def test_empty_state_drops_the_buttons_of_the_previous_state(theme: Theme, qtbot: QtBot) -> None:
     empty = EmptyState(theme)
     qtbot.addWidget(empty)
     empty.show_failed("Failed", "No such file.", "Check the path.", [QAction("Try again", empty)])
@@ -240,7 +238,7 @@ def test_empty_state_forgets_the_buttons_of_the_state_before(theme: Theme, qtbot
     assert empty.findChildren(ActionButton) == []
 
 
-def test_facts_keep_their_rows_when_only_values_change(theme: Theme, qtbot: QtBot) -> None:
+def test_fact_rows_are_reused_when_only_values_change(theme: Theme, qtbot: QtBot) -> None:
     facts = KeyValueList(theme, [Fact("state", "connecting"), Fact("pid", "1")])
     qtbot.addWidget(facts)
     before = facts.findChildren(PlainLabel)
@@ -249,13 +247,13 @@ def test_facts_keep_their_rows_when_only_values_change(theme: Theme, qtbot: QtBo
     assert facts.as_text() == "state: connected\npid: 1"
 
 
-def test_facts_are_bounded(theme: Theme, qtbot: QtBot) -> None:
+def test_number_of_facts_is_bounded(theme: Theme, qtbot: QtBot) -> None:
     facts = KeyValueList(theme, [Fact(str(n), "x") for n in range(MAX_FACTS + 50)])
     qtbot.addWidget(facts)
     assert len(facts.facts) == MAX_FACTS
 
 
-def test_fact_is_copied_as_it_came_from_the_context_menu(theme: Theme, qtbot: QtBot) -> None:
+def test_fact_is_copied_verbatim_from_the_context_menu(theme: Theme, qtbot: QtBot) -> None:
     facts = KeyValueList(theme, [Fact("name", "a\u200bb")])
     qtbot.addWidget(facts)
     value = next(label for label in facts.findChildren(PlainLabel) if label.accessibleName() == "name")

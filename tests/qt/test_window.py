@@ -66,7 +66,7 @@ def ancestors(widget: QWidget) -> Iterator[QWidget]:
 # ------------------------------------------------------------------ colours and layout
 
 
-def test_colours_change_while_the_window_is_shown_and_are_remembered(
+def test_theme_changes_while_the_window_is_shown_and_is_remembered(
     style_sheet: None, make_lens: Callable[[], Lens]
 ) -> None:
     first = make_lens()
@@ -110,7 +110,7 @@ def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Calla
     second.play(look)
 
 
-def test_layout_file_that_is_rubbish_does_no_harm(make_lens: Callable[[], Lens]) -> None:
+def test_corrupt_layout_file_is_harmless(make_lens: Callable[[], Lens]) -> None:
     folder = make_lens().folder
     (folder / "layout.ini").write_bytes(b"[General]\nscheme=@Invalid()\ngeometry=7\nstate=\xff\xfe\n\x00")
     lens = make_lens()
@@ -132,7 +132,7 @@ def test_welcome_says_what_to_do_and_offers_it(lens: Lens) -> None:
     assert lens.actions["server.add"].text() in words_on(lens.window).splitlines()
 
 
-def test_new_workspace_opens_at_the_tab_in_front_and_each_keeps_its_own(lens: Lens) -> None:
+def test_new_workspace_opens_on_the_current_tab_and_each_keeps_its_own(lens: Lens) -> None:
     lens.add(scripted("one"))
     lens.add(scripted("two"))
     lens.do("view.console")
@@ -160,7 +160,7 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
         assert widget in chain, "\n".join(owner(lens.window, each) + each.accessibleName() for each in chain)
 
 
-def test_keys_lead_to_the_searches_and_the_tabs(lens: Lens) -> None:
+def test_shortcuts_reach_the_searches_and_the_tabs(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.activateWindow()
     for place, tab in enumerate(TABS[:10]):
@@ -198,7 +198,7 @@ def buttons(widget: QWidget, words: str) -> list[QAbstractButton]:
 # ------------------------------------------------------------------ accessible names
 
 
-def test_every_control_has_a_name_for_those_who_cannot_see_it(style_sheet: None, lens: Lens) -> None:
+def test_every_control_has_an_accessible_name(style_sheet: None, lens: Lens) -> None:
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     lens.do("server.add")

@@ -19,18 +19,18 @@ json_values: st.SearchStrategy[JSON] = st.recursive(
 
 
 @given(json_values)
-def test_what_is_written_reads_as_the_same_value(value: JSON) -> None:
+def test_serialized_value_parses_to_the_same_value(value: JSON) -> None:
     assert parse(compact(value)) == value
     assert parse(pretty(value)) == value
     assert json.loads(to_wire(value)) == value
 
 
 @given(json_values)
-def test_a_value_on_the_wire_has_no_line_break(value: JSON) -> None:
+def test_wire_format_has_no_line_break(value: JSON) -> None:
     assert b"\n" not in to_wire(value)
 
 
-def test_a_lone_surrogate_goes_over_the_wire_as_an_escape() -> None:
+def test_lone_surrogate_is_sent_as_an_escape() -> None:
     value: JSON = {"text": "half a \ud83d"}
     assert to_wire(value) == b'{"text":"half a \\ud83d"}'
     assert parse(to_wire(value).decode()) == value
@@ -41,7 +41,7 @@ def test_a_big_integer_keeps_every_digit() -> None:
     assert to_wire(2**70) == str(2**70).encode()
 
 
-def test_not_a_number_is_read_though_it_is_no_json() -> None:
+def test_nan_is_parsed_although_it_is_not_valid_json() -> None:
     value = parse("NaN")
     assert isinstance(value, float)
     assert math.isnan(value)
@@ -57,13 +57,13 @@ def test_not_a_number_is_read_though_it_is_no_json() -> None:
         ("9" * 5000, "Exceeds the limit"),
     ],
 )
-def test_what_cannot_be_read_is_one_kind_of_problem_that_says_where(text: str, problem: str) -> None:
+def test_parse_failures_are_one_error_type_with_a_position(text: str, problem: str) -> None:
     with pytest.raises(JSONProblem, match=problem):
         parse(text)
 
 
 @given(st.text(), st.integers(min_value=1, max_value=50))
-def test_a_shortened_text_fits_and_begins_the_same(text: str, limit: int) -> None:
+def test_shortened_text_fits_and_starts_the_same(text: str, limit: int) -> None:
     short = shorten(text, limit)
     assert len(short) <= limit
     assert short == text or (short.endswith("…") and text.startswith(short[:-1]))

@@ -55,12 +55,12 @@ def test_hidden_characters_are_shown_as_tokens(text: str, shown: str) -> None:
         "葛\U000e0100",
     ],
 )
-def test_what_joins_or_styles_an_emoji_stays_in_it(text: str) -> None:
+def test_emoji_joiners_and_modifiers_are_kept(text: str) -> None:
     assert visible(text) == text
 
 
 @given(st.text("ab1#\u20e3👩💻🏽❤葛\u200d\ufe0e\ufe0f\ufe00\U000e0100\u200b\u202e"))
-def test_what_stays_hidden_only_ever_changes_the_look_of_what_is_before_it(text: str) -> None:
+def test_invisible_characters_kept_only_modify_the_preceding_character(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown
     emoji = "[👩💻🏽❤]"
@@ -71,19 +71,19 @@ def test_what_stays_hidden_only_ever_changes_the_look_of_what_is_before_it(text:
 
 
 @given(st.text())
-def test_shown_text_can_be_encoded_and_holds_no_terminal_escape(text: str) -> None:
+def test_displayed_text_is_encodable_and_has_no_terminal_escapes(text: str) -> None:
     shown = visible(text)
     shown.encode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
 
 
-def test_nothing_in_a_whole_line_looks_like_another_line() -> None:
+def test_one_line_text_cannot_imitate_another_line() -> None:
     assert whole_line("a\nb\u2028c\u2029d\te\x0bf\x85") == "a␊b⟨U+2028⟩c⟨U+2029⟩d␉e␋f⟨U+0085⟩"
     assert len(whole_line("--x\u2029--y").splitlines()) == 1
 
 
 @given(st.text())
-def test_one_line_is_one_line(text: str) -> None:
+def test_one_line_text_has_no_line_break(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
 
 
@@ -106,7 +106,7 @@ def test_one_line_is_one_line(text: str) -> None:
         "DPoP",
     ],
 )
-def test_names_that_usually_hold_a_secret_are_known(name: str) -> None:
+def test_names_that_usually_hold_a_secret_are_recognized(name: str) -> None:
     assert is_secret_name(name)
 
 
@@ -117,7 +117,7 @@ def test_names_that_usually_hold_a_secret_are_known(name: str) -> None:
         *("token_endpoint", "token_type", "token_endpoint_auth_methods_supported", "jwks_uri", "tokenUrl"),
     ],
 )
-def test_ordinary_names_are_not_taken_for_secret(name: str) -> None:
+def test_ordinary_names_are_not_treated_as_secret(name: str) -> None:
     assert not is_secret_name(name)
 
 
@@ -151,14 +151,14 @@ def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: li
     assert masked_words(words) == shown
 
 
-def test_a_url_is_shown_without_its_user_and_its_secret_parameters() -> None:
+def test_url_is_shown_without_its_userinfo_and_secret_parameters() -> None:
     assert masked_url("https://me:pw@host/p?q=1&api_key=x#f") == "https://•••@host/p?q=1&api_key=•••#f"
     assert masked_url("http://[") == "http://["
     assert masked_url("http://h/cb?a=1#access_token=x&a=2") == "http://h/cb?a=1#access_token=•••&a=2"
     assert masked_url("http://127.0.0.1/callback?code=x&state=y&iss=z").endswith("?code=•••&state=•••&iss=z")
 
 
-def test_a_name_that_is_often_a_secret_is_told_from_one_that_always_is() -> None:
+def test_possibly_secret_names_are_distinguished_from_definitely_secret_ones() -> None:
     assert [secrecy(name) for name in ("api_key", "primaryKey", "colour")] == [
         Secrecy.SURE,
         Secrecy.LIKELY,
@@ -179,7 +179,7 @@ def test_a_name_that_is_often_a_secret_is_told_from_one_that_always_is() -> None
         (185 * SECOND, "3 min 05 s"),
     ],
 )
-def test_durations_read_well_on_both_sides_of_a_unit(nanoseconds: int, text: str) -> None:
+def test_durations_are_readable_on_both_sides_of_a_unit(nanoseconds: int, text: str) -> None:
     assert duration(nanoseconds) == text
 
 
@@ -195,7 +195,7 @@ def test_durations_read_well_on_both_sides_of_a_unit(nanoseconds: int, text: str
         (5000 * 2**30, "5000 GiB"),
     ],
 )
-def test_sizes_read_well_on_both_sides_of_a_unit(count: int, text: str) -> None:
+def test_sizes_are_readable_on_both_sides_of_a_unit(count: int, text: str) -> None:
     assert size(count) == text
 
 
@@ -203,13 +203,13 @@ def test_counts_agree_with_their_noun() -> None:
     assert [plural(count, "tool") for count in (0, 1, 10_000)] == ["0 tools", "1 tool", "10,000 tools"]
 
 
-def test_times_keep_the_precision_that_was_measured() -> None:
+def test_times_keep_their_measured_precision() -> None:
     moment = 1_763_298_187_482_193_512
     assert re.fullmatch(r"\d\d:\d\d:\d\d\.482", time_of_day(moment))
     assert re.fullmatch(r"2025-11-1\d \d\d:\d\d:\d\d\.482193512 [+-]\d\d:\d\d", full_time(moment))
 
 
-def test_an_error_for_the_person_is_its_cause_and_its_next_step() -> None:
+def test_user_error_has_a_cause_and_a_next_step() -> None:
     error = ConnectFailed("It is not there.", "Install it.")
     assert str(error) == "It is not there. Install it."
     assert str(UserError("It is not there.")) == "It is not there."

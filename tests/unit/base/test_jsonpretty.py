@@ -33,33 +33,33 @@ def without_spaces(text: str) -> str:
 
 
 @given(values, st.booleans(), layouts)
-def test_laid_out_text_is_the_same_value(value: Any, is_ascii: bool, indent: int | str | None) -> None:
+def test_formatted_text_is_the_same_value(value: Any, is_ascii: bool, indent: int | str | None) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
     assert json.loads(reindent(text)) == json.loads(text)
 
 
 @given(values, layouts)
-def test_without_escapes_only_white_space_changes(value: Any, indent: int | str | None) -> None:
+def test_without_escapes_only_whitespace_changes(value: Any, indent: int | str | None) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     if "\\u" not in text:
         assert without_spaces(reindent(text)) == without_spaces(text)
 
 
 @given(st.text())
-def test_any_text_keeps_everything_but_white_space_and_escapes(text: str) -> None:
+def test_any_text_keeps_everything_but_whitespace_and_escapes(text: str) -> None:
     if "\\u" not in text:
         assert "".join(reindent(text).split()) == "".join(text.split())
 
 
 @given(values)
-def test_the_layout_is_the_one_of_pretty(value: Any) -> None:
+def test_layout_matches_pretty(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if "\\u" not in text:
         assert reindent(text) == pretty(value)
 
 
 @given(st.text(), st.integers(0, 50))
-def test_what_is_shown_up_to_the_limit_is_the_beginning_of_the_whole(text: str, limit: int) -> None:
+def test_output_up_to_the_limit_is_a_prefix_of_the_whole(text: str, limit: int) -> None:
     encoded = json.dumps([text, 1])
     whole, shown = reindent(encoded), reindent(encoded, limit)
     assert whole[: limit + 1] == shown[: limit + 1]
@@ -73,7 +73,7 @@ def laid_out_in_pieces(text: str, cuts: list[int]) -> str:
 
 
 @given(values, st.booleans(), layouts, st.lists(st.integers(0, 10_000), max_size=20))
-def test_laid_out_in_pieces_it_looks_the_same(
+def test_piecewise_layout_looks_the_same(
     value: Any, is_ascii: bool, indent: int | str | None, cuts: list[int]
 ) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
@@ -81,14 +81,14 @@ def test_laid_out_in_pieces_it_looks_the_same(
 
 
 @given(st.text(alphabet=st.sampled_from('ud83de0\\" [,1'), max_size=60))
-def test_piecewise_layout_of_anything_keeps_all_but_white_space_and_escapes(text: str) -> None:
+def test_piecewise_layout_of_any_text_keeps_all_but_whitespace_and_escapes(text: str) -> None:
     shown = laid_out_in_pieces(text, list(range(len(text))))
     if "\\u" not in text:
         assert "".join(shown.split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize("text", [r'["\ud83d\ude00"]', r'["\\u0041\u00e9\ud83d"]', r'{"a\"b" : 12 34}'])
-def test_every_place_to_cut_gives_the_same_layout(text: str) -> None:
+def test_every_split_point_gives_the_same_layout(text: str) -> None:
     assert {laid_out_in_pieces(text, [cut]) for cut in range(len(text))} == {reindent(text)}
 
 
@@ -107,7 +107,7 @@ def test_every_place_to_cut_gives_the_same_layout(text: str) -> None:
         (r'"\u00zz"', r'"\u00zz"'),
     ],
 )
-def test_letters_are_shown_for_their_escapes_and_what_is_no_letter_stays_one(text: str, shown: str) -> None:
+def test_escaped_letters_are_decoded_and_other_escapes_stay(text: str, shown: str) -> None:
     assert reindent(text) == shown
 
 
@@ -116,11 +116,11 @@ def test_numbers_keep_their_spelling(number: str) -> None:
     assert reindent(f"[{number}]") == f"[\n  {number}\n]"
 
 
-def test_repeated_keys_stay() -> None:
+def test_duplicate_keys_are_kept() -> None:
     assert reindent('{"a":1,"a":2}') == '{\n  "a": 1,\n  "a": 2\n}'
 
 
-def test_mistakes_are_not_healed_by_the_layout() -> None:
+def test_formatting_does_not_repair_errors() -> None:
     """Two words that were apart stay apart: `12 34` is not 1234."""
     assert reindent("[12 34, tru e]") == "[\n  12 34,\n  tru e\n]"
     assert reindent('{"a" "b"}') == '{\n  "a" "b"\n}'
@@ -129,13 +129,13 @@ def test_mistakes_are_not_healed_by_the_layout() -> None:
 
 
 @pytest.mark.parametrize("part", ["x", r"line\n", r"\u4e2d"])
-def test_a_string_of_megabytes_is_read_in_one_go(part: str) -> None:
+def test_multi_megabyte_string_is_read_in_one_go(part: str) -> None:
     """Each was many seconds and gigabytes once; pytest's own limit is far above what is needed."""
     text = f'"{part * 500_000}"'
     assert reindent(text, 1000)[:6] == reindent(f'"{part * 10}"')[:6]
 
 
-def test_depth_costs_no_stack() -> None:
+def test_nesting_depth_uses_no_stack() -> None:
     assert reindent("[" * 100_000).count("[") == 100_000
 
 
@@ -143,27 +143,27 @@ def test_depth_costs_no_stack() -> None:
 
 
 @given(numbers)
-def test_a_number_is_sent_as_it_was_written(text: str) -> None:
+def test_number_is_sent_as_written(text: str) -> None:
     number = read_number(text)
     assert number is not None
     assert to_wire({"a": [number, {"b": number}]}).decode() == f'{{"a":[{text},{{"b":{text}}}]}}'
 
 
 @given(values)
-def test_what_is_sent_reads_as_the_value(value: Any) -> None:
+def test_wire_format_parses_to_the_same_value(value: Any) -> None:
     assert json.loads(to_wire(value)) == value
 
 
 @given(values)
-def test_an_exact_number_beside_a_value_changes_nothing_about_it(value: JSON) -> None:
+def test_exact_number_does_not_change_its_neighbors(value: JSON) -> None:
     assert to_wire([value, ExactNumber("1.10")]) == b"[" + to_wire(value) + b",1.10]"
 
 
-def test_half_a_surrogate_pair_beside_an_exact_number_goes_as_an_escape() -> None:
+def test_lone_surrogate_next_to_an_exact_number_is_escaped() -> None:
     assert to_wire({"\ud83d": ["\udead", ExactNumber("-0")]}) == rb'{"\ud83d":["\udead",-0]}'
 
 
-def test_what_is_nested_too_deeply_to_be_written_is_refused_with_a_sentence() -> None:
+def test_value_nested_too_deeply_to_serialize_is_rejected_with_a_message() -> None:
     deep: JSON = ExactNumber("1.10")
     for _ in range(100_000):
         deep = [deep]

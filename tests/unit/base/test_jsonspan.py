@@ -19,7 +19,7 @@ VALUES: st.SearchStrategy[JSON] = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=3), VALUES, min_size=1), st.sampled_from([None, 0, 3]), st.booleans())
-def test_any_member_means_what_it_meant_in_the_whole(
+def test_any_member_has_the_same_value_as_in_the_whole(
     value: dict[str, JSON], indent: int | None, ascii: bool
 ) -> None:
     text = json.dumps({"outer": value, "other": 1}, indent=indent, ensure_ascii=ascii)
@@ -33,11 +33,11 @@ def test_any_member_means_what_it_meant_in_the_whole(
 @pytest.mark.parametrize(
     "written", ["1.10", "1e400", "9" * 400, "-0", '"\\u0041"', "[ 1,2 ]", '{"b":1,"a":2,"a":3}']
 )
-def test_spelling_and_spacing_stay(written: str) -> None:
+def test_spelling_and_spacing_are_kept(written: str) -> None:
     assert member_text(f' {{"x" : 1, "y" :\t{written} , "z":[]}}', "y") == written
 
 
-def test_of_repeated_names_the_last_counts_and_names_may_have_escapes() -> None:
+def test_last_duplicate_name_wins_and_names_may_contain_escapes() -> None:
     assert member_text('{"a":1,"\\u0061":2}', "a") == "2"
 
 
@@ -56,6 +56,6 @@ def test_of_repeated_names_the_last_counts_and_names_may_have_escapes() -> None:
         ('{"a":' + "9" * 5_000 + "}", "digits"),
     ],
 )
-def test_what_is_not_there_or_no_json_is_told(text: str, words: str) -> None:
+def test_missing_member_and_invalid_json_are_reported(text: str, words: str) -> None:
     with pytest.raises(JSONProblem, match=words):
         member_text(text, "a")

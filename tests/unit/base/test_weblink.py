@@ -25,7 +25,7 @@ def test_any_text_is_a_link_or_has_a_reason_why_not(url: str) -> None:
     assert link.encoded() == again.encoded()
 
 
-def test_an_everyday_address_is_taken_apart_without_a_warning() -> None:
+def test_ordinary_url_is_parsed_without_a_warning() -> None:
     assert read_link("https://example.com/a/b?c=d#e") == Link(
         url="https://example.com/a/b?c=d#e",
         before="https://",
@@ -51,7 +51,7 @@ def test_an_everyday_address_is_taken_apart_without_a_warning() -> None:
         "https://a-b.example.co.uk/?x=%20",
     ],
 )
-def test_everyday_addresses_and_this_machine_need_no_warning(url: str) -> None:
+def test_ordinary_urls_and_localhost_need_no_warning(url: str) -> None:
     link = read_link(url)
     assert (may_open(link), link.warnings) == ("", ())
 
@@ -95,7 +95,7 @@ def test_everyday_addresses_and_this_machine_need_no_warning(url: str) -> None:
         ("https://h/" + "a" * 40_000, "It is longer than 32,000 characters."),
     ],
 )
-def test_what_is_never_opened_says_why(url: str, reason: str) -> None:
+def test_forbidden_urls_say_why(url: str, reason: str) -> None:
     link = read_link(url)
     assert may_open(link) == reason
     assert (link.before, link.warnings) == (url, ())
@@ -104,7 +104,7 @@ def test_what_is_never_opened_says_why(url: str, reason: str) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0x7F000001", "127.0.0.1."]
 )
-def test_an_address_is_the_same_however_it_is_written(host: str) -> None:
+def test_url_is_normalized(host: str) -> None:
     link = read_link(f"http://{host}/")
     assert (str(link.address), link.ascii_host, link.is_loopback) == ("127.0.0.1", "127.0.0.1", True)
     disguised = (
@@ -116,7 +116,7 @@ def test_an_address_is_the_same_however_it_is_written(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["аррӏе.com", "xn--80ak6aa92e.com", "XN--80AK6AA92E.com"])
-def test_a_host_in_other_letters_is_given_in_both_forms(host: str) -> None:
+def test_non_ascii_host_is_given_in_both_forms(host: str) -> None:
     link = read_link(f"https://{host}/login")
     assert (link.host, link.ascii_host, link.unicode_host) == (host, "xn--80ak6aa92e.com", "аррӏе.com")
     assert link.is_international
@@ -129,7 +129,7 @@ def test_a_host_in_other_letters_is_given_in_both_forms(host: str) -> None:
 @pytest.mark.parametrize(
     ("host", "is_mixed"), [("раypal.com", True), ("日本のテスト.jp", False), ("café.fr", False)]
 )
-def test_letters_of_different_alphabets_in_one_name_are_a_warning(host: str, is_mixed: bool) -> None:
+def test_mixed_alphabets_in_one_name_cause_a_warning(host: str, is_mixed: bool) -> None:
     said = read_link(f"https://{host}/").warnings
     assert ("The host mixes letters of different alphabets." in said) == is_mixed
 
@@ -149,14 +149,14 @@ def test_letters_of_different_alphabets_in_one_name_are_a_warning(host: str, is_
         ("https://h/" + "a" * 2_000, "It is very long: 2,010 characters."),
     ],
 )
-def test_what_is_odd_is_a_warning_and_may_be_opened(url: str, said: str) -> None:
+def test_unusual_url_causes_a_warning_and_may_be_opened(url: str, said: str) -> None:
     link = read_link(url)
     assert may_open(link) == ""
     assert len(link.warnings) == 1
     assert link.warnings[0].startswith(said)
 
 
-def test_signs_that_look_like_a_slash_are_a_warning() -> None:
+def test_slash_lookalikes_cause_a_warning() -> None:
     assert read_link("https://good.com⁄login.evil.example/").warnings[-1] == (
         "The host holds signs that are no letters, which can look like a dot or a slash."
     )
@@ -167,7 +167,7 @@ def test_a_decoded_host_shows_its_hidden_characters() -> None:
     assert read_link(f"https://xn--{host}/").unicode_host == "a⟨U+202E⟩b"
 
 
-def test_the_encoded_address_has_nothing_for_a_shell() -> None:
+def test_encoded_url_has_no_shell_metacharacters() -> None:
     link = read_link("https://u'ser@h/$(calc)`x`;a?q='\"|ü%zz%20&b=<c>#!{d}")
     assert link.encoded() == (
         "https://u%27ser@h/%24%28calc%29%60x%60;a?q=%27%22%7C%C3%BC%25zz%20&b=%3Cc%3E#%21%7Bd%7D"

@@ -37,7 +37,7 @@ def test_values_follow_the_schema_and_keep_their_order() -> None:
     assert list(arguments("count=2", "title=2").items()) == [("count", 2), ("title", "2")]
 
 
-def test_a_value_may_hold_equals_signs_and_nothing() -> None:
+def test_value_may_contain_equals_signs_or_be_empty() -> None:
     assert arguments("title=a=b=") == {"title": "a=b="}
     assert arguments("title=") == {"title": ""}
 
@@ -46,11 +46,11 @@ def test_forced_json_is_sent_whatever_the_schema_says() -> None:
     assert arguments('count:="two"', "other:=[1, null]") == {"count": "two", "other": [1, None]}
 
 
-def test_keys_take_the_place_of_members() -> None:
+def test_keys_override_members() -> None:
     assert arguments("count=2", members={"count": 1, "more": True}) == {"count": 2, "more": True}
 
 
-def test_a_key_that_an_open_schema_does_not_know_is_text() -> None:
+def test_key_unknown_to_an_open_schema_is_text() -> None:
     assert arguments("extra=5", schema={"type": "object", "properties": {}}) == {"extra": "5"}
 
 
@@ -58,36 +58,36 @@ def test_without_a_tool_every_value_is_text() -> None:
     assert arguments_for(None, read_assignments(["count=2"]), {}) == {"count": "2"}
 
 
-def test_a_schema_behind_a_reference_is_followed() -> None:
+def test_schema_reference_is_followed() -> None:
     schema: JSONObject = {"$ref": "#/$defs/input", "$defs": {"input": CLOSED}}
     assert arguments("count=2", schema=schema) == {"count": 2}
 
 
-def test_a_value_that_does_not_fit_names_key_expectation_way_out_and_known_keys() -> None:
+def test_invalid_value_error_names_key_expectation_alternative_and_known_keys() -> None:
     error = refusal("count=many")
     assert error.summary == "The argument 'count' must be a whole number, got 'many'."
     assert """write 'count:="many"'.""" in error.next_step
     assert error.next_step.endswith("Its arguments: title, count.")
 
 
-def test_an_unknown_key_of_a_closed_schema_names_the_one_that_was_meant() -> None:
+def test_unknown_key_of_a_closed_schema_suggests_the_likely_one() -> None:
     error = refusal("cuont=2")
     assert error.summary == "The tool 'add_issue' takes no argument 'cuont'. Did you mean 'count'?"
     assert error.next_step == "Its arguments: title, count."
 
 
-def test_a_closed_tool_without_arguments_says_so() -> None:
+def test_closed_schema_without_arguments_says_so() -> None:
     assert refusal("x=1", schema={"additionalProperties": False}).next_step == "Its arguments: none."
 
 
 @pytest.mark.parametrize("word", ["python", "=5", ":=5", ""])
-def test_a_word_that_is_no_assignment_says_where_a_command_goes(word: str) -> None:
+def test_word_without_an_assignment_says_where_a_command_goes(word: str) -> None:
     error = refusal(word)
     assert error.summary == f"{word!r} is no argument: write key=value or key:=json."
     assert "after --" in error.next_step
 
 
-def test_a_key_given_twice_is_refused() -> None:
+def test_duplicate_key_is_rejected() -> None:
     assert refusal("title=a", "title=b").summary == "The argument 'title' is given twice."
 
 
@@ -101,13 +101,13 @@ def test_a_key_given_twice_is_refused() -> None:
         ("@/no/such/file", "No such file or directory"),
     ],
 )
-def test_json_that_cannot_be_used_says_why(text: str, reason: str) -> None:
+def test_unusable_json_says_why(text: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_object(text)
     assert reason.lower() in str(caught.value).lower()
 
 
-def test_forced_json_that_cannot_be_read_names_its_key() -> None:
+def test_invalid_forced_json_names_its_key() -> None:
     assert refusal("count:=five").summary.startswith("The JSON of count cannot be read: ")
 
 
@@ -119,9 +119,9 @@ def test_json_is_read_from_a_file_and_from_stdin(tmp_path: Path, monkeypatch: py
     assert read_object("-") == {"a": 1}
 
 
-def test_a_value_that_begins_with_an_at_sign_is_text() -> None:
+def test_value_starting_with_an_at_sign_is_text() -> None:
     assert arguments("title=@alice") == {"title": "@alice"}
 
 
-def test_a_number_that_the_wire_cannot_carry_is_refused() -> None:
+def test_number_that_json_cannot_represent_is_rejected() -> None:
     assert refusal("count:=1e400").summary == "A number in the arguments is too large to be sent."

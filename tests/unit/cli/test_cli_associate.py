@@ -24,7 +24,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_files_are_written_and_taken_away_again(data: Path) -> None:
+def test_association_files_are_written_and_removed(data: Path) -> None:
     assert main(["associate"]) == 0
     entry = (data / "applications/mcp-lens.desktop").read_text()
     assert "MimeType=application/x-mcpcap;" in entry
@@ -35,7 +35,7 @@ def test_files_are_written_and_taken_away_again(data: Path) -> None:
     assert not (data / "mime/packages/mcp-lens.xml").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_folder_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (data / "applications").write_text("in the way")
     assert main(["associate"]) == 2
     assert "mcp-lens.desktop cannot be written" in capsys.readouterr().err
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_written_is_named(data: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     "program", ["/usr/bin/mcp-lens", "/my tools/mcp-lens", '/a"b$c`d\\e/mcp-lens', "/50%/x"]
 )
-def test_a_program_of_any_name_is_quoted_as_desktop_entries_are(program: str) -> None:
+def test_any_program_name_is_quoted_for_desktop_entries(program: str) -> None:
     value = associate._quoted(program).replace("%%", "%").replace("\\\\", "\\")  # as a reader of strings does
     # The rules of quoting are those of a shell's double quotes.
     read = subprocess.run(["/bin/sh", "-c", f"printf %s {value}"], capture_output=True, text=True, check=True)
@@ -55,7 +55,7 @@ def test_a_program_of_any_name_is_quoted_as_desktop_entries_are(program: str) ->
     shutil.which("gio") is None or shutil.which("update-mime-database") is None,
     reason="no desktop tools here",
 )
-def test_the_desktop_knows_a_capture_by_its_name_and_by_its_bytes(data: Path) -> None:
+def test_desktop_recognizes_a_capture_by_extension_and_magic_bytes(data: Path) -> None:
     assert main(["associate"]) == 0
     log = TrafficLog()
     log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x")

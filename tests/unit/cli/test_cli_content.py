@@ -14,14 +14,14 @@ def text(*content: JSON, **members: JSON) -> str:
     return as_text({"content": list(content), **members})
 
 
-def test_a_result_keeps_numbers_and_key_order_as_they_were_written() -> None:
+def test_result_keeps_number_spelling_and_key_order() -> None:
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"z":123456789012345678901234567890,"a":1.10,"m":1e400}}'
     assert write(result_in(raw), indent=0).replace("\n", "") == (
         '{"z": 123456789012345678901234567890,"a": 1.10,"m": 1e400}'
     )
 
 
-def test_an_answer_that_is_an_error_is_raised_with_its_data() -> None:
+def test_error_response_is_raised_with_its_data() -> None:
     with pytest.raises(RpcError) as caught:
         result_in(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"No","data":[1]}}')
     assert (caught.value.code, caught.value.message, caught.value.data) == (-32603, "No", [1])
@@ -36,12 +36,12 @@ def test_an_answer_that_is_an_error_is_raised_with_its_data() -> None:
         (b"[]", "the result is null instead of an object"),
     ],
 )
-def test_an_answer_without_a_usable_result_says_why(raw: bytes, reason: str) -> None:
+def test_response_without_a_usable_result_says_why(raw: bytes, reason: str) -> None:
     with pytest.raises(RemoteProtocolError, match=reason):
         result_in(raw)
 
 
-def test_text_is_printed_as_it_is_with_one_line_end() -> None:
+def test_text_is_printed_verbatim_with_one_newline() -> None:
     assert (
         text({"type": "text", "text": "a\tb\x1b[0m"}, {"type": "text", "text": "c\n"}) == "a\tb\x1b[0m\nc\n"
     )
@@ -78,11 +78,11 @@ def test_a_long_text_is_not_shortened() -> None:
         ({"type": "text", "text": 5}, '{\n  "type": "text",\n  "text": 5\n}'),
     ],
 )
-def test_every_kind_of_block_has_its_text(block: JSONObject, label: str) -> None:
+def test_every_block_type_has_a_text_form(block: JSONObject, label: str) -> None:
     assert text(block) == f"{label}\n"
 
 
-def test_structured_content_is_printed_once_although_it_came_as_text_too() -> None:
+def test_structured_content_is_not_printed_again_as_text() -> None:
     twin: JSON = {"type": "text", "text": '{"sum":5}'}
     other: JSON = {"type": "text", "text": "Added."}
     assert text(other, twin, structuredContent={"sum": 5}) == 'Added.\n{\n  "sum": 5\n}\n'
@@ -92,9 +92,9 @@ def test_text_that_differs_from_the_structured_content_is_kept() -> None:
     assert text({"type": "text", "text": '{"sum":6}'}, structuredContent={"sum": 5}).startswith('{"sum":6}\n')
 
 
-def test_content_that_is_no_list_is_shown_and_named() -> None:
+def test_non_list_content_is_shown_and_reported() -> None:
     assert as_text({"content": "words"}) == '[content that is text instead of an array]\n"words"\n'
 
 
-def test_an_empty_result_is_no_text() -> None:
+def test_empty_result_gives_no_text() -> None:
     assert as_text({}) == text() == ""

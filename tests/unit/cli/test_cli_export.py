@@ -29,7 +29,7 @@ def capture(tmp_path: Path) -> Path:
     return path
 
 
-def test_rows_that_fit_the_filter_are_printed_with_secrets_masked(
+def test_rows_matching_the_filter_are_printed_with_secrets_masked(
     capture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", str(capture), "--filter", "method:progress"]) == 0
@@ -48,7 +48,9 @@ def test_an_exported_file_can_be_exported_again(capture: Path, tmp_path: Path) -
     assert [row["params"]["token"] for row in rows] == [_TOKEN, _TOKEN]
 
 
-def test_what_a_format_cannot_hold_is_said(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsupported_content_of_a_format_is_reported(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["export", str(capture), "--format", "har"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["log"]["entries"] == []
@@ -59,7 +61,7 @@ def test_what_a_format_cannot_hold_is_said(capture: Path, capsys: pytest.Capture
     ("words", "reason"),
     [(["--filter", "method:"], "method"), (["--format", "xml"], "invalid choice: 'xml'")],
 )
-def test_a_wrong_wish_is_one_complaint(
+def test_invalid_option_gives_one_error(
     capture: Path, capsys: pytest.CaptureFixture[str], words: list[str], reason: str
 ) -> None:
     assert main(["export", str(capture), *words]) != 0

@@ -47,7 +47,7 @@ HEAVY = ("PySide6", "qasync", "httpx2", "pydantic", "mcp", "asyncio", "inspector
         (["demo", "login", "--http", "--fault", "x"], "'x' is not a fault of 'login'."),
     ],
 )
-def test_a_wrong_command_line_is_one_complaint_and_code_64(
+def test_invalid_command_line_gives_one_error_and_exit_code_64(
     argv: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(argv) == 64
@@ -64,14 +64,18 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_in_the_help_and_has_its_own(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_is_listed_in_the_help_and_has_its_own(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--help"]) == 0
     assert COMMANDS[name].summary in capsys.readouterr().out
     assert main([name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: mcp-lens {name}")
 
 
-def test_a_config_before_the_command_counts_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_option_before_the_command_is_used_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "mine.json"
     file.write_text("{}")
     for argv in (["--config", str(file), "list", "tools"], ["list", "tools", "--config", str(file)]):
@@ -79,7 +83,7 @@ def test_a_config_before_the_command_counts_too(tmp_path: Path, capsys: pytest.C
         assert f"There is no server 'x' in {file}." in capsys.readouterr().err
 
 
-def test_a_mistake_of_ours_is_a_sentence_unless_asked_for_more(
+def test_internal_error_is_one_sentence_unless_details_are_requested(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(argv: object) -> int:
@@ -103,7 +107,7 @@ def test_a_mistake_of_ours_is_a_sentence_unless_asked_for_more(
         (RemoteProtocolError("no end"), 2, "mcp-lens: The server broke the protocol: no end.\n"),
     ],
 )
-def test_every_end_has_its_code(
+def test_every_outcome_has_its_exit_code(
     error: BaseException,
     code: int,
     words: str,
@@ -130,7 +134,7 @@ def test_importing_the_command_line_imports_nothing_heavy() -> None:
     assert loaded_after("import inspector.cli.main", *HEAVY) == []
 
 
-def test_listing_a_server_imports_neither_qt_nor_what_other_transports_need() -> None:
+def test_listing_a_server_imports_neither_qt_nor_other_transports() -> None:
     words = [sys.executable, "-m", "inspector.demo", "faulty"]
     statement = f"from inspector.cli.main import main\nassert main(['list', 'tools', '--', *{words!r}]) == 0"
     assert loaded_after(statement, "PySide6", "qasync", "httpx2", "pydantic", "mcp", "inspector.engine") == [
@@ -148,13 +152,13 @@ print(builtins.__import__ is plain)
 """
 
 
-def test_modules_are_imported_as_python_does_also_when_qt_is_loaded() -> None:
+def test_modules_are_imported_normally_even_when_qt_is_loaded() -> None:
     """PySide6's own import would read the source of each, and keep it."""
     done = subprocess.run([sys.executable, "-c", PLAIN_IMPORT], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
 
 
-def test_the_module_runs_as_the_command_does() -> None:
+def test_module_runs_like_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "inspector", "--version"], capture_output=True, text=True, check=True
     )

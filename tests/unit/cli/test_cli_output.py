@@ -24,11 +24,11 @@ class Terminal(io.StringIO):
         (Progressed(1, 1, 0, "a\nb\x1b"), "1 a b␛"),
     ],
 )
-def test_progress_is_one_line_of_words(event: Progressed, words: str) -> None:
+def test_progress_is_one_line_of_text(event: Progressed, words: str) -> None:
     assert in_words(event) == words
 
 
-def test_progress_is_shown_on_a_terminal_and_taken_away_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_on_a_terminal_and_erased_again(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     line = ProgressLine()
@@ -37,7 +37,7 @@ def test_progress_is_shown_on_a_terminal_and_taken_away_again(monkeypatch: pytes
     assert terminal.getvalue() == "\r\x1b[K1 of 2 (50%)\r\x1b[K"
 
 
-def test_a_flood_of_progress_is_not_a_flood_of_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flood_of_progress_does_not_flood_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr("time.monotonic", lambda: 5.0)
@@ -47,7 +47,7 @@ def test_a_flood_of_progress_is_not_a_flood_of_output(monkeypatch: pytest.Monkey
     assert terminal.getvalue().count("\r") == 1
 
 
-def test_progress_goes_nowhere_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_not_written_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     monkeypatch.setattr("sys.stderr", pipe)
     line = ProgressLine()
@@ -57,7 +57,7 @@ def test_progress_goes_nowhere_when_nobody_looks(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(("stream", "shown"), [(Terminal(), "a␛[2J\n"), (io.StringIO(), "a\x1b[2J\n")])
-def test_hidden_characters_are_shown_to_people_and_kept_for_programs(
+def test_hidden_characters_are_escaped_on_a_terminal_and_kept_in_a_pipe(
     stream: io.StringIO, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout", stream)
@@ -65,13 +65,13 @@ def test_hidden_characters_are_shown_to_people_and_kept_for_programs(
     assert stream.getvalue() == shown
 
 
-def test_a_stdout_that_the_shell_closed_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdout_closed_by_the_shell_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", None)
     output.write_text("words")
     output.finish()
 
 
-def test_text_that_the_locale_cannot_write_is_written_as_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_the_locale_cannot_encode_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="latin-1", newline="\n")
     monkeypatch.setattr("sys.stdout", stream)

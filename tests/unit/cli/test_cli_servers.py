@@ -33,7 +33,7 @@ def catalogue(home: Path) -> Path:
     return path
 
 
-def test_own_servers_are_listed(catalogue: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configured_servers_are_listed(catalogue: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["servers", "--config", str(catalogue)]) == 0
     printed = capsys.readouterr().out
     assert printed.splitlines() == ["one  run 'a b'", "two  https://x.example/mcp  (disabled)"]
@@ -61,7 +61,7 @@ def test_found_servers_are_listed_with_what_they_override(
     assert (home / "work" / ".mcp.json").read_text() == text
 
 
-def test_servers_are_written_in_another_form_without_secrets(
+def test_servers_are_exported_in_another_format_without_secrets(
     catalogue: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["servers", "--config", str(catalogue), "--as", "vscode"]) == 0
@@ -72,7 +72,7 @@ def test_servers_are_written_in_another_form_without_secrets(
     assert capsys.readouterr().out == "claude mcp add one --env 'API_KEY=${API_KEY}' -- run 'a b'\n"
 
 
-def test_a_pasted_server_goes_into_the_catalogue_once(
+def test_pasted_server_is_added_to_the_server_list_once(
     catalogue: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add three -- run three"]) == 0
@@ -87,7 +87,7 @@ def test_a_pasted_server_goes_into_the_catalogue_once(
     assert catalogue.read_text() == before
 
 
-def test_a_secret_that_is_added_in_plain_sight_is_said_but_not_repeated(
+def test_secret_added_in_plain_text_is_reported_but_not_repeated(
     catalogue: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (

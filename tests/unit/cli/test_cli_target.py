@@ -39,14 +39,14 @@ def catalogue(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_everything_after_the_dashes_is_the_command_and_none_of_it_is_ours() -> None:
+def test_everything_after_the_dashes_belongs_to_the_command() -> None:
     found = entry("--env", "A=1=2", "--", "npx", "-y", "--url", "x", "--", "--help")
     assert isinstance(found, StdioEntry)
     assert (found.command, found.args) == ("npx", ("-y", "--url", "x", "--", "--help"))
     assert found.env == {"A": "1=2"}
 
 
-def test_a_url_has_its_headers() -> None:
+def test_url_target_has_its_headers() -> None:
     found = entry(
         "--url", "http://localhost:8000/mcp", "--header", "Authorization: Bearer a:b", "--header", "X-E:"
     )
@@ -55,7 +55,7 @@ def test_a_url_has_its_headers() -> None:
     assert found.headers == {"Authorization": "Bearer a:b", "X-E": ""}
 
 
-def test_a_server_of_the_catalogue_takes_more_variables_or_headers(catalogue: str) -> None:
+def test_configured_server_accepts_extra_variables_or_headers(catalogue: str) -> None:
     files = entry("--server", "files", "--config", catalogue, "--env", "B=2")
     assert isinstance(files, StdioEntry)
     assert files.env == {"A": "1", "B": "2"}
@@ -64,7 +64,7 @@ def test_a_server_of_the_catalogue_takes_more_variables_or_headers(catalogue: st
     assert far.headers == {"X-A": "1", "X-B": "2"}
 
 
-def test_a_variable_without_a_value_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_without_a_value_is_passed_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEMO_TOKEN", "secret")
     found = entry("--env", "DEMO_TOKEN", "--", "x")
     assert isinstance(found, StdioEntry)
@@ -90,19 +90,19 @@ def test_a_variable_without_a_value_is_handed_on(monkeypatch: pytest.MonkeyPatch
         (("--connect-timeout", "soon", "--", "x"), "'soon' is no number of seconds above zero"),
     ],
 )
-def test_a_target_that_cannot_be_used_says_why(argv: tuple[str, ...], reason: str) -> None:
+def test_unusable_target_says_why(argv: tuple[str, ...], reason: str) -> None:
     assert reason in refusal(*argv)
 
 
-def test_a_header_that_cannot_be_read_is_not_repeated() -> None:
+def test_unparsable_header_is_not_repeated() -> None:
     assert "secret" not in refusal("--url", "http://a/", "--header", "secret")
 
 
-def test_a_server_that_the_catalogue_does_not_have_names_those_it_has(catalogue: str) -> None:
+def test_unknown_server_error_lists_the_configured_ones(catalogue: str) -> None:
     assert "no server 'nope'" in refusal("--server", "nope", "--config", catalogue)
     assert "'broken'" in refusal("--server", "broken", "--config", catalogue)
 
 
-def test_without_config_the_catalogue_of_the_person_is_read() -> None:
+def test_without_config_the_user_server_list_is_read() -> None:
     assert "mcp-lens" in refusal("--server", "nope")
     assert "servers.json" in refusal("--server", "nope")

@@ -41,7 +41,7 @@ def value(schema: JSON, word: str) -> JSON:
         ({"$ref": "#/$defs/age"}, "41", 41),
     ],
 )
-def test_a_word_is_read_as_what_the_schema_says(schema: JSON, word: str, expected: JSON) -> None:
+def test_argument_is_parsed_according_to_the_schema(schema: JSON, word: str, expected: JSON) -> None:
     found = value(schema, word)
     assert found == expected
     assert type(found) is type(expected)
@@ -59,7 +59,7 @@ def test_a_word_is_read_as_what_the_schema_says(schema: JSON, word: str, expecte
         5,
     ],
 )
-def test_a_word_is_text_where_the_schema_does_not_tell(schema: JSON) -> None:
+def test_argument_is_text_when_the_schema_does_not_say(schema: JSON) -> None:
     assert value(schema, "41") == "41"
 
 
@@ -82,19 +82,19 @@ def test_a_word_is_text_where_the_schema_does_not_tell(schema: JSON) -> None:
         ),
     ],
 )
-def test_a_word_that_does_not_fit_is_told_what_would(schema: JSON, word: str, reason: str) -> None:
+def test_invalid_argument_is_told_what_would_be_valid(schema: JSON, word: str, reason: str) -> None:
     with pytest.raises(Misfit) as caught:
         value(schema, word)
     assert str(caught.value) == reason
 
 
-def test_only_the_first_choices_of_many_are_named() -> None:
+def test_only_the_first_of_many_choices_are_named() -> None:
     with pytest.raises(Misfit) as caught:
         value({"enum": list(range(100))}, "x")
     assert "6, 7, …, got" in str(caught.value)
 
 
-def test_a_union_that_grows_without_end_is_given_up_as_text() -> None:
+def test_endlessly_growing_union_is_treated_as_text() -> None:
     root: JSONObject = {"$defs": {}}
     definitions: JSONObject = {
         f"n{level}": {"anyOf": [{"$ref": f"#/$defs/n{level + 1}", "title": str(i)} for i in range(4)]}

@@ -40,21 +40,21 @@ def written(path: Path) -> dict[str, Any]:
     return document
 
 
-def test_without_a_file_there_are_no_rules_and_none_is_made(path: Path) -> None:
+def test_without_a_file_there_are_no_rules_and_none_is_created(path: Path) -> None:
     loaded = AnswerRulesFile(path).load()
     assert (loaded.rules, loaded.problems) == ((), ())
     assert not path.exists()
 
 
 @pytest.mark.parametrize("on", [{}, {"on": False}, {"on": "yes"}, {"on": 1}, {"on": None}])
-def test_a_rule_is_off_unless_it_says_that_it_is_on(path: Path, on: dict[str, Any]) -> None:
+def test_rule_is_disabled_unless_it_says_enabled(path: Path, on: dict[str, Any]) -> None:
     (rule,) = write(path, {"kind": "echo", **on}).load().rules
     assert not rule.is_on
     (rule,) = write(path, {"kind": "echo", "on": True}).load().rules
     assert rule.is_on
 
 
-def test_every_kind_comes_back_as_it_was_saved(path: Path) -> None:
+def test_every_kind_of_rule_round_trips(path: Path) -> None:
     rules = [
         AnswerRule("1", "Yes", RuleKind.CANNED, "server:a", True, answer={"action": "accept", "content": {}}),
         AnswerRule("2", "Said", RuleKind.CANNED, answer="Hello"),
@@ -83,7 +83,7 @@ def test_every_kind_comes_back_as_it_was_saved(path: Path) -> None:
     script=st.text(max_size=5),
     timeout=st.floats(min_value=0.1, max_value=1e6),
 )
-def test_a_rule_that_is_written_is_read_again_as_it_was(
+def test_written_rule_is_read_back_unchanged(
     name: str, filter: str, kind: RuleKind, is_on: bool, answer: Any, script: str, timeout: float
 ) -> None:
     endpoint = Endpoint(url=script, timeout=timeout, per_minute=1 + len(name))
@@ -92,7 +92,7 @@ def test_a_rule_that_is_written_is_read_again_as_it_was(
     assert read_rule(json.loads(json.dumps(write_rule(rule))), 1, {}) == rule
 
 
-def test_what_we_do_not_know_is_kept_everywhere(path: Path) -> None:
+def test_unknown_members_are_kept_everywhere(path: Path) -> None:
     file = write(
         path,
         {"kind": "endpoint", "name": "A", "colour": "red", "endpoint": {"url": "http://x", "org": "us"}},
@@ -106,7 +106,7 @@ def test_what_we_do_not_know_is_kept_everywhere(path: Path) -> None:
     assert entry["endpoint"] == {"url": "http://x", "org": "us"}
 
 
-def test_a_rule_that_cannot_be_used_is_told_and_stays_in_the_file(path: Path) -> None:
+def test_unusable_rule_is_reported_and_stays_in_the_file(path: Path) -> None:
     odd = {"kind": "magic", "name": "From a newer version"}
     file = write(path, odd, {"kind": "echo", "name": "Parrot"}, 7)
     loaded = file.load()
@@ -134,14 +134,14 @@ def test_a_rule_that_cannot_be_used_is_told_and_stays_in_the_file(path: Path) ->
         ({"kind": "endpoint", "endpoint": {"key": "oauth/x"}}, "must be the name of a secret that begins"),
     ],
 )
-def test_what_is_wrong_with_a_rule_is_said(path: Path, entry: dict[str, Any], words: str) -> None:
+def test_errors_in_a_rule_are_described(path: Path, entry: dict[str, Any], words: str) -> None:
     loaded = write(path, entry).load()
     assert loaded.rules == ()
     assert words in loaded.problems[0]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"rules": {}}', "\x00", '{"rules": [], "rules": []}'])
-def test_a_file_that_is_none_of_ours_is_told_and_never_overwritten(path: Path, text: str) -> None:
+def test_foreign_file_is_reported_and_never_overwritten(path: Path, text: str) -> None:
     path.write_text(text)
     file = AnswerRulesFile(path)
     loaded = file.load()
@@ -152,21 +152,21 @@ def test_a_file_that_is_none_of_ours_is_told_and_never_overwritten(path: Path, t
     assert path.read_text() == text
 
 
-def test_rules_without_an_id_get_the_same_ones_each_time_and_different_ones_each(path: Path) -> None:
+def test_rules_without_an_id_get_stable_and_unique_ids(path: Path) -> None:
     file = write(path, {"kind": "echo", "name": "A"}, {"kind": "echo", "name": "A"}, {"kind": "echo"})
     ids = [rule.id for rule in file.load().rules]
     assert len(set(ids)) == 3
     assert [rule.id for rule in file.load().rules] == ids
 
 
-def test_numbers_in_an_answer_keep_their_spelling(path: Path) -> None:
+def test_numbers_in_a_reply_keep_their_spelling(path: Path) -> None:
     path.write_text('{"rules": [{"kind": "canned", "answer": {"action": "accept", "content": {"n": 1.10}}}]}')
     file = AnswerRulesFile(path)
     file.save(file.load().rules)
     assert '"n": 1.10' in path.read_text()
 
 
-def test_rules_beyond_the_limit_are_told_and_stay(path: Path) -> None:
+def test_rules_beyond_the_limit_are_reported_and_kept(path: Path) -> None:
     file = write(path, *({"kind": "echo", "name": f"{n}"} for n in range(MOST_RULES + 2)))
     loaded = file.load()
     assert len(loaded.rules) == MOST_RULES
@@ -187,7 +187,7 @@ def test_rules_beyond_the_limit_are_told_and_stay(path: Path) -> None:
         '\ufeff"one"\r\n\r\n  {"action": "decline"}',
     ],
 )
-def test_a_script_is_an_array_or_a_line_for_each_answer(tmp_path: Path, text: str) -> None:
+def test_script_is_an_array_or_has_one_reply_per_line(tmp_path: Path, text: str) -> None:
     script = tmp_path / "s.jsonl"
     script.write_bytes(text.encode())
     assert read_script(script) == ["one", {"action": "decline"}]
@@ -202,14 +202,14 @@ def test_a_script_is_an_array_or_a_line_for_each_answer(tmp_path: Path, text: st
         ('"one"\n{"error": "no"}', "Answer 2 of"),
     ],
 )
-def test_what_is_wrong_with_a_script_names_the_place(tmp_path: Path, text: str, words: str) -> None:
+def test_script_errors_name_the_position(tmp_path: Path, text: str, words: str) -> None:
     script = tmp_path / "s.jsonl"
     script.write_text(text)
     with pytest.raises(ConfigError, match=words):
         read_script(script)
 
 
-def test_a_script_that_is_no_plain_file_is_said_to_be_none(tmp_path: Path) -> None:
+def test_script_that_is_not_a_regular_file_is_rejected(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
         with pytest.raises(ConfigError, match="cannot be read"):
             read_script(path)

@@ -27,14 +27,14 @@ FULL = OAuthSettings(
 
 
 @pytest.mark.parametrize("auth", [FULL, BearerSettings(token=SecretRef("bearer/x")), OAuthSettings(), None])
-def test_what_was_written_is_read_again(tmp_path: Path, auth: OAuthSettings | BearerSettings | None) -> None:
+def test_written_settings_are_read_back(tmp_path: Path, auth: OAuthSettings | BearerSettings | None) -> None:
     catalogue = Catalogue(tmp_path / "servers.json")
     entry = HttpEntry(name="s", url="https://mcp.example/mcp", auth=auth)
     catalogue.save(entry)
     assert catalogue.find("s") == entry
 
 
-def test_members_are_written_as_in_other_files_and_unknown_ones_stay(tmp_path: Path) -> None:
+def test_members_are_written_as_in_other_files_and_unknown_ones_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     auth = {"type": "oauth", "clientId": "me", "later": 1}
     path.write_text(json.dumps({"mcpServers": {"s": {"url": "https://mcp.example/mcp", "auth": auth}}}))
@@ -57,13 +57,13 @@ def test_members_are_written_as_in_other_files_and_unknown_ones_stay(tmp_path: P
         ("token", "auth: it must be an object"),
     ],
 )
-def test_what_cannot_be_used_is_named_without_quoting_a_secret(auth: object, words: str) -> None:
+def test_unusable_settings_are_named_without_quoting_a_secret(auth: object, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_auth(auth)  # type: ignore[arg-type]
     assert words in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_program_has_no_login() -> None:
+def test_stdio_server_has_no_login() -> None:
     entry = read_entry("s", {"command": "x", "auth": {"type": "oauth"}})
     assert not hasattr(entry, "auth")

@@ -26,7 +26,7 @@ OFFER: dict[str, list[JSONObject]] = {
 }
 
 
-def test_what_was_written_comes_back(tmp_path: Path) -> None:
+def test_baseline_round_trips(tmp_path: Path) -> None:
     baseline = Baseline("srv", "npx", 1_700_000_000_123_456_789, OFFER)
     path = baseline_path(tmp_path / "new", "srv", "npx")
     assert read_baseline(path) is None
@@ -34,7 +34,7 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
     assert read_baseline(path) == baseline
 
 
-def test_an_item_stands_on_a_line_and_only_the_owner_reads_it(tmp_path: Path) -> None:
+def test_each_item_is_on_its_own_line_and_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     write_baseline(path, Baseline("srv", "npx", 1, OFFER))
     assert any(line.startswith('{"name":"a"') for line in path.read_text().splitlines())
@@ -53,7 +53,7 @@ def test_an_item_stands_on_a_line_and_only_the_owner_reads_it(tmp_path: Path) ->
         ("[" * 100_000, "deeply"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_of_by_name(tmp_path: Path, text: str, words: str) -> None:
+def test_unusable_file_is_reported_by_name(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "b.json"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -63,13 +63,13 @@ def test_a_file_that_cannot_be_used_is_told_of_by_name(tmp_path: Path, text: str
     assert path.read_text() == text
 
 
-def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+def test_named_pipe_in_its_place_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "b.json")
     with pytest.raises(ConfigError, match="no plain file"):
         read_baseline(tmp_path / "b.json")
 
 
-def test_a_server_is_known_by_its_program_or_its_place_not_by_version_or_secret() -> None:
+def test_server_is_identified_by_program_or_location_not_by_version_or_secret() -> None:
     old = StdioEntry(name="s", command="npx", args=("-y", "@scope/files@1.2.3", "/home"))
     new = StdioEntry(name="s", command="/usr/bin/npx", args=("-y", "@scope/files@2.0.0"))
     assert identity_of(old) == identity_of(new) == "files"
@@ -77,13 +77,13 @@ def test_a_server_is_known_by_its_program_or_its_place_not_by_version_or_secret(
     assert identity_of(WebSocketEntry(name="s", url="wss://h/x")) == "wss://h/x"
 
 
-def test_servers_of_one_name_but_another_place_have_baselines_of_their_own(tmp_path: Path) -> None:
+def test_servers_with_equal_names_but_different_locations_have_separate_baselines(tmp_path: Path) -> None:
     paths = {baseline_path(tmp_path, name, identity) for name in ("a", "A/..") for identity in ("x", "y")}
     assert len(paths) == 4
     assert {path.parent for path in paths} == {tmp_path}
 
 
-def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
+def test_oldest_baselines_are_removed_when_there_are_too_many(tmp_path: Path) -> None:
     for number in range(5):
         path = tmp_path / f"{number}.json"
         path.touch()

@@ -47,12 +47,12 @@ def the_file(folder: Path) -> Path:
 # ------------------------------------------------------------------ what comes back
 
 
-def test_of_a_tool_that_was_never_called_nothing_is_kept(history: CallHistory) -> None:
+def test_nothing_is_stored_for_a_tool_that_was_never_called(history: CallHistory) -> None:
     assert history.of("srv", "tool") == NOTHING_KEPT
     assert NOTHING_KEPT.last_arguments() is None
 
 
-def test_a_call_is_there_at_once_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
+def test_call_is_available_immediately_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
     call(history, at=7, n=1)
     expected = (KeptCall(7, "result", 5, '{"n":1}', "{}"),)
     assert history.of("srv", "tool").calls == expected
@@ -63,9 +63,7 @@ def test_a_call_is_there_at_once_and_after_a_restart(tmp_path: Path, history: Ca
     assert later.of("srv", "other") == NOTHING_KEPT
 
 
-def test_what_else_was_said_about_a_call_comes_back_without_its_secrets(
-    tmp_path: Path, history: CallHistory
-) -> None:
+def test_call_options_are_restored_without_their_secrets(tmp_path: Path, history: CallHistory) -> None:
     options: JSONObject = {"task": True, "capabilities": {}, "meta": {"password": "hunter2", "n": 1}}
     history.add("srv", "tool", {}, outcome="result", elapsed_ns=5, options=options)
     history.close()
@@ -74,7 +72,7 @@ def test_what_else_was_said_about_a_call_comes_back_without_its_secrets(
     assert said == {"task": True, "capabilities": {}, "meta": {"password": NOT_KEPT, "n": 1}}
 
 
-def test_a_call_that_was_kept_before_there_were_options_is_read(tmp_path: Path, history: CallHistory) -> None:
+def test_call_saved_before_options_existed_is_readable(tmp_path: Path, history: CallHistory) -> None:
     call(history, n=1)
     history.close()
     document = json.loads(the_file(tmp_path).read_text())
@@ -86,7 +84,7 @@ def test_a_call_that_was_kept_before_there_were_options_is_read(tmp_path: Path, 
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20), objects)
-def test_any_arguments_of_any_tool_come_back_exactly(server: str, tool: str, arguments: JSONObject) -> None:
+def test_any_arguments_of_any_tool_round_trip_exactly(server: str, tool: str, arguments: JSONObject) -> None:
     with TemporaryDirectory() as name:
         history = CallHistory(Path(name), keep_secrets=True)
         history.add(server, tool, arguments, outcome="result", elapsed_ns=1)
@@ -98,14 +96,14 @@ def test_any_arguments_of_any_tool_come_back_exactly(server: str, tool: str, arg
     assert kept.last_text == kept.calls[0].text
 
 
-def test_what_stands_in_the_form_is_kept_without_a_call(history: CallHistory) -> None:
+def test_form_input_is_saved_without_a_call(history: CallHistory) -> None:
     call(history, n=1)
     history.set_last("srv", "tool", {"n": 2})
     kept = history.of("srv", "tool")
     assert (kept.last_arguments(), len(kept.calls)) == ({"n": 2}, 1)
 
 
-def test_the_newest_calls_come_first_and_the_oldest_go(tmp_path: Path) -> None:
+def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> None:
     history = CallHistory(tmp_path, most_calls=3)
     for at in range(1, 4):
         call(history, at=at)
@@ -117,7 +115,7 @@ def test_the_newest_calls_come_first_and_the_oldest_go(tmp_path: Path) -> None:
     assert [kept.at_ns for kept in CallHistory(tmp_path).of("srv", "tool").calls] == [5, 4, 3]
 
 
-def test_arguments_that_are_too_long_are_told_of_and_still_the_last_ones(history: CallHistory) -> None:
+def test_too_long_arguments_are_reported_and_still_the_last_ones(history: CallHistory) -> None:
     long = "x" * MOST_CHARACTERS
     call(history, text=long)
     kept = history.of("srv", "tool")
@@ -135,7 +133,7 @@ def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, histo
     assert 10 < len(kept) < 50
 
 
-def test_what_a_second_window_wrote_is_not_lost(tmp_path: Path, history: CallHistory) -> None:
+def test_changes_of_a_second_window_are_not_lost(tmp_path: Path, history: CallHistory) -> None:
     other = CallHistory(tmp_path)
     call(history, at=1)
     history.flush()
@@ -146,7 +144,7 @@ def test_what_a_second_window_wrote_is_not_lost(tmp_path: Path, history: CallHis
     assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [3, 2, 1]
 
 
-def test_writing_happens_on_a_thread_of_its_own(tmp_path: Path) -> None:
+def test_writing_happens_on_a_separate_thread(tmp_path: Path) -> None:
     told: list[str] = []
     has_told = threading.Event()
     blocked = tmp_path / "file"
@@ -167,14 +165,14 @@ def test_writing_happens_on_a_thread_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("history", [CallHistory(None), CallHistory(Path("/nowhere"), is_on=False)])
-def test_turned_off_nothing_is_read_or_written(history: CallHistory) -> None:
+def test_when_disabled_nothing_is_read_or_written(history: CallHistory) -> None:
     problems = problems_of(history)
     call(history)
     history.close()
     assert (history.of("srv", "tool"), problems) == (NOTHING_KEPT, [])
 
 
-def test_what_is_forgotten_does_not_come_back(tmp_path: Path, history: CallHistory) -> None:
+def test_forgotten_call_does_not_come_back(tmp_path: Path, history: CallHistory) -> None:
     call(history)
     history.flush()
     call(history)
@@ -191,7 +189,7 @@ def test_what_is_forgotten_does_not_come_back(tmp_path: Path, history: CallHisto
 
 
 @pytest.mark.parametrize("text", ["{ half", "[]", '{"last": 5}', '{"last": "", "calls": [{"at": "x"}]}'])
-def test_a_broken_file_is_set_aside_and_told(tmp_path: Path, history: CallHistory, text: str) -> None:
+def test_broken_file_is_set_aside_and_reported(tmp_path: Path, history: CallHistory, text: str) -> None:
     problems = problems_of(history)
     call(history)
     history.flush()
@@ -221,7 +219,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, history: CallHi
 # ------------------------------------------------------------------ secrets
 
 
-def test_secrets_are_not_written_unless_asked(tmp_path: Path) -> None:
+def test_secrets_are_not_written_unless_requested(tmp_path: Path) -> None:
     arguments: JSONObject = {
         "password": "hunter2",
         "path": "/etc",
@@ -242,16 +240,16 @@ def test_secrets_are_not_written_unless_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["${token}", "", None, True, [], {}])
-def test_what_holds_no_secret_is_kept_under_any_name(value: JSON) -> None:
+def test_values_without_secrets_are_kept_under_any_name(value: JSON) -> None:
     assert mark_secrets({"token": value}) == {"token": value}
 
 
-def test_a_name_that_is_often_harmless_hides_texts_only() -> None:
+def test_ambiguous_name_masks_text_values_only() -> None:
     marked = mark_secrets({"key": "abc", "session": 5, "token": 5, "max_tokens": 5})
     assert marked == {"key": NOT_KEPT, "session": 5, "token": NOT_KEPT, "max_tokens": 5}
 
 
-def test_a_form_gets_the_rest_and_the_places() -> None:
+def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
     kept: JSONObject = {"a/b": {"token": NOT_KEPT, "n": 1}, "list": [NOT_KEPT, 2], "plain": {}}
     arguments, places = without_marks(kept)
     assert arguments == {"a/b": {"n": 1}, "list": [2], "plain": {}}
@@ -263,7 +261,7 @@ def test_a_form_gets_the_rest_and_the_places() -> None:
 # ------------------------------------------------------------------ preferences
 
 
-def test_preferences_come_back_and_unknown_members_stay(tmp_path: Path) -> None:
+def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"captures": {}, "calls": {"later": 1}}')
     chosen = CallPrefs(keep_history=False, keep_secrets=True, folders=("/a",), environment=("HOME",))
@@ -282,7 +280,7 @@ def test_preferences_come_back_and_unknown_members_stay(tmp_path: Path) -> None:
         ("{", "preferences.json"),
     ],
 )
-def test_a_preference_that_cannot_be_used_is_named_and_the_safe_default_holds(
+def test_invalid_preference_is_named_and_the_safe_default_applies(
     tmp_path: Path, text: str, place: str
 ) -> None:
     path = tmp_path / "preferences.json"

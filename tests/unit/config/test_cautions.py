@@ -30,7 +30,7 @@ def of_url(url: str) -> tuple[str, ...]:
         ("node", "/home/müller/server.js"),
     ],
 )
-def test_an_ordinary_command_has_none(words: tuple[str, ...]) -> None:
+def test_ordinary_command_has_no_warnings(words: tuple[str, ...]) -> None:
     assert of_command(*words, LOG_LEVEL="debug", API_KEY="x") == ()
 
 
@@ -45,7 +45,7 @@ def test_an_ordinary_command_has_none(words: tuple[str, ...]) -> None:
         ("pwsh", "-Command", "x"),
     ],
 )
-def test_a_shell_with_a_command_is_told_of(words: tuple[str, ...]) -> None:
+def test_shell_with_a_command_is_warned_about(words: tuple[str, ...]) -> None:
     (caution,) = of_command(*words)
     assert "hands a command to a shell" in caution
 
@@ -62,7 +62,7 @@ def test_a_shell_with_a_command_is_told_of(words: tuple[str, ...]) -> None:
         ("perl", "-e", "1"),
     ],
 )
-def test_code_in_arguments_is_told_of(words: tuple[str, ...]) -> None:
+def test_code_in_arguments_is_warned_about(words: tuple[str, ...]) -> None:
     (caution,) = of_command(*words)
     assert "Its arguments are a program" in caution
 
@@ -80,17 +80,17 @@ def test_code_in_arguments_is_told_of(words: tuple[str, ...]) -> None:
         ("docker", "run", "-i", "--rm", "mcp/server"),
     ],
 )
-def test_what_downloads_its_program_is_told_of(words: tuple[str, ...]) -> None:
+def test_command_that_downloads_its_program_is_warned_about(words: tuple[str, ...]) -> None:
     (caution,) = of_command(*words)
     assert "downloads what it runs" in caution
 
 
-def test_a_container_that_reaches_out_is_told_of() -> None:
+def test_container_with_host_access_is_warned_about() -> None:
     _, caution = of_command("docker", "run", "--privileged", "-v", "/:/host", "--network=host", "x")
     assert caution == "It gives the container access to this machine: --privileged, -v, --network."
 
 
-def test_a_program_behind_another_is_told_of() -> None:
+def test_wrapped_program_is_warned_about() -> None:
     (caution,) = of_command("/usr/bin/env", "node", "x.js")
     assert caution.startswith("It starts another program through env")
 
@@ -111,7 +111,7 @@ def test_a_program_behind_another_is_told_of() -> None:
         *("PATH", "Path", "GIT_SSH_COMMAND", "npm_config_registry", "UV_INDEX_URL", "PIP_INDEX_URL"),
     ],
 )
-def test_a_variable_that_runs_other_code_is_told_of(name: str) -> None:
+def test_variable_that_runs_other_code_is_warned_about(name: str) -> None:
     (caution,) = of_command("node", "x.js", HARMLESS="1", **{name: "x"})
     assert caution == f"It sets {name}, by which programs can be made to run other code."
 
@@ -119,19 +119,19 @@ def test_a_variable_that_runs_other_code_is_told_of(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["HTTPS_PROXY", "http_proxy", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_FILE"]
 )
-def test_a_variable_that_moves_traffic_is_told_of(name: str) -> None:
+def test_variable_that_redirects_traffic_is_warned_about(name: str) -> None:
     (caution,) = of_command("node", "x.js", **{name: "x"})
     assert name in caution
 
 
-def test_many_are_counted_and_the_sentence_stays_short() -> None:
+def test_many_warnings_are_counted_and_the_sentence_stays_short() -> None:
     (caution,) = of_command("node", **{f"LD_{number}": "x" for number in range(1000)})
     assert "and 992 more" in caution
     assert len(caution) < 200
 
 
 @pytest.mark.parametrize("word", ["n\u043ede", "\uff4eode", "serv\u03b5r.js"])
-def test_letters_that_look_like_others_are_told_of(word: str) -> None:
+def test_lookalike_letters_are_warned_about(word: str) -> None:
     for words in ((word,), ("node", word)):
         (caution,) = of_command(*words)
         assert "may look like Latin ones" in caution
@@ -139,16 +139,16 @@ def test_letters_that_look_like_others_are_told_of(word: str) -> None:
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u2028", "\u2029", "\u2800", "\u3000"])
-def test_spaces_that_are_none_are_told_of(space: str) -> None:
+def test_non_standard_spaces_are_warned_about(space: str) -> None:
     (caution,) = of_command("node", f"a{space}b")
     assert f"U+{ord(space):04X}" in caution
 
 
-def test_words_of_another_script_alone_are_fine() -> None:
+def test_words_in_one_other_script_are_fine() -> None:
     assert of_command("node", "/дом/файл", "名前") == ()
 
 
-def test_where_a_url_leads_is_said() -> None:
+def test_misleading_url_destination_is_warned_about() -> None:
     assert of_url("https://api.example.com/mcp?x=1") == ()
     assert (
         of_url("http://127.0.0.1:3000/mcp") == of_url("http://[::1]/mcp") == of_url("http://localhost/") == ()

@@ -41,24 +41,24 @@ STDIO = StdioEntry(
 HTTP = HttpEntry(name="b", url="https://example.com/mcp", headers={"Authorization": "x"}, enabled=False)
 
 
-def test_no_file_is_an_empty_catalogue(catalogue: Catalogue) -> None:
+def test_missing_file_is_an_empty_server_list(catalogue: Catalogue) -> None:
     loaded = catalogue.load()
     assert (loaded.entries, loaded.problems) == ((), ())
 
 
-def test_what_was_saved_is_loaded_in_order(catalogue: Catalogue) -> None:
+def test_saved_servers_are_loaded_in_order(catalogue: Catalogue) -> None:
     catalogue.save(STDIO)
     catalogue.save(HTTP)
     assert catalogue.load().entries == (STDIO, HTTP)
     assert catalogue.find("b") == HTTP
 
 
-def test_a_saved_server_looks_as_other_clients_write_it(catalogue: Catalogue, path: Path) -> None:
+def test_saved_server_has_the_format_of_other_clients(catalogue: Catalogue, path: Path) -> None:
     catalogue.save(StdioEntry(name="a", command="python", args=("x",)))
     assert read(path) == {"mcpServers": {"a": {"command": "python", "args": ["x"]}}}
 
 
-def test_notes_colour_and_when_to_connect_come_back_as_they_were(catalogue: Catalogue, path: Path) -> None:
+def test_notes_color_and_auto_connect_round_trip(catalogue: Catalogue, path: Path) -> None:
     entry = replace(
         STDIO, notes="two\nlines", colour="teal", auto_connect=True, watch=("src/**/*.py", "*.js")
     )
@@ -73,7 +73,7 @@ def test_notes_colour_and_when_to_connect_come_back_as_they_were(catalogue: Cata
     }
 
 
-def test_members_that_we_do_not_know_survive(catalogue: Catalogue, path: Path) -> None:
+def test_unknown_members_are_kept(catalogue: Catalogue, path: Path) -> None:
     server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
     write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
     catalogue.save(StdioEntry(name="a", command="new"))
@@ -89,7 +89,7 @@ def test_members_that_we_do_not_know_survive(catalogue: Catalogue, path: Path) -
 
 
 @pytest.mark.parametrize(("first", "then"), [(STDIO, HTTP), (HTTP, STDIO)])
-def test_a_server_that_is_reached_differently_now_loads_as_what_it_is_now(
+def test_server_with_a_changed_transport_loads_with_the_new_one(
     catalogue: Catalogue, first: StdioEntry | HttpEntry, then: StdioEntry | HttpEntry
 ) -> None:
     catalogue.save(replace(first, name="same"))
@@ -97,7 +97,7 @@ def test_a_server_that_is_reached_differently_now_loads_as_what_it_is_now(
     assert catalogue.load().entries == (replace(then, name="same"),)
 
 
-def test_disabled_is_understood_and_written_as_enabled(catalogue: Catalogue, path: Path) -> None:
+def test_disabled_is_read_and_written_as_enabled(catalogue: Catalogue, path: Path) -> None:
     write(path, {"mcpServers": {"a": {"command": "x", "disabled": True}}})
     (entry,) = catalogue.load().entries
     assert not entry.enabled
@@ -124,7 +124,7 @@ def test_a_server_can_be_removed(catalogue: Catalogue) -> None:
         (b'{"mcpServers": []}', '"mcpServers" must be an object.'),
     ],
 )
-def test_a_broken_file_is_named_with_the_place_and_left_alone(
+def test_broken_file_is_reported_with_the_position_and_left_alone(
     catalogue: Catalogue, path: Path, content: bytes, problem: str
 ) -> None:
     write(path, content)
@@ -137,7 +137,7 @@ def test_a_broken_file_is_named_with_the_place_and_left_alone(
     assert path.read_bytes() == content
 
 
-def test_a_byte_order_mark_is_read_over(catalogue: Catalogue, path: Path) -> None:
+def test_byte_order_mark_is_skipped(catalogue: Catalogue, path: Path) -> None:
     write(path, b'\xef\xbb\xbf{"mcpServers": {"a": {"command": "x"}}}')
     assert catalogue.load().entries == (StdioEntry(name="a", command="x"),)
 
@@ -157,7 +157,7 @@ def test_a_byte_order_mark_is_read_over(catalogue: Catalogue, path: Path) -> Non
         ({"url": "http://x", "headers": []}, "headers: input should be a valid dictionary."),
     ],
 )
-def test_a_server_that_cannot_be_used_is_named_and_the_others_load(
+def test_unusable_server_is_named_and_the_others_load(
     catalogue: Catalogue, path: Path, server: JSON, problem: str
 ) -> None:
     write(path, {"mcpServers": {"bad": server, "good": {"command": "x"}}})
@@ -168,7 +168,7 @@ def test_a_server_that_cannot_be_used_is_named_and_the_others_load(
     assert problem in sentence
 
 
-def test_a_server_that_is_not_there_is_answered_with_those_that_are(catalogue: Catalogue) -> None:
+def test_unknown_server_error_lists_the_existing_ones(catalogue: Catalogue) -> None:
     with pytest.raises(ConfigError, match="Servers there: none"):
         catalogue.find("x")
     catalogue.save(STDIO)
@@ -177,15 +177,13 @@ def test_a_server_that_is_not_there_is_answered_with_those_that_are(catalogue: C
         catalogue.find("x")
 
 
-def test_a_server_that_is_there_but_broken_is_answered_with_what_is_wrong(
-    catalogue: Catalogue, path: Path
-) -> None:
+def test_broken_server_error_says_what_is_wrong(catalogue: Catalogue, path: Path) -> None:
     write(path, {"mcpServers": {"a": {"command": 5}, "b": {}}})
     with pytest.raises(ConfigError, match="server 'b': command: field required"):
         catalogue.find("b")
 
 
-def test_a_write_that_fails_leaves_the_file_and_no_litter(
+def test_failed_write_leaves_the_file_and_no_temp_files(
     catalogue: Catalogue, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalogue.save(STDIO)
@@ -201,14 +199,14 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
-def test_half_a_character_is_written_as_an_escape_and_comes_back(catalogue: Catalogue, path: Path) -> None:
+def test_lone_surrogate_is_written_as_an_escape_and_round_trips(catalogue: Catalogue, path: Path) -> None:
     odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
     catalogue.save(odd)
     assert catalogue.load().entries == (odd,)
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
-def test_a_linked_file_stays_a_link(catalogue: Catalogue, path: Path, tmp_path: Path) -> None:
+def test_symlinked_file_stays_a_symlink(catalogue: Catalogue, path: Path, tmp_path: Path) -> None:
     """People keep such files in a folder under version control and link to them."""
     real = tmp_path / "dotfiles.json"
     real.write_text("{}")
@@ -219,6 +217,6 @@ def test_a_linked_file_stays_a_link(catalogue: Catalogue, path: Path, tmp_path: 
     assert Catalogue(real).load().entries == (STDIO,)
 
 
-def test_only_the_person_can_read_a_file_that_may_hold_secrets(catalogue: Catalogue, path: Path) -> None:
+def test_file_that_may_hold_secrets_is_readable_only_by_its_owner(catalogue: Catalogue, path: Path) -> None:
     catalogue.save(STDIO)
     assert path.stat().st_mode & 0o077 == 0

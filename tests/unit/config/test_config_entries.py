@@ -8,7 +8,7 @@ from inspector.base.errors import ConfigError
 from inspector.config.entries import HttpEntry, StdioEntry, check_url, entry_from_text
 
 
-def test_a_command_line_is_split_as_a_shell_would_but_nothing_is_expanded() -> None:
+def test_command_line_is_split_like_a_shell_without_expansion() -> None:
     entry = entry_from_text("  npx -y 'my server' --root \"$HOME\" *.py | cat ")
     assert entry == StdioEntry(
         name="my server", command="npx", args=("-y", "my server", "--root", "$HOME", "*.py", "|", "cat")
@@ -17,7 +17,7 @@ def test_a_command_line_is_split_as_a_shell_would_but_nothing_is_expanded() -> N
     assert entry.transport == "stdio"
 
 
-def test_a_url_is_a_server_that_runs_elsewhere() -> None:
+def test_url_is_a_remote_server() -> None:
     entry = entry_from_text("https://example.com:8443/mcp")
     assert entry == HttpEntry(name="example.com:8443", url="https://example.com:8443/mcp")
     assert (entry.transport, entry.address) == ("http", "https://example.com:8443/mcp")
@@ -43,7 +43,7 @@ def test_a_given_name_is_used() -> None:
         (r"'C:\tools\server.exe'", "server"),
     ],
 )
-def test_the_name_is_that_of_the_server_not_of_what_runs_it(text: str, name: str) -> None:
+def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name: str) -> None:
     assert entry_from_text(text).name == name
 
 
@@ -65,14 +65,14 @@ def test_the_name_is_that_of_the_server_not_of_what_runs_it(text: str, name: str
         ("https://user@example.com/", "The URL holds a user name or a password."),
     ],
 )
-def test_what_cannot_be_a_server_says_why_and_what_to_give_instead(text: str, message: str) -> None:
+def test_invalid_server_text_says_why_and_what_to_enter_instead(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         entry_from_text(text)
     assert message in caught.value.summary
     assert caught.value.next_step
 
 
-def test_a_refused_url_does_not_repeat_its_password() -> None:
+def test_rejected_url_error_does_not_repeat_its_password() -> None:
     with pytest.raises(ConfigError) as caught:
         check_url("https://user:hunter2@example.com/")
     assert "hunter2" not in str(caught.value)

@@ -47,32 +47,32 @@ def test_numbers_keep_their_spelling(path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.text(max_size=9), json_values, max_size=4))
-def test_whatever_is_written_comes_back_exactly(document: JSONObject) -> None:
+def test_written_document_round_trips_exactly(document: JSONObject) -> None:
     with TemporaryDirectory() as name:
         file = JsonDocument(Path(name) / "x.json")
         file.write(document)
         assert to_wire(file.read()) == to_wire(document)
 
 
-def test_the_layout_is_that_of_before(path: Path) -> None:
+def test_layout_is_preserved(path: Path) -> None:
     document: JSONObject = {"a": {}, "b": [], "c": [1, {"d": None}], "e": "ü"}
     JsonDocument(path).write(document)
     assert path.read_text() == json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def test_of_a_key_that_is_there_twice_the_last_one_counts(path: Path) -> None:
+def test_last_duplicate_key_wins(path: Path) -> None:
     path.write_text('{"a": 1, "a": 2}')
     assert JsonDocument(path).read() == {"a": 2}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{" * 100_000, '{"a": ' * 100_000])
-def test_what_cannot_be_read_is_a_sentence(path: Path, text: str) -> None:
+def test_parse_error_is_one_sentence(path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"file\.json"):
         JsonDocument(path).read()
 
 
-def test_what_is_declared_is_kept_in_the_catalogue_digit_by_digit(path: Path) -> None:
+def test_declared_capabilities_are_saved_digit_for_digit(path: Path) -> None:
     capabilities = '{"experimental": {"x": {"share": 1.10}}}'
     path.write_text(f'{{"mcpServers": {{"s": {{"command": "x", "capabilities": {capabilities}}}}}}}')
     catalogue = Catalogue(path)
@@ -82,7 +82,7 @@ def test_what_is_declared_is_kept_in_the_catalogue_digit_by_digit(path: Path) ->
     assert "1.10" in path.read_text()
 
 
-def test_parts_that_write_the_same_file_on_several_threads_lose_nothing(path: Path, tmp_path: Path) -> None:
+def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path: Path) -> None:
     """One of them reaches the file by a link, as people have it."""
     link = tmp_path / "link.json"
     link.symlink_to(path)
@@ -100,7 +100,7 @@ def test_parts_that_write_the_same_file_on_several_threads_lose_nothing(path: Pa
     assert len(JsonDocument(path).read()) == len(files) * 20
 
 
-def test_no_two_sections_of_the_preferences_are_written_at_once(path: Path) -> None:
+def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) -> None:
     """Each part reads the whole file and writes it whole."""
     writers: list[Callable[[int], object]] = [
         lambda turn: SettingsFile(path).set("connections.connectTimeout", turn + 1),
@@ -127,7 +127,7 @@ def test_no_two_sections_of_the_preferences_are_written_at_once(path: Path) -> N
     assert asyncio.run(LoginOptions(path).of("s")).scope == f"s{last}"
 
 
-def test_approvals_that_are_given_at_once_are_all_kept(path: Path) -> None:
+def test_simultaneous_approvals_are_all_saved(path: Path) -> None:
     store = TrustStore(path)
     start = Barrier(4)
 
@@ -157,20 +157,20 @@ for number in range(40):
 """
 
 
-def test_two_processes_that_write_servers_at_once_lose_none(path: Path) -> None:
+def test_two_processes_writing_servers_concurrently_lose_none(path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", _WRITER, str(path), name]) for name in ("a", "b")]
     assert [writer.wait(60) for writer in writers] == [0, 0]
     assert len(Catalogue(path).load().entries) == 80
 
 
-def test_a_change_within_a_change_does_not_wait_for_itself(path: Path) -> None:
+def test_nested_change_does_not_deadlock(path: Path) -> None:
     file = JsonDocument(path)
     with file.changing(), file.changing():
         file.write({"a": 1})
     assert file.read() == {"a": 1}
 
 
-def test_a_server_that_somebody_wrote_meanwhile_is_not_written_over(path: Path) -> None:
+def test_concurrently_written_server_is_not_overwritten(path: Path) -> None:
     path.write_text('{"mcpServers": {"broken": {"command": 5}}}')
     with pytest.raises(ConfigError, match="There is a server 'broken'"):
         Catalogue(path).add(StdioEntry(name="broken", command="x"))

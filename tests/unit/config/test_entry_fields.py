@@ -35,11 +35,11 @@ def named(member: str) -> EntryField:
 @pytest.mark.parametrize(
     ("draft", "transport"), [(STDIO, "stdio"), (HTTP, "http"), (SOCKET, "ws"), ({}, "stdio")]
 )
-def test_transport_follows_from_what_the_draft_has(draft: JSONObject, transport: Transport) -> None:
+def test_transport_is_inferred_from_the_draft(draft: JSONObject, transport: Transport) -> None:
     assert transport_of(draft) == transport
 
 
-def test_every_field_has_words_and_stands_on_a_page() -> None:
+def test_every_field_has_a_label_and_a_page() -> None:
     for field in FIELDS:
         assert field.page in PAGES
         assert field.label
@@ -48,7 +48,7 @@ def test_every_field_has_words_and_stands_on_a_page() -> None:
     assert "Variables" not in pages_of("http")
 
 
-def test_what_is_not_written_is_what_counts_without_it() -> None:
+def test_missing_member_has_its_default() -> None:
     entry = read_entry("a", {"command": "x"})
     assert content_of({"command": "x"}, named("enabled")) is entry.enabled
     assert content_of({"command": "x"}, named("autoConnect")) is entry.auto_connect
@@ -60,7 +60,7 @@ def test_what_is_not_written_is_what_counts_without_it() -> None:
     assert content_of({"url": "https://host/"}, named("type")) == web.type
 
 
-def test_defaults_are_not_written_and_empty_holders_go() -> None:
+def test_defaults_are_not_written_and_empty_containers_are_removed() -> None:
     draft = with_content({"command": "x"}, named("timeouts.connect"), 5)
     assert draft == {"command": "x", "timeouts": {"connect": 5}}
     assert with_content(draft, named("timeouts.connect"), None) == {"command": "x"}
@@ -69,13 +69,13 @@ def test_defaults_are_not_written_and_empty_holders_go() -> None:
     }
 
 
-def test_unknown_members_stay_also_inside_others() -> None:
+def test_unknown_members_are_kept_even_when_nested() -> None:
     draft = with_content(HTTP, named("network.verify"), True)
     assert draft["network"] == {"x-theirs": 2}
     assert with_content(STDIO, named("cwd"), "/tmp")["x-ours"] == {"kept": 1}
 
 
-def test_disabled_of_other_clients_is_shown_and_replaced() -> None:
+def test_disabled_from_other_clients_is_shown_and_replaced() -> None:
     draft: JSONObject = {"command": "x", "disabled": True}
     assert content_of(draft, named("enabled")) is False
     assert with_content(draft, named("enabled"), True) == {"command": "x"}
@@ -110,7 +110,7 @@ _VALUES: dict[str, st.SearchStrategy[object]] = {
 
 
 @given(st.data())
-def test_what_is_put_into_a_draft_is_what_it_says(data: st.DataObject) -> None:
+def test_value_set_on_a_draft_is_read_back(data: st.DataObject) -> None:
     draft = data.draw(st.sampled_from([STDIO, HTTP, SOCKET, {}]))
     for field in data.draw(st.lists(st.sampled_from(fields_of(transport_of(draft))), max_size=6)):
         choices = [value for value, _ in field.choices]
@@ -119,7 +119,7 @@ def test_what_is_put_into_a_draft_is_what_it_says(data: st.DataObject) -> None:
         assert content_of(draft, field) == content
 
 
-def test_a_draft_made_of_fields_is_a_server() -> None:
+def test_draft_built_from_fields_is_a_server() -> None:
     draft: JSONObject = {}
     for member, content in {"command": "node", "args": ["a b"], "watch": ["*.py"], "colour": "teal"}.items():
         draft = with_content(draft, named(member), content)  # type: ignore[arg-type]

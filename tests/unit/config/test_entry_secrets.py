@@ -36,7 +36,7 @@ def test_references_are_read_as_they_were_written(tmp_path: Path, entry: Entry) 
     assert catalogue.load().entries == (entry,)
 
 
-def test_a_reference_keeps_the_members_that_we_do_not_know(tmp_path: Path) -> None:
+def test_reference_keeps_unknown_members(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     headers = {"X-Key": {"ref": "header/a/X-Key", "note": "of Bob"}}
     path.write_text(json.dumps({"mcpServers": {"a": {"url": "http://h/", "headers": headers, "x": 1}}}))
@@ -45,7 +45,7 @@ def test_a_reference_keeps_the_members_that_we_do_not_know(tmp_path: Path) -> No
     assert json.loads(path.read_text())["mcpServers"]["a"] == {"url": "http://h/", "headers": headers, "x": 1}
 
 
-def test_what_becomes_plain_or_goes_leaves_no_reference_behind(tmp_path: Path) -> None:
+def test_plain_or_removed_value_leaves_no_reference_behind(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path / "servers.json")
     catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": REF, "Y-Key": REF}))
     catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": "1"}))
@@ -53,7 +53,7 @@ def test_what_becomes_plain_or_goes_leaves_no_reference_behind(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("value", [{}, {"ref": ""}, {"ref": 5}, {"ref": "a//b"}, {"secret": "header/a/b"}])
-def test_a_reference_that_names_nothing_is_told_with_its_place(tmp_path: Path, value: object) -> None:
+def test_empty_reference_is_reported_with_its_path(tmp_path: Path, value: object) -> None:
     path = tmp_path / "servers.json"
     path.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"KEY": value}}}}))
     loaded = Catalogue(path).load()
@@ -62,7 +62,7 @@ def test_a_reference_that_names_nothing_is_told_with_its_place(tmp_path: Path, v
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.transport)
-def test_values_take_the_places_of_references(entry: Entry) -> None:
+def test_references_are_replaced_by_their_values(entry: Entry) -> None:
     (ref,) = (reference.ref for reference in references_of(entry).values())
     whole = filled(entry, {ref: "hush"})
     assert references_of(whole) == {}
@@ -81,7 +81,7 @@ def test_a_secret_that_is_missing_is_named_with_what_to_do(values: dict[str, str
 
 
 @pytest.mark.parametrize("value", ["hush\r\nX: y", "hüsh", "hush\0"])
-def test_a_secret_that_no_header_can_hold_is_refused_without_repeating_it(value: str) -> None:
+def test_secret_invalid_in_a_header_is_rejected_without_repeating_it(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
         filled(ENTRIES[1], {REF.ref: value})
     with pytest.raises(ConfigError) as checked:
@@ -89,7 +89,7 @@ def test_a_secret_that_no_header_can_hold_is_refused_without_repeating_it(value:
     assert value[:4] not in f"{caught.value} {checked.value}"
 
 
-def test_a_variable_may_hold_more_than_a_header() -> None:
+def test_variable_may_hold_more_characters_than_a_header() -> None:
     whole = filled(ENTRIES[0], {"env/a/API_KEY": "hüsh\nhush"})
     assert isinstance(whole, StdioEntry)
     assert whole.env["API_KEY"] == "hüsh\nhush"
@@ -111,7 +111,7 @@ def test_plain_values_under_secret_names_are_found_and_moved() -> None:
     assert list(moved.headers) == list(given), "in the same order"
 
 
-def test_a_server_owns_the_secrets_that_are_called_after_it() -> None:
+def test_server_owns_the_secrets_named_after_it() -> None:
     headers = {"A": SecretRef("header/a/A"), "B": SecretRef("header/ab/B"), "C": SecretRef("shared")}
     auth = BearerSettings(token=SecretRef("bearer/a"))
     entry = HttpEntry(name="a", url="http://h/", headers=headers, auth=auth)
@@ -119,6 +119,6 @@ def test_a_server_owns_the_secrets_that_are_called_after_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "X Key", "X:", "Ä", "X\n"])
-def test_a_name_that_no_header_has_is_refused(name: str) -> None:
+def test_invalid_header_name_is_rejected(name: str) -> None:
     with pytest.raises(ConfigError, match="name of a header"):
         check_header(name)

@@ -36,7 +36,7 @@ def test_the_same_content_has_no_changes(content: JSONObject) -> None:
 
 
 @given(CONTENTS, CONTENTS)
-def test_other_content_has_changes_and_they_go_both_ways(one: JSONObject, other: JSONObject) -> None:
+def test_different_content_has_symmetric_changes(one: JSONObject, other: JSONObject) -> None:
     there, back = compare_content(one, other), compare_content(other, one)
     assert bool(there) == (json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True))
     assert {(c.field, c.before, c.after) for c in there} == {(c.field, c.after, c.before) for c in back}
@@ -91,7 +91,7 @@ def test_a_connection_depends_on_how_a_server_is_reached_and_on_nothing_else() -
     assert not is_same_connection(None, STDIO)
 
 
-def test_secrets_are_masked_wherever_they_stand_and_the_rest_is_not() -> None:
+def test_secrets_are_masked_everywhere_and_nothing_else_is() -> None:
     content: JSONObject = {
         "command": "x",
         "args": ["--port", "80", "--token", "t0p", "--api-key=k3y", "https://u:pw@h/?token=t0p"],
@@ -106,7 +106,7 @@ def test_secrets_are_masked_wherever_they_stand_and_the_rest_is_not() -> None:
         assert plain in repr(shown)
 
 
-def test_a_name_that_stands_for_a_secret_is_shown() -> None:
+def test_secret_reference_name_is_shown() -> None:
     """One is to see which variable goes where."""
     headers: JSONObject = {
         "Authorization": "Bearer ${GITHUB_TOKEN}",

@@ -29,29 +29,29 @@ json_values: st.SearchStrategy[JSON] = st.recursive(
 @given(json_values)
 @example({"b": 1, "a": [2**70, read_number("1.10"), read_number("1e400"), read_number("-0")]})
 @example({"": "\\u0041 \u2028 \ud800 é \x00"})
-def test_a_value_comes_back_as_it_was_written(value: JSON) -> None:
+def test_value_round_trips(value: JSON) -> None:
     assert to_wire(read_exactly(write_exactly(value))) == to_wire(value)
 
 
-def test_a_repeated_key_is_refused_since_writing_would_lose_it() -> None:
+def test_duplicate_key_is_rejected_because_writing_would_lose_it() -> None:
     with pytest.raises(JSONProblem, match="the key 'a' is there twice"):
         read_exactly('{"a": 1, "a": 2}')
 
 
-def test_nesting_without_end_is_a_problem_and_no_crash() -> None:
+def test_endless_nesting_is_an_error_and_not_a_crash() -> None:
     with pytest.raises(JSONProblem, match="nested too deeply"):
         read_exactly("[" * 100_000)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"a": 1, "a": 1}'])
-def test_a_file_that_is_no_object_is_named(tmp_path: Path, text: str) -> None:
+def test_file_that_is_not_an_object_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"x\.json"):
         read_file(path)
 
 
-def test_a_big_file_and_a_pipe_are_not_read(tmp_path: Path) -> None:
+def test_big_file_and_named_pipe_are_not_read(tmp_path: Path) -> None:
     big, pipe = tmp_path / "big.json", tmp_path / "pipe.json"
     big.write_text('{"a": 1}')
     os.mkfifo(pipe)
@@ -61,7 +61,7 @@ def test_a_big_file_and_a_pipe_are_not_read(tmp_path: Path) -> None:
         read_file(pipe)
 
 
-def test_a_private_file_is_its_owners_and_another_keeps_its_rights(tmp_path: Path) -> None:
+def test_private_file_is_owner_only_and_others_keep_their_permissions(tmp_path: Path) -> None:
     private, shared = tmp_path / "deep" / "private.json", tmp_path / "shared.json"
     shared.write_text("{}")
     shared.chmod(0o664)
@@ -72,7 +72,7 @@ def test_a_private_file_is_its_owners_and_another_keeps_its_rights(tmp_path: Pat
     assert read_file(shared) == {"a": 1}
 
 
-def test_what_cannot_be_written_leaves_the_file_as_it_was_and_nothing_behind(tmp_path: Path) -> None:
+def test_failed_write_leaves_the_file_unchanged_and_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(ConfigError, match="cannot be written"):
         write_file(tmp_path / "taken", {"a": 1}, is_private=False)
@@ -87,7 +87,7 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was_and_nothing_behind(tmp
 @example("CON")
 @example("a/b\\c:d*?")
 @example("\ud800")
-def test_a_file_name_of_any_text_is_one_safe_part_of_a_path(name: str) -> None:
+def test_file_name_for_any_text_is_one_safe_path_component(name: str) -> None:
     stem = readable_stem(name, "call")
     assert stem
     assert len(stem.encode()) <= 81
@@ -95,11 +95,11 @@ def test_a_file_name_of_any_text_is_one_safe_part_of_a_path(name: str) -> None:
     assert stem.casefold() not in ("con", "nul", "com1")
 
 
-def test_readable_letters_stay() -> None:
+def test_readable_letters_are_kept() -> None:
     assert readable_stem("Yesterday's Größe: 日本", "call") == "Yesterday-s-Größe-日本"
 
 
-def test_names_that_differ_in_capitals_alone_get_different_files() -> None:
+def test_names_differing_only_in_case_get_different_files() -> None:
     taken = {folded("Log")}
     assert free_stem("log", taken) == "log-2"
     assert free_stem("other", taken) == "other"

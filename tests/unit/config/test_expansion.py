@@ -26,7 +26,7 @@ VALUES = Values(
 )
 
 
-def test_all_names_are_told_before_anything_is_looked_up() -> None:
+def test_all_names_are_listed_before_any_lookup() -> None:
     names = names_in(STDIO)
     assert names.variables == ("PORT", "TOKEN")
     assert names.inputs == ("api-key",)
@@ -34,7 +34,7 @@ def test_all_names_are_told_before_anything_is_looked_up() -> None:
     assert names.shown == ("PORT", "TOKEN", "input:api-key", "userHome", "workspaceFolder")
 
 
-def test_everything_is_put_in_where_it_stands_and_the_rest_stays_as_it_is() -> None:
+def test_references_are_substituted_in_place_and_the_rest_is_unchanged() -> None:
     assert expand(STDIO, VALUES) == StdioEntry(
         name="a",
         command="/home/me/bin/x",
@@ -51,13 +51,13 @@ def test_a_url_and_its_headers_are_expanded(kind: type[HttpEntry] | type[WebSock
     assert expanded == kind(name="a", url="https://localhost:8443/mcp", headers={"X-Key": "Bearer v"})
 
 
-def test_a_value_is_never_expanded_itself() -> None:
+def test_values_are_not_expanded_recursively() -> None:
     entry = StdioEntry(name="a", command="x", args=("${A}",))
     (arg,) = expand(entry, Values({"A": "${B} $(id) `id`", "B": "no"})).args  # type: ignore[union-attr]
     assert arg == "${B} $(id) `id`"
 
 
-def test_a_default_stands_for_a_variable_that_is_empty_or_not_there() -> None:
+def test_default_replaces_an_empty_or_missing_variable() -> None:
     entry = StdioEntry(name="a", command="x", args=("${A:-one}", "${B:-two}", "${C:-}", "${D}"))
     assert expand(entry, Values({"A": "", "B": "b", "D": ""})).args == ("one", "b", "", "")  # type: ignore[union-attr]
 
@@ -75,39 +75,39 @@ def test_a_default_stands_for_a_variable_that_is_empty_or_not_there() -> None:
         ),
     ],
 )
-def test_a_name_without_a_value_is_named_with_its_place(entry: Entry, words: str) -> None:
+def test_name_without_a_value_is_reported_with_its_location(entry: Entry, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         expand(entry, Values())
 
 
-def test_a_variable_that_was_not_agreed_to_is_not_put_in_though_it_is_there() -> None:
+def test_unapproved_variable_is_not_substituted_even_if_it_is_set() -> None:
     entry = HttpEntry(name="a", url="https://x/?k=${AWS_SECRET}", headers={"K": "${OTHER:-safe}"})
     with pytest.raises(ConfigError, match="AWS_SECRET is not for this server"):
         expand(entry, Values(withheld=frozenset({"AWS_SECRET", "OTHER"})))
 
 
-def test_what_comes_out_must_be_a_url_and_a_header_that_can_be_sent() -> None:
+def test_expanded_url_and_headers_must_be_valid() -> None:
     with pytest.raises(ConfigError, match="file"):
         expand(HttpEntry(name="a", url="${U}"), Values({"U": "file://x/etc/passwd"}))
     with pytest.raises(ConfigError, match="no header can have"):
         expand(HttpEntry(name="a", url="http://x", headers={"K": "${U}"}), Values({"U": "a\r\nHost: evil"}))
 
 
-def test_a_url_with_names_in_it_can_be_in_the_file() -> None:
+def test_url_with_references_may_be_in_the_file() -> None:
     entry = read_entry("a", {"url": "${BASE}:${PORT}/mcp"})
     assert needs_expansion(entry)
     assert expand(entry, Values({"BASE": "http://localhost", "PORT": "1"})).url == "http://localhost:1/mcp"  # type: ignore[union-attr]
 
 
 @given(st.text(), st.text())
-def test_a_text_without_names_is_sent_as_it_is(text: str, value: str) -> None:
+def test_text_without_references_is_unchanged(text: str, value: str) -> None:
     entry = StdioEntry(name="a", command="x", args=(text.replace("${", "$ {"),))
     assert not needs_expansion(entry)
     assert expand(entry, Values({"A": value})) == entry
 
 
 @given(st.text())
-def test_what_was_escaped_comes_out_as_it_was(text: str) -> None:
+def test_escaped_references_stay_literal(text: str) -> None:
     entry = StdioEntry(name="a", command="x", args=(text.replace("$", "").replace("", "${A}"),))
     escaped = StdioEntry(name="a", command="x", args=tuple(arg.replace("${", "$${") for arg in entry.args))
     assert expand(escaped, Values({"A": "wrong"})) == entry

@@ -34,7 +34,7 @@ def path_of(call: SavedCall) -> Path:
     return call.path
 
 
-def test_a_watched_call_and_what_it_ignores_are_in_its_file(
+def test_watched_call_and_its_ignored_paths_are_in_its_file(
     folder: SavedCallFolder, saved: SavedCall
 ) -> None:
     document = json.loads(path_of(saved).read_text())
@@ -53,7 +53,7 @@ def test_wrong_members_are_reported(folder: SavedCallFolder, member: str) -> Non
     assert member.split('"')[1] in loaded.problems[0]
 
 
-def test_it_is_a_file_that_people_can_read(saved: SavedCall) -> None:
+def test_file_is_human_readable(saved: SavedCall) -> None:
     path = expected_path(path_of(saved))
     assert path == path_of(saved).parent / "expected" / "List-files.json"
     assert path.read_text().startswith('{\n  "result": {\n')
@@ -61,22 +61,24 @@ def test_it_is_a_file_that_people_can_read(saved: SavedCall) -> None:
     assert read_expected(path_of(saved)) == RESULT
 
 
-def test_expected_results_are_no_calls(folder: SavedCallFolder, saved: SavedCall) -> None:
+def test_expected_results_are_not_listed_as_calls(folder: SavedCallFolder, saved: SavedCall) -> None:
     loaded = folder.load()
     assert (len(loaded.calls), loaded.problems) == (1, ())
 
 
-def test_nothing_is_expected_of_a_call_before_somebody_accepted_it(tmp_path: Path) -> None:
+def test_call_has_no_expected_result_until_one_is_accepted(tmp_path: Path) -> None:
     assert read_expected(tmp_path / "x.json") is None
 
 
-def test_it_goes_where_the_call_is_renamed_to(folder: SavedCallFolder, saved: SavedCall) -> None:
+def test_expected_result_follows_a_rename_of_its_call(folder: SavedCallFolder, saved: SavedCall) -> None:
     renamed = folder.rename(saved, "All files")
     assert read_expected(path_of(renamed)) == RESULT
     assert read_expected(path_of(saved)) is None
 
 
-def test_it_is_deleted_and_restored_with_the_call(folder: SavedCallFolder, saved: SavedCall) -> None:
+def test_expected_result_is_deleted_and_restored_with_its_call(
+    folder: SavedCallFolder, saved: SavedCall
+) -> None:
     deleted = folder.delete(saved)
     assert deleted is not None
     assert list(folder.path.iterdir()) == []
@@ -84,13 +86,13 @@ def test_it_is_deleted_and_restored_with_the_call(folder: SavedCallFolder, saved
     assert read_expected(path_of(restored)) == RESULT
 
 
-def test_in_our_own_folder_nobody_else_can_read_it(tmp_path: Path) -> None:
+def test_file_in_our_own_folder_is_private(tmp_path: Path) -> None:
     call = tmp_path / "calls" / "x.json"
     write_expected(call, RESULT, is_private=True)
     assert stat.S_IMODE(expected_path(call).stat().st_mode) == 0o600
 
 
-def test_a_link_that_leads_out_is_neither_read_nor_written(saved: SavedCall, tmp_path: Path) -> None:
+def test_symlink_that_leaves_the_folder_is_neither_read_nor_written(saved: SavedCall, tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     secret.write_text('{"key": 1}')
     path = expected_path(path_of(saved))
@@ -104,13 +106,13 @@ def test_a_link_that_leads_out_is_neither_read_nor_written(saved: SavedCall, tmp
 
 
 @pytest.mark.parametrize("data", [b"", b"[1]", b"{", b"\xff"])
-def test_what_is_no_object_is_not_kept(saved: SavedCall, data: bytes) -> None:
+def test_non_object_result_is_not_saved(saved: SavedCall, data: bytes) -> None:
     with pytest.raises(ConfigError, match="cannot be kept as expected"):
         write_expected(path_of(saved), data, is_private=False)
     assert read_expected(path_of(saved)) == RESULT
 
 
-def test_a_result_that_is_too_big_is_not_kept(saved: SavedCall) -> None:
+def test_too_big_result_is_not_saved(saved: SavedCall) -> None:
     data = json.dumps({"result": "x" * MOST_BYTES}).encode()
     with pytest.raises(ConfigError, match=r"more than 4\.0 MiB"):
         write_expected(path_of(saved), data, is_private=False)

@@ -43,7 +43,7 @@ _SECRETS: tuple[Entry, ...] = (
 
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 @pytest.mark.parametrize("entry", [_STDIO, _URL], ids=["stdio", "http"])
-def test_what_is_exported_reads_back(form: str, entry: Entry) -> None:
+def test_exported_servers_can_be_read_back(form: str, entry: Entry) -> None:
     exported = export([entry], form)
     if form == "claude-desktop" and entry is _URL:
         assert exported.remarks == ("web: Not exported, because Claude Desktop has no servers over HTTP.",)
@@ -72,7 +72,7 @@ def test_no_secret_is_exported(form: str) -> None:
         assert not [secret for secret in _HIDDEN if secret in claude_command(entry).text]
 
 
-def test_names_stand_for_secrets_as_each_tool_writes_them() -> None:
+def test_secret_placeholders_use_the_syntax_of_each_tool() -> None:
     claude = json.loads(export(_SECRETS, "mcp.json").text)["mcpServers"]
     assert claude["My files"]["env"] == {"API_KEY": "${API_KEY}", "OTHER": "${OTHER}"}
     assert claude["My files"]["args"] == [
@@ -96,7 +96,7 @@ def test_names_stand_for_secrets_as_each_tool_writes_them() -> None:
     assert codex["web"]["env_http_headers"] == {"X-Other": "WEB_X_OTHER"}
 
 
-def test_what_a_tool_has_no_word_for_is_said() -> None:
+def test_settings_a_tool_does_not_support_are_reported() -> None:
     entry = HttpEntry(
         name="web",
         url="https://x.example/mcp",
@@ -119,7 +119,7 @@ def test_what_a_tool_has_no_word_for_is_said() -> None:
     assert "no servers over WebSocket" in websocket
 
 
-def test_names_are_kept_as_each_tool_can_read_them() -> None:
+def test_variable_references_are_adapted_to_each_tool() -> None:
     entry = StdioEntry(name="a", command="run", args=("${HOME}/x", "${N:-1}", "${workspaceFolder}", "$${no}"))
 
     def args(form: str, table: str) -> object:
@@ -130,7 +130,7 @@ def test_names_are_kept_as_each_tool_can_read_them() -> None:
     assert any("by hand for ${HOME}" in remark for remark in export([entry], "cline").remarks)
 
 
-def test_an_unknown_form_is_refused() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ConfigError, match="There is no form 'yaml'"):
         export([_STDIO], "yaml")
 
@@ -153,7 +153,7 @@ _WORD = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_
     st.lists(_WORD, max_size=5),
     st.dictionaries(st.from_regex(r"[A-Z]{2,8}X", fullmatch=True), _WORD, max_size=3),
 )
-def test_a_claude_command_reads_back_as_the_server(args: list[str], env: dict[str, str]) -> None:
+def test_claude_command_reads_back_as_the_same_server(args: list[str], env: dict[str, str]) -> None:
     entry = StdioEntry(name="one", command="run", args=tuple(args), env=dict(env))
     exported = claude_command(entry)
     if exported.remarks:  # something in it looked like a secret
@@ -162,7 +162,7 @@ def test_a_claude_command_reads_back_as_the_server(args: list[str], env: dict[st
     assert read_pasted(exported.text)[0].entry == entry
 
 
-def test_a_claude_command_is_written_as_claude_documents_it() -> None:
+def test_claude_command_matches_the_claude_documentation() -> None:
     assert claude_command(_STDIO).text == ("claude mcp add files --env MODE=x -- npx -y 'it'\"'\"'s' 'a b'")
     assert claude_command(_URL).text == (
         "claude mcp add --transport http web https://x.example/mcp --header 'X-Region: eu'"
@@ -173,7 +173,7 @@ def test_a_claude_command_is_written_as_claude_documents_it() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
-def test_a_shell_that_gets_a_claude_command_runs_nothing_of_it(tmp_path: Path) -> None:
+def test_claude_command_injects_nothing_into_the_shell(tmp_path: Path) -> None:
     nasty = ("'; touch x; '", "$(touch x)", "`touch x`", "& touch x", "| touch x", "${IFS}")
     command = claude_command(StdioEntry(name="a", command="run", args=nasty, env={"E": "'; touch x"})).text
     script = f'claude() {{ for word in "$@"; do printf "%s\\n" "$word"; done; }}\n{command}'
@@ -182,12 +182,12 @@ def test_a_shell_that_gets_a_claude_command_runs_nothing_of_it(tmp_path: Path) -
     assert done.stdout.splitlines() == ["mcp", "add", "a", "--env", "E='; touch x", "--", "run", *nasty]
 
 
-def test_control_characters_go_into_no_command_line() -> None:
+def test_control_characters_are_never_written_to_a_command_line() -> None:
     with pytest.raises(ConfigError, match="control characters"):
         claude_command(StdioEntry(name="a", command="run", args=("x\ny",)))
 
 
-def test_a_card_of_the_registry_reads_back() -> None:
+def test_registry_server_json_reads_back() -> None:
     npm = StdioEntry(
         name="w", command="npx", args=("-y", "@me/w@1.2.0", "serve", "${DIR}"), env={"API_KEY": "hush"}
     )
@@ -212,7 +212,7 @@ def test_a_card_of_the_registry_reads_back() -> None:
             assert server.inputs[0].is_password
 
 
-def test_a_card_is_for_one_package_or_url() -> None:
+def test_registry_server_json_describes_one_package_or_url() -> None:
     cases: list[list[Entry]] = [
         [_STDIO, _URL],
         [StdioEntry(name="a", command="./run")],
@@ -223,7 +223,7 @@ def test_a_card_is_for_one_package_or_url() -> None:
             export(entries, "registry")
 
 
-def test_inputs_are_asked_for_by_name_in_every_form() -> None:
+def test_inputs_are_prompted_by_name_in_every_format() -> None:
     entry = StdioEntry(name="my one", command="run", args=("${input:api-key}", "x=${input:api-key}"))
     vscode = json.loads(export([entry], "vscode").text)
     assert vscode["servers"]["my one"]["args"] == ["${input:MY_ONE_API_KEY}", "x=${input:MY_ONE_API_KEY}"]
@@ -232,7 +232,7 @@ def test_inputs_are_asked_for_by_name_in_every_form() -> None:
     assert claude["mcpServers"]["my one"]["args"] == ["${MY_ONE_API_KEY}", "x=${MY_ONE_API_KEY}"]
 
 
-def test_two_secrets_of_the_same_name_stay_apart() -> None:
+def test_two_secrets_with_the_same_name_stay_separate() -> None:
     first = StdioEntry(name="a", command="run", env={"TOKEN": SecretRef("env/a/TOKEN")})
     second = StdioEntry(name="b", command="run", env={"TOKEN": SecretRef("env/b/TOKEN")})
     servers = json.loads(export([first, second], "mcp.json").text)["mcpServers"]

@@ -25,7 +25,7 @@ def _servers(tmp_path: Path, text: str, form: str, tool: str) -> dict[str, Found
     return {server.name: server for server in file.servers}
 
 
-def test_claude_code_writes_commands_urls_and_logins(tmp_path: Path) -> None:
+def test_claude_code_config_has_commands_urls_and_logins(tmp_path: Path) -> None:
     servers = _servers(
         tmp_path,
         """{
@@ -55,7 +55,7 @@ def test_claude_code_writes_commands_urls_and_logins(tmp_path: Path) -> None:
     assert [server.line for server in servers.values()] == [3, 5, 8, 9]
 
 
-def test_vs_code_writes_inputs_and_comments(tmp_path: Path) -> None:
+def test_vs_code_config_has_inputs_and_comments(tmp_path: Path) -> None:
     servers = _servers(
         tmp_path,
         """// MCP servers
@@ -91,12 +91,12 @@ def test_vs_code_writes_inputs_and_comments(tmp_path: Path) -> None:
     assert servers["remote"].inputs == ()
 
 
-def test_the_settings_of_vs_code_once_held_servers_too(tmp_path: Path) -> None:
+def test_old_vs_code_settings_may_contain_servers(tmp_path: Path) -> None:
     text = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "run"}}}}'
     assert list(_servers(tmp_path, text, "vscode-settings", "VS Code")) == ["a"]
 
 
-def test_windsurf_has_another_word_for_a_url(tmp_path: Path) -> None:
+def test_windsurf_uses_another_key_for_the_url(tmp_path: Path) -> None:
     text = """{"mcpServers": {"a": {"serverUrl": "https://x.example/mcp", "disabled": true,
               "disabledTools": ["t"]}}}"""
     server = _servers(tmp_path, text, "mcp.json", "Windsurf")["a"]
@@ -105,7 +105,7 @@ def test_windsurf_has_another_word_for_a_url(tmp_path: Path) -> None:
     assert server.remarks == ("Left out: disabledTools.",)
 
 
-def test_cline_counts_seconds_and_names_streamable_http_in_its_own_way(tmp_path: Path) -> None:
+def test_cline_uses_seconds_and_its_own_name_for_streamable_http(tmp_path: Path) -> None:
     text = """{"mcpServers": {"a": {"type": "streamableHttp", "url": "https://x.example/mcp", "timeout": 60,
               "autoApprove": ["read"]}}}"""
     entry = _servers(tmp_path, text, "mcp.json", "Cline")["a"].entry
@@ -113,7 +113,7 @@ def test_cline_counts_seconds_and_names_streamable_http_in_its_own_way(tmp_path:
     assert (entry.type, entry.timeouts.request) == ("http", 60)
 
 
-def test_cursor_knows_oauth_clients(tmp_path: Path) -> None:
+def test_cursor_config_has_oauth_clients(tmp_path: Path) -> None:
     text = """{"mcpServers": {"a": {"url": "https://x.example/mcp",
               "auth": {"CLIENT_ID": "id", "CLIENT_SECRET": "hush", "scopes": ["read", "write"]}}}}"""
     server = _servers(tmp_path, text, "mcp.json", "Cursor")["a"]
@@ -123,7 +123,7 @@ def test_cursor_knows_oauth_clients(tmp_path: Path) -> None:
     assert "hush" not in repr((server.entry, server.remarks))
 
 
-def test_zed_has_new_old_and_extension_servers(tmp_path: Path) -> None:
+def test_zed_config_has_new_old_and_extension_servers(tmp_path: Path) -> None:
     servers = _servers(
         tmp_path,
         """{ // Zed settings
@@ -148,7 +148,7 @@ def test_zed_has_new_old_and_extension_servers(tmp_path: Path) -> None:
     assert "extension of Zed" in servers["theirs"].problem
 
 
-def test_codex_writes_toml_and_names_variables(tmp_path: Path) -> None:
+def test_codex_config_is_toml_with_variable_names(tmp_path: Path) -> None:
     servers = _servers(
         tmp_path,
         """model = "o5"
@@ -183,7 +183,7 @@ enabled = false
     assert [server.line for server in servers.values()] == [2, 13]
 
 
-def test_gemini_tells_transports_apart_by_the_word_for_the_url(tmp_path: Path) -> None:
+def test_gemini_distinguishes_transports_by_the_url_key(tmp_path: Path) -> None:
     text = """{"mcp": {"excluded": ["off"]}, "mcpServers": {
       "http": {"httpUrl": "https://x.example/mcp", "headers": {"A": "Bearer $TOKEN"}, "timeout": 5000,
                "trust": true},
@@ -202,7 +202,7 @@ def test_gemini_tells_transports_apart_by_the_word_for_the_url(tmp_path: Path) -
     assert (servers["off"].entry.enabled, servers["off"].entry.notes) == (False, "A server")
 
 
-def test_servers_without_a_table_are_found_and_said(tmp_path: Path) -> None:
+def test_servers_without_a_table_are_found_and_reported(tmp_path: Path) -> None:
     file = _file(
         tmp_path / ".mcp.json",
         '{"a": {"command": "run"}, "b": {"url": "https://x/mcp"}}',
@@ -213,13 +213,13 @@ def test_servers_without_a_table_are_found_and_said(tmp_path: Path) -> None:
     assert "without “mcpServers”" in file.remarks[0]
 
 
-def test_the_word_of_another_tool_is_understood_and_said(tmp_path: Path) -> None:
+def test_key_of_another_tool_is_accepted_and_reported(tmp_path: Path) -> None:
     file = _file(tmp_path / "mcp.json", '{"mcpServers": {"a": {"command": "run"}}}', "vscode", "VS Code")
     assert [server.name for server in file.servers] == ["a"]
     assert file.remarks == ("Its servers stand under “mcpServers”, but VS Code reads “servers”.",)
 
 
-def test_claude_code_keeps_servers_by_folder_and_switches_some_off(tmp_path: Path) -> None:
+def test_claude_code_stores_servers_per_folder_and_disables_some(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     (folder / ".claude").mkdir(parents=True)
     (folder / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
@@ -243,7 +243,7 @@ def test_claude_code_keeps_servers_by_folder_and_switches_some_off(tmp_path: Pat
     assert "settings.json" in found.by_name()["b"][0].remarks[0]
 
 
-def test_a_card_of_the_registry_gives_one_server_for_each_way(tmp_path: Path) -> None:
+def test_registry_server_json_gives_one_server_per_package_or_remote(tmp_path: Path) -> None:
     card = {
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
         "name": "io.github.someone/weather",
@@ -320,12 +320,12 @@ def test_a_card_of_the_registry_gives_one_server_for_each_way(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", ['{"name": "my-app", "port": 3000}', "not json", "[]"])
-def test_some_other_server_json_is_passed_over(tmp_path: Path, text: str) -> None:
+def test_unrelated_server_json_is_skipped(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
     assert look([Place("MCP registry", "folder", tmp_path / "server.json", "registry")]).files == ()
 
 
-def test_unknown_members_stay_in_what_the_file_said(tmp_path: Path) -> None:
+def test_unknown_members_are_kept_in_the_raw_entry(tmp_path: Path) -> None:
     server = _servers(
         tmp_path, '{"mcpServers": {"a": {"command": "x", "zzz": {"k": 1.10}}}}', "mcp.json", "Cursor"
     )["a"]

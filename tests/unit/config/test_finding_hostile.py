@@ -51,7 +51,7 @@ def _written(tmp_path: Path, text: str | bytes, form: str = "mcp.json") -> Found
         (b"\0\0\0", "mcp.json", "line 1"),
     ],
 )
-def test_a_broken_file_is_said_and_costs_no_other(
+def test_broken_file_is_reported_and_does_not_affect_others(
     tmp_path: Path, text: str | bytes, form: str, words: str
 ) -> None:
     if not text:
@@ -72,7 +72,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
-def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
+def test_special_file_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "zero").symlink_to("/dev/zero")
@@ -81,7 +81,7 @@ def test_what_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_links_that_lead_in_a_circle_or_nowhere_are_said(tmp_path: Path) -> None:
+def test_circular_and_dangling_symlinks_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     (tmp_path / "lost").symlink_to(tmp_path / "nothing")
@@ -103,7 +103,7 @@ def _as_somebody() -> Iterator[None]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
-def test_a_file_without_the_right_to_read_is_said(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("{}")
     path.chmod(0)
@@ -112,7 +112,7 @@ def test_a_file_without_the_right_to_read_is_said(tmp_path: Path) -> None:
     assert found.problem == "It cannot be read: Permission denied. Check the file and its rights."
 
 
-def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_missing_file_is_not_found(tmp_path: Path) -> None:
     assert look([_place(tmp_path / "none"), _place(tmp_path / "none" / "deeper")]).files == ()
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
         ('{"command": "x", "disabled": "yes"}', "disabled"),
     ],
 )
-def test_a_bad_server_is_said_and_its_neighbours_load(tmp_path: Path, raw: str, words: str) -> None:
+def test_invalid_server_is_reported_and_its_neighbors_load(tmp_path: Path, raw: str, words: str) -> None:
     found = _written(tmp_path, f'{{"mcpServers": {{"bad": {raw}, "fine": {{"command": "run"}}}}}}')
     bad, fine = found.servers
     assert bad.entry is None
@@ -154,27 +154,27 @@ def test_a_bad_server_is_said_and_its_neighbours_load(tmp_path: Path, raw: str, 
         '"capabilities": {"sampling": {}}',
     ],
 )
-def test_a_foreign_file_sets_nothing_that_is_the_persons_to_set(tmp_path: Path, member: str) -> None:
+def test_foreign_file_cannot_set_user_only_options(tmp_path: Path, member: str) -> None:
     plain = _written(tmp_path, '{"mcpServers": {"a": {"url": "https://x/mcp"}}}').servers[0]
     found = _written(tmp_path, f'{{"mcpServers": {{"a": {{"url": "https://x/mcp", {member}}}}}}}').servers[0]
     assert found.entry == plain.entry
 
 
-def test_a_repeated_name_is_said_with_its_lines(tmp_path: Path) -> None:
+def test_duplicate_name_is_reported_with_its_lines(tmp_path: Path) -> None:
     text = '{"mcpServers": {\n"a": {"command": "x"},\n"b": {"command": "y"},\n"a": {"command": "z"}}}'
     found = _written(tmp_path, text)
     assert [(server.name, server.line) for server in found.servers] == [("a", 4), ("b", 3)]
     assert found.servers[0].remarks == ("Its name is there 2 times (lines 2, 4): the last one counts.",)
 
 
-def test_more_servers_than_anybody_has_are_cut_off_and_said(tmp_path: Path) -> None:
+def test_excessive_number_of_servers_is_truncated_and_reported(tmp_path: Path) -> None:
     text = ",".join(f'"s{number}": {{"command": "x"}}' for number in range(1200))
     found = _written(tmp_path, f'{{"mcpServers": {{{text}}}}}')
     assert len(found.servers) == 1000
     assert "1200" in found.remarks[0]
 
 
-def test_a_table_of_the_wrong_type_is_said(tmp_path: Path) -> None:
+def test_table_of_the_wrong_type_is_reported(tmp_path: Path) -> None:
     assert _written(tmp_path, '{"mcpServers": [1]}').remarks == ("“mcpServers” must be an object.",)
 
 
@@ -198,7 +198,7 @@ def test_nothing_is_expanded_and_nothing_is_written(tmp_path: Path) -> None:
     ],
     ids=["one name again and again", "inputs for everybody"],
 )
-def test_much_of_everything_is_read_in_time(tmp_path: Path, text: str) -> None:
+def test_large_input_is_read_in_time(tmp_path: Path, text: str) -> None:
     """These once took the square of their length: minutes, for a file of a megabyte."""
     begun = process_time()
     file = _written(tmp_path, text)

@@ -81,7 +81,9 @@ _SERVERS = st.dictionaries(st.text(max_size=4), _WILD, max_size=3)
     st.sampled_from(["Claude Code", "Gemini CLI", "Cline"]),
     st.dictionaries(_TABLES | st.text(max_size=4), _SERVERS, max_size=3),
 )
-def test_no_file_of_any_form_breaks_the_reader(tmp_path: Path, form: str, tool: str, document: JSON) -> None:
+def test_no_file_of_any_format_breaks_the_reader(
+    tmp_path: Path, form: str, tool: str, document: JSON
+) -> None:
     path = tmp_path / "file.json"
     path.write_text(json.dumps(document))
     for file in look([Place(tool, "user", path, form, Path("/"))]).files:
@@ -147,7 +149,7 @@ _ENTRIES = st.builds(
 
 @settings(max_examples=80)
 @given(st.sampled_from([form for form in EXPORT_FORMS if form != "claude-desktop"]), _ENTRIES)
-def test_what_is_exported_reads_back_in_every_form(form: str, entry: Entry) -> None:
+def test_exported_servers_can_be_read_back_in_every_format(form: str, entry: Entry) -> None:
     exported = export([entry], form)
     if exported.remarks:  # something in it looked like a secret
         return

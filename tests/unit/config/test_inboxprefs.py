@@ -16,11 +16,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "preferences.json"
 
 
-def test_without_a_file_questions_wait_for_ever(path: Path) -> None:
+def test_without_a_file_requests_never_time_out(path: Path) -> None:
     assert InboxPrefsFile(path).load() == (InboxPrefs(None), [])
 
 
-def test_what_was_chosen_comes_back_and_everything_else_stays(path: Path) -> None:
+def test_saved_choice_is_loaded_and_everything_else_is_kept(path: Path) -> None:
     path.write_text('{"colour": 1.10, "inbox": {"later": 1}}')
     InboxPrefsFile(path).save(InboxPrefs(90))
     assert InboxPrefsFile(path).load() == (InboxPrefs(90), [])
@@ -30,7 +30,7 @@ def test_what_was_chosen_comes_back_and_everything_else_stays(path: Path) -> Non
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "true", '"long"', "1e400"])
-def test_a_time_that_is_none_is_named_and_questions_wait_for_ever(path: Path, value: str) -> None:
+def test_invalid_timeout_is_named_and_requests_never_time_out(path: Path, value: str) -> None:
     path.write_text(f'{{"inbox": {{"answerWithin": {value}}}}}')
     problems: list[str] = []
     inbox = Inbox(prefs=InboxPrefsFile(path))
@@ -42,7 +42,7 @@ def test_a_time_that_is_none_is_named_and_questions_wait_for_ever(path: Path, va
     ]
 
 
-def test_the_inbox_takes_what_was_chosen_and_keeps_what_is_chosen(path: Path) -> None:
+def test_inbox_uses_the_saved_timeout_and_saves_a_new_one(path: Path) -> None:
     path.write_text('{"inbox": {"answerWithin": 2.5}}')
     inbox = Inbox(prefs=InboxPrefsFile(path))
     inbox.begin()

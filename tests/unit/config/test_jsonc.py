@@ -51,7 +51,7 @@ def test_comments_and_trailing_commas_change_no_value(case: tuple[JSON, str]) ->
 
 
 @given(_commented())
-def test_everything_stays_in_its_place(case: tuple[JSON, str]) -> None:
+def test_offsets_and_line_breaks_are_preserved(case: tuple[JSON, str]) -> None:
     _, text = case
     plain = jsonc.blanked(text)
     assert len(plain) == len(text)
@@ -62,12 +62,12 @@ def test_everything_stays_in_its_place(case: tuple[JSON, str]) -> None:
 
 
 @given(_VALUES)
-def test_plain_json_is_left_as_it_is(value: JSON) -> None:
+def test_plain_json_is_unchanged(value: JSON) -> None:
     text = json.dumps(value)
     assert jsonc.blanked(text) == text
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+def test_byte_order_mark_is_not_part_of_the_text() -> None:
     assert jsonc.read('\ufeff{"a": 1}')[0] == {"a": 1}
 
 
@@ -81,7 +81,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
         ('{\r\n "a": /* x */ nope}', "line 2, column 15"),
     ],
 )
-def test_a_mistake_is_named_by_line_and_column(text: str, place: str) -> None:
+def test_error_is_reported_by_line_and_column(text: str, place: str) -> None:
     with pytest.raises(JSONProblem, match=place):
         jsonc.read(text)
 
@@ -95,7 +95,7 @@ def test_a_hostile_text_is_refused_in_time(text: str) -> None:
         jsonc.read(text)
 
 
-def test_a_repeated_member_is_found_as_often_as_it_is_there() -> None:
+def test_every_occurrence_of_a_duplicate_member_is_found() -> None:
     text = '{"s": {"a": 1, "b": 2, "a": 3}}'
     assert [name for name, _ in member_places(text, "s")] == ["a", "b", "a"]
     assert [text[at] for _, at in member_places(text, "s")] == ["1", "2", "3"]

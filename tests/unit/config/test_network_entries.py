@@ -50,7 +50,9 @@ def held(catalogue: Catalogue, name: str = "a") -> Any:
         ("WSS://x/mcp", WebSocketEntry, "ws"),
     ],
 )
-def test_a_url_tells_the_transport_wherever_it_is_given(url: str, kind: type[Entry], transport: str) -> None:
+def test_url_determines_the_transport_wherever_it_is_given(
+    url: str, kind: type[Entry], transport: str
+) -> None:
     for entry in (entry_from_text(url, "a"), read_entry("a", {"url": url})):
         assert type(entry) is kind
         assert entry.transport == transport
@@ -69,18 +71,18 @@ def test_a_url_tells_the_transport_wherever_it_is_given(url: str, kind: type[Ent
         ("streamable_http", "http"),
     ],
 )
-def test_the_words_of_other_clients_for_a_transport_are_known(type: str, transport: str) -> None:
+def test_transport_names_of_other_clients_are_recognized(type: str, transport: str) -> None:
     url = "ws://x/mcp" if transport == "ws" else "http://x/mcp"
     assert read_entry("a", {"url": url, "type": type}).transport == transport
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy-first", "2024-11-05", "2025-11-25", "2026-07-28"])
-def test_an_era_is_found_out_or_pinned(era: str) -> None:
+def test_protocol_mode_is_detected_or_pinned(era: str) -> None:
     assert read_entry("a", {"command": "x", "era": era}).era == era
     assert read_entry("a", {"command": "x"}).era == "auto"
 
 
-def test_everything_about_the_network_is_read() -> None:
+def test_all_network_settings_are_read() -> None:
     entry = read_entry(
         "a",
         {
@@ -117,7 +119,7 @@ def test_everything_about_the_network_is_read() -> None:
     )
 
 
-def test_nothing_is_taken_from_the_surroundings_unless_it_says_so() -> None:
+def test_environment_is_not_used_unless_configured() -> None:
     network = NetworkSettings()
     assert (network.proxy, network.environment_proxy, network.verify) == ("", False, True)
 
@@ -146,13 +148,13 @@ def test_nothing_is_taken_from_the_surroundings_unless_it_says_so() -> None:
         ({"url": 5}, 'url: input should be a valid string. A server needs "command" or "url".'),
     ],
 )
-def test_what_cannot_be_used_is_said_in_the_words_of_the_file(value: JSONObject, sentence: str) -> None:
+def test_unusable_setting_is_reported_by_its_key_in_the_file(value: JSONObject, sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_entry("a", value)
     assert str(caught.value).startswith(sentence)
 
 
-def test_one_server_that_cannot_be_used_leaves_the_others(catalogue: Catalogue) -> None:
+def test_one_unusable_server_does_not_affect_the_others(catalogue: Catalogue) -> None:
     hold(
         catalogue,
         a={"command": "x"},
@@ -170,7 +172,7 @@ def test_one_server_that_cannot_be_used_leaves_the_others(catalogue: Catalogue) 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
 @pytest.mark.parametrize("member", ["era", "timeouts", "network", "url", "type", "headers", "autoRestart"])
-def test_whatever_a_member_holds_there_is_an_entry_or_a_sentence(member: str, value: Any) -> None:
+def test_any_member_value_gives_an_entry_or_an_error_message(member: str, value: Any) -> None:
     """Nothing else is raised."""
     with contextlib.suppress(ConfigError):
         assert read_entry("a", {"url": "http://x/", member: value}).name == "a"
@@ -195,7 +197,7 @@ entries = st.one_of(
 
 
 @given(entries, entries)
-def test_what_is_written_is_read_back_whatever_stood_there_before(
+def test_written_settings_are_read_back_whatever_was_there_before(
     tmp_path_factory: pytest.TempPathFactory, before: Entry, entry: Entry
 ) -> None:
     catalogue = Catalogue(tmp_path_factory.mktemp("catalogue") / "servers.json")
@@ -204,7 +206,7 @@ def test_what_is_written_is_read_back_whatever_stood_there_before(
     assert catalogue.find("a") == entry
 
 
-def test_only_what_differs_from_the_default_is_written(catalogue: Catalogue) -> None:
+def test_only_non_default_settings_are_written(catalogue: Catalogue) -> None:
     network = NetworkSettings(verify=False)
     catalogue.save(HttpEntry(name="a", url="https://x/", network=network, timeouts=Timeouts(request=5)))
     assert held(catalogue) == {
@@ -214,7 +216,7 @@ def test_only_what_differs_from_the_default_is_written(catalogue: Catalogue) -> 
     }
 
 
-def test_members_that_we_do_not_know_survive_also_inside_the_settings(catalogue: Catalogue) -> None:
+def test_unknown_members_are_kept_inside_the_settings_too(catalogue: Catalogue) -> None:
     hold(
         catalogue,
         a={
@@ -234,7 +236,7 @@ def test_members_that_we_do_not_know_survive_also_inside_the_settings(catalogue:
     }
 
 
-def test_a_setting_that_goes_back_to_its_default_is_taken_out(catalogue: Catalogue) -> None:
+def test_setting_reset_to_its_default_is_removed(catalogue: Catalogue) -> None:
     catalogue.save(HttpEntry(name="a", url="https://x/", network=NetworkSettings(proxy="http://p:1")))
     catalogue.save(HttpEntry(name="a", url="https://x/"))
     assert catalogue.find("a") == HttpEntry(name="a", url="https://x/")

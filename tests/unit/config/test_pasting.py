@@ -97,7 +97,7 @@ def test_headers_and_logins_of_a_command_are_read() -> None:
     assert bearer.headers == {"Authorization": "Bearer ${TOKEN}"}
 
 
-def test_several_servers_come_in_one_paste() -> None:
+def test_several_servers_can_be_pasted_at_once() -> None:
     servers = read_pasted("claude mcp add one -- run one\nclaude mcp add two -- run two")
     assert [server.name for server in servers] == ["one", "two"]
     bad, good = read_pasted('{"mcpServers": {"bad": {}, "good": {"command": "x"}}}')
@@ -105,21 +105,21 @@ def test_several_servers_come_in_one_paste() -> None:
     assert good.entry is not None
 
 
-def test_a_container_is_called_by_its_image() -> None:
+def test_container_is_named_after_its_image() -> None:
     text = "docker run -i --rm -e TOKEN --mount type=bind,src=/a,dst=/b ghcr.io/someone/image:1.2 stdio"
     assert _one(text).name == "image"
 
 
-def test_paths_of_windows_keep_their_backslashes() -> None:
+def test_windows_paths_keep_their_backslashes() -> None:
     entry = _stdio(r'"C:\Program Files\node.exe" C:\servers\one.js')
     assert (entry.command, entry.args) == (r"C:\Program Files\node.exe", (r"C:\servers\one.js",))
 
 
-def test_what_is_quoted_arrives_as_it_is() -> None:
+def test_quoted_text_is_kept_verbatim() -> None:
     assert _stdio("run '; touch x' '$(x)' '|' '& calc'").args == ("; touch x", "$(x)", "|", "& calc")
 
 
-def test_names_that_only_a_shell_replaces_are_said() -> None:
+def test_names_only_a_shell_would_expand_are_reported() -> None:
     assert "write ${HOME}" in _one("run $HOME/x").remarks[0]
 
 
@@ -158,7 +158,7 @@ def test_names_that_only_a_shell_replaces_are_said() -> None:
         ('{"a":' * 100_000, "deeply"),
     ],
 )
-def test_what_is_no_server_is_refused_with_a_reason(text: str, words: str) -> None:
+def test_text_without_a_server_is_rejected_with_the_reason(text: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_pasted(text)
     assert words in str(caught.value)
@@ -166,14 +166,14 @@ def test_what_is_no_server_is_refused_with_a_reason(text: str, words: str) -> No
     assert "secret-word" not in str(caught.value)
 
 
-def test_a_pasted_file_names_no_secret_of_ours() -> None:
+def test_pasted_file_cannot_reference_our_secrets() -> None:
     (server,) = read_pasted(
         '{"mcpServers": {"a": {"url": "https://x/", "headers": {"A": {"ref": "header/b/C"}}}}}'
     )
     assert server.entry is None
 
 
-def test_the_words_of_gemini_mean_what_they_mean_there() -> None:
+def test_gemini_keys_have_their_gemini_meaning() -> None:
     text = """{"mcpServers": {"a": {"httpUrl": "https://x/mcp", "headers": {"A": "$KEY"}},
               "b": {"url": "https://x/sse"}}}"""
     first, second = (server.entry for server in read_pasted(text))

@@ -64,7 +64,7 @@ def _cases() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("platform", "path", "tool"), _cases())
-def test_the_servers_of_a_person_are_found(tmp_path: Path, platform: str, path: str, tool: str) -> None:
+def test_user_level_servers_are_found(tmp_path: Path, platform: str, path: str, tool: str) -> None:
     _write(tmp_path / path, tool)
     (server,) = look(places_for(platform, tmp_path, {}, None)).servers
     assert (server.name, server.source.tool, server.source.scope) == ("one", tool, "user")
@@ -83,7 +83,7 @@ def test_the_servers_of_a_person_are_found(tmp_path: Path, platform: str, path: 
         (".gemini/settings.json", "Gemini CLI"),
     ],
 )
-def test_the_servers_of_a_folder_are_found_from_below_it(tmp_path: Path, path: str, tool: str) -> None:
+def test_project_servers_are_found_from_a_subfolder(tmp_path: Path, path: str, tool: str) -> None:
     folder = tmp_path / "home" / "work"
     _write(folder / path, tool)
     (folder / "src" / "deep").mkdir(parents=True)
@@ -109,7 +109,7 @@ def test_a_variable_moves_the_files_of_its_tool(tmp_path: Path, variable: str, p
     assert not look(places_for("linux", tmp_path / "home", {variable: "elsewhere"}, None)).servers
 
 
-def test_who_works_at_home_sees_each_file_once(tmp_path: Path) -> None:
+def test_each_file_is_listed_once_when_working_in_the_home_folder(tmp_path: Path) -> None:
     _write(tmp_path / ".mcp.json", "Claude Code")
     _write(tmp_path / ".cursor" / "mcp.json", "Cursor", "two")
     found = look(places_for("linux", tmp_path, {}, tmp_path))
@@ -138,14 +138,14 @@ def test_the_nearer_file_overrides_the_farther_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_what_the_system_manages_comes_first_and_its_defaults_last(platform: str, tmp_path: Path) -> None:
+def test_managed_settings_come_first_and_system_defaults_last(platform: str, tmp_path: Path) -> None:
     scopes = [place.scope for place in places_for(platform, tmp_path, {}, tmp_path / "work")]
     assert scopes[0] == scopes[-1] == "system"
     order = [scope for at, scope in enumerate(scopes) if at == 0 or scopes[at - 1] != scope]
     assert order == ["system", "folder", "user", "system"]
 
 
-def test_no_place_is_named_twice(tmp_path: Path) -> None:
+def test_no_path_is_listed_twice(tmp_path: Path) -> None:
     places = places_for("linux", tmp_path, {}, tmp_path)
     assert len({(place.path, place.form) for place in places}) == len(places)
     assert all(isinstance(place, Place) for place in places)

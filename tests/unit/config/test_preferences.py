@@ -11,11 +11,11 @@ from inspector.base.errors import ConfigError
 from inspector.config.preferences import KeepCaptures, Preferences
 
 
-def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+def test_without_a_file_the_defaults_apply(tmp_path: Path) -> None:
     assert Preferences(tmp_path / "none.json").captures() == (KeepCaptures(), [])
 
 
-def test_what_was_chosen_comes_back_and_unknown_members_stay(tmp_path: Path) -> None:
+def test_saved_preferences_are_loaded_and_unknown_members_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"colour": "mauve", "captures": {"later": 1}}')
     chosen = KeepCaptures(days=3, mebibytes=10, is_on=False)
@@ -27,7 +27,7 @@ def test_what_was_chosen_comes_back_and_unknown_members_stay(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("value", ["0", "-1", '"many"', "true", "1.5"])
-def test_a_number_that_cannot_be_used_is_named_and_has_its_default(tmp_path: Path, value: str) -> None:
+def test_invalid_number_is_named_and_replaced_by_its_default(tmp_path: Path, value: str) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(f'{{"captures": {{"keepDays": {value}, "keepMebibytes": 7}}}}')
     chosen, problems = Preferences(path).captures()
@@ -36,7 +36,7 @@ def test_a_number_that_cannot_be_used_is_named_and_has_its_default(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"captures": 1}'])
-def test_a_broken_file_gives_defaults_and_a_sentence(tmp_path: Path, text: str) -> None:
+def test_broken_file_gives_defaults_and_an_error_message(tmp_path: Path, text: str) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(text)
     chosen, problems = Preferences(path).captures()

@@ -37,12 +37,12 @@ def files(folder: SavedCallFolder) -> list[str]:
     return sorted(path.name for path in folder.path.iterdir())
 
 
-def test_a_folder_that_is_not_there_holds_nothing(folder: SavedCallFolder) -> None:
+def test_missing_folder_is_empty(folder: SavedCallFolder) -> None:
     loaded = folder.load()
     assert (loaded.calls, loaded.problems) == ((), ())
 
 
-def test_a_saved_call_is_a_file_that_people_can_read(folder: SavedCallFolder) -> None:
+def test_saved_call_is_a_human_readable_file(folder: SavedCallFolder) -> None:
     saved = folder.save(CALL)
     assert saved.path == folder.path / "List-files.json"
     assert saved.path.read_text() == (
@@ -77,7 +77,7 @@ def exactly(call: SavedCall) -> tuple[object, ...]:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(calls, max_size=4))
-def test_whatever_is_saved_comes_back_and_no_two_calls_share_a_file(saved: list[SavedCall]) -> None:
+def test_saved_calls_round_trip_and_never_share_a_file(saved: list[SavedCall]) -> None:
     with TemporaryDirectory() as name:
         folder = SavedCallFolder(Path(name))
         written = [folder.save(call) for call in saved]
@@ -87,7 +87,7 @@ def test_whatever_is_saved_comes_back_and_no_two_calls_share_a_file(saved: list[
     assert len({call.path for call in written}) == len(saved) == len(loaded.calls)
 
 
-def test_unknown_members_and_the_order_of_all_of_them_stay(folder: SavedCallFolder) -> None:
+def test_unknown_members_and_member_order_are_kept(folder: SavedCallFolder) -> None:
     path = write(folder, "x.json", '{"$schema": "s", "tool": "t", "extra": {"n": 1.10}, "arguments": {}}')
     (call,) = folder.load().calls
     assert call.name == "x"
@@ -97,7 +97,7 @@ def test_unknown_members_and_the_order_of_all_of_them_stay(folder: SavedCallFold
     assert '"n": 1.10' in path.read_text()
 
 
-def test_to_declare_nothing_is_kept_apart_from_declaring_the_usual(folder: SavedCallFolder) -> None:
+def test_empty_capabilities_are_distinguished_from_the_default_ones(folder: SavedCallFolder) -> None:
     saved = folder.save(replace(CALL, capabilities={}, as_task=True))
     assert saved.path is not None
     assert json.loads(saved.path.read_text())["capabilities"] == {}
@@ -107,13 +107,13 @@ def test_to_declare_nothing_is_kept_apart_from_declaring_the_usual(folder: Saved
     assert "capabilities" not in json.loads(saved.path.read_text())
 
 
-def test_calls_of_one_name_get_a_file_each_also_where_capitals_do_not_count(folder: SavedCallFolder) -> None:
+def test_calls_with_equal_names_get_separate_files_even_if_case_is_ignored(folder: SavedCallFolder) -> None:
     for name in ("Log", "log", "LOG", "variables"):
         folder.save(replace(CALL, name=name))
     assert files(folder) == ["LOG-3.json", "Log.json", "log-2.json", "variables-2.json"]
 
 
-def test_a_renamed_call_has_one_file_named_like_it(folder: SavedCallFolder) -> None:
+def test_renamed_call_has_one_file_with_the_new_name(folder: SavedCallFolder) -> None:
     path = write(folder, "old.json", '{"tool": "t", "mine": 1}')
     (call,) = folder.load().calls
     renamed = folder.rename(call, "New name")
@@ -128,7 +128,7 @@ def test_a_renamed_call_has_one_file_named_like_it(folder: SavedCallFolder) -> N
     assert files(folder) == []
 
 
-def test_what_somebody_else_changed_is_not_overwritten_by_accident(folder: SavedCallFolder) -> None:
+def test_external_changes_are_not_overwritten_by_accident(folder: SavedCallFolder) -> None:
     saved = folder.save(CALL)
     assert saved.path is not None
     saved.path.write_text('{"tool": "theirs", "server": "longer than before"}')
@@ -165,7 +165,7 @@ def test_changes_of_the_folder_are_noticed(folder: SavedCallFolder) -> None:
         ('{"tool": "t", "meta": "x"}', "“meta” must be an object"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_and_the_others_are_used(
+def test_unusable_file_is_reported_and_the_others_are_used(
     folder: SavedCallFolder, text: str, problem: str
 ) -> None:
     write(folder, "bad.json", text)
@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_used_is_told_and_the_others_are_used(
     assert "bad.json" in loaded.problems[0]
 
 
-def test_files_that_are_no_calls_are_none_of_our_business(folder: SavedCallFolder, tmp_path: Path) -> None:
+def test_other_files_are_ignored(folder: SavedCallFolder, tmp_path: Path) -> None:
     outside = tmp_path / "outside.json"
     outside.write_text('{"tool": "t", "arguments": {"stolen": true}}')
     write(folder, "package.json", '{"name": "p", "version": "1"}')
@@ -190,7 +190,7 @@ def test_files_that_are_no_calls_are_none_of_our_business(folder: SavedCallFolde
     assert folder.load().problems == ()
 
 
-def test_only_files_of_the_folder_are_deleted(folder: SavedCallFolder, tmp_path: Path) -> None:
+def test_only_files_in_the_folder_are_deleted(folder: SavedCallFolder, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text("{}")
     for path in (other, folder.path / "variables.json", None):
@@ -219,7 +219,7 @@ def test_numbers_keep_their_spelling_through_a_rewrite(folder: SavedCallFolder) 
 # ------------------------------------------------------------------ deleted, and back again
 
 
-def test_deleted_call_comes_back_byte_by_byte(folder: SavedCallFolder) -> None:
+def test_deleted_call_is_restored_byte_for_byte(folder: SavedCallFolder) -> None:
     text = '{ "tool":"list",\n  "x-watch": {"n": 1.50} }'
     path = write(folder, "mine.json", text)
     [call] = folder.load().calls
@@ -233,7 +233,7 @@ def test_deleted_call_comes_back_byte_by_byte(folder: SavedCallFolder) -> None:
     assert folder.load().calls == (back,)
 
 
-def test_call_comes_back_beside_a_file_that_took_its_place(folder: SavedCallFolder) -> None:
+def test_call_is_restored_beside_a_file_that_took_its_place(folder: SavedCallFolder) -> None:
     deleted = folder.delete(folder.save(CALL))
     assert deleted is not None
     assert deleted.call.path is not None

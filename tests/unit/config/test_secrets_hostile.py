@@ -24,7 +24,7 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-def test_a_changed_secret_is_not_used_and_told_once(machine: Machine) -> None:
+def test_tampered_secret_is_not_used_and_reported_once(machine: Machine) -> None:
     document = machine.document()
     sealed = document["records"][NAME]["sealed"]
     document["records"][NAME]["sealed"] = ("B" if sealed[30] != "B" else "C").join((sealed[:30], sealed[31:]))
@@ -38,7 +38,7 @@ def test_a_changed_secret_is_not_used_and_told_once(machine: Machine) -> None:
     assert run.store.get("a/b") == "other"
 
 
-def test_secrets_that_changed_names_do_not_open(machine: Machine) -> None:
+def test_secrets_with_swapped_names_do_not_decrypt(machine: Machine) -> None:
     document = machine.document()
     records = document["records"]
     records[NAME], records["a/b"] = records["a/b"], records[NAME]
@@ -63,7 +63,7 @@ def test_secrets_that_changed_names_do_not_open(machine: Machine) -> None:
         {"plain": "mine"},
     ],
 )
-def test_what_is_no_sealed_secret_is_not_used(machine: Machine, record: Any) -> None:
+def test_invalid_ciphertext_is_not_used(machine: Machine, record: Any) -> None:
     document = machine.document()
     document["records"][NAME] = record
     machine.rewrite(document)
@@ -75,7 +75,7 @@ def test_what_is_no_sealed_secret_is_not_used(machine: Machine, record: Any) -> 
     assert machine.store.get(NAME) == "again"
 
 
-def test_a_damaged_secret_holds_up_a_move_until_it_is_deleted(machine: Machine) -> None:
+def test_damaged_secret_blocks_a_move_until_it_is_deleted(machine: Machine) -> None:
     document = machine.document()
     document["records"][NAME]["sealed"] = "AAAA"
     machine.rewrite(document)
@@ -107,7 +107,7 @@ def test_a_damaged_secret_holds_up_a_move_until_it_is_deleted(machine: Machine) 
         "[" * 200_000,
     ],
 )
-def test_a_file_that_is_none_of_ours_is_left_alone_and_told(machine: Machine, text: str) -> None:
+def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) -> None:
     machine.path.write_text(text)
     store = machine.store
     assert store.get(NAME) is None
@@ -140,7 +140,7 @@ _MADE_UP = [
 
 
 @pytest.mark.parametrize(("n", "r", "p"), _MADE_UP)
-def test_a_passphrase_is_not_tried_at_a_cost_that_somebody_made_up(
+def test_passphrase_is_not_tried_with_tampered_kdf_parameters(
     machine: Machine, n: int, r: int, p: int
 ) -> None:
     machine.store.keep_in(Rung.PASSPHRASE, PASSPHRASE)
@@ -160,13 +160,13 @@ def test_a_file_of_a_newer_version_is_left_alone(machine: Machine) -> None:
     assert machine.document() == document
 
 
-def test_members_that_we_do_not_know_are_kept(machine: Machine) -> None:
+def test_unknown_members_are_kept(machine: Machine) -> None:
     machine.rewrite(machine.document() | {"note": {"by": "hand"}})
     machine.store.put(NAME, "other")
     assert machine.document()["note"] == {"by": "hand"}
 
 
-def test_a_header_that_says_plain_does_not_make_sealed_secrets_plain(machine: Machine) -> None:
+def test_tampered_plain_header_does_not_expose_encrypted_secrets(machine: Machine) -> None:
     machine.rewrite(machine.document() | {"kept": "plain"})
     run = machine.run()
     assert run.store.get(NAME) is None
@@ -174,7 +174,9 @@ def test_a_header_that_says_plain_does_not_make_sealed_secrets_plain(machine: Ma
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="needs symbolic links")
-def test_a_link_to_another_file_is_refused_and_the_other_left_alone(machine: Machine, tmp_path: Path) -> None:
+def test_symlink_to_another_file_is_rejected_and_its_target_left_alone(
+    machine: Machine, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere.json"
     machine.path.rename(elsewhere)
     before = elsewhere.read_bytes()
@@ -188,14 +190,14 @@ def test_a_link_to_another_file_is_refused_and_the_other_left_alone(machine: Mac
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
-def test_a_pipe_is_refused_without_waiting_for_it(machine: Machine) -> None:
+def test_named_pipe_is_rejected_without_blocking(machine: Machine) -> None:
     machine.path.unlink()
     os.mkfifo(machine.path)
     assert machine.store.look().standing is Standing.UNREADABLE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of files are another thing on Windows")
-def test_a_file_of_somebody_else_is_refused(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_owned_by_another_user_is_rejected(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.run()
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
@@ -210,7 +212,7 @@ def test_a_file_that_is_too_big_is_not_read(machine: Machine) -> None:
     assert "bigger than" in machine.store.look().words
 
 
-def test_a_file_that_came_without_its_key_is_told_and_not_overwritten(machine: Machine) -> None:
+def test_file_without_its_key_is_reported_and_not_overwritten(machine: Machine) -> None:
     before = machine.path.read_bytes()
     machine.backend = MemoryKeychain()
     store = machine.store
@@ -221,7 +223,7 @@ def test_a_file_that_came_without_its_key_is_told_and_not_overwritten(machine: M
     assert machine.path.read_bytes() == before
 
 
-def test_a_key_that_somebody_put_into_the_keychain_is_not_used(machine: Machine) -> None:
+def test_key_planted_in_the_keychain_is_not_used(machine: Machine) -> None:
     assert isinstance(machine.backend, MemoryKeychain)
     for account in machine.backend.entries:
         machine.backend.entries[account] = json.dumps("A" * 42)

@@ -48,7 +48,7 @@ def chosen() -> Iterator[None]:
         (RuntimeError("\x1b[31m" + "x" * 9000), Standing.FAILED, "␛"),
     ],
 )
-def test_a_keychain_that_fails_makes_writing_fail_and_reading_give_nothing(
+def test_failing_keychain_makes_writes_fail_and_reads_return_nothing(
     tmp_path: Path, error: Exception, expected: Standing, words: str
 ) -> None:
     machine = Machine(tmp_path)
@@ -68,7 +68,7 @@ def test_a_keychain_that_fails_makes_writing_fail_and_reading_give_nothing(
     assert fresh.store.get(NAME) is None
 
 
-def test_a_keychain_that_was_unlocked_meanwhile_opens(tmp_path: Path) -> None:
+def test_keychain_unlocked_meanwhile_is_used(tmp_path: Path) -> None:
     backend = FailingKeychain()
     backend.error = None
     machine = Machine(tmp_path, backend)
@@ -82,14 +82,14 @@ def test_a_keychain_that_was_unlocked_meanwhile_opens(tmp_path: Path) -> None:
     assert run.store.get(NAME) == VALUE
 
 
-def test_a_keychain_that_keeps_nothing_is_found_out_at_once(tmp_path: Path) -> None:
+def test_keychain_that_stores_nothing_is_detected_immediately(tmp_path: Path) -> None:
     machine = Machine(tmp_path, ForgetfulKeychain())
     with pytest.raises(SecretsUnavailable, match="did not keep"):
         machine.store.put(NAME, VALUE)
     assert not machine.path.exists()
 
 
-def test_what_a_keychain_says_about_a_key_does_not_show_the_key() -> None:
+def test_keychain_error_does_not_reveal_the_key() -> None:
     class Talkative(MemoryKeychain):
         def set_password(self, service: str, username: str, password: str) -> None:
             raise OSError(f"cannot store {password} for {username}")
@@ -105,7 +105,7 @@ def test_what_a_keychain_says_about_a_key_does_not_show_the_key() -> None:
 # ------------------------------------------------------------------ waiting for the person
 
 
-def test_a_keychain_that_does_not_answer_is_told_and_its_late_answer_is_used(
+def test_unresponsive_keychain_is_reported_and_its_late_response_is_used(
     tmp_path: Path, waiting: WaitingKeychain
 ) -> None:
     machine = Machine(tmp_path, MemoryKeychain())
@@ -149,7 +149,7 @@ def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKe
 # ------------------------------------------------------------------ which keychain
 
 
-def test_a_keychain_of_the_system_is_taken(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_keychain_is_used(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = MemoryKeychain()
     monkeypatch.setattr(keychains, "ALLOWED", ("tests.helpers.keychains.MemoryKeychain",))
     keyring.set_keyring(backend)
@@ -161,7 +161,7 @@ def test_a_keychain_of_the_system_is_taken(chosen: None, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("backend", [MemoryKeychain, null.Keyring, fail.Keyring])
-def test_anything_else_that_keyring_is_set_to_is_no_keychain(
+def test_other_keyring_backends_are_not_accepted(
     chosen: None, monkeypatch: pytest.MonkeyPatch, backend: type[keyring.backend.KeyringBackend]
 ) -> None:
     monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "keyring.backends.fail.Nothing"))
@@ -172,13 +172,13 @@ def test_anything_else_that_keyring_is_set_to_is_no_keychain(
     assert ("fail" not in backend.__module__) == (backend.__module__ in str(caught.value))
 
 
-def test_a_keychain_that_was_started_since_is_found(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keychain_started_later_is_found(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keychains, "ALLOWED", ("nowhere.at.All", "tests.helpers.keychains.MemoryKeychain"))
     keyring.set_keyring(fail.Keyring())  # type: ignore[no-untyped-call]
     assert isinstance(find_backend(), MemoryKeychain)
 
 
-def test_no_keychain_at_all_is_absent(tmp_path: Path) -> None:
+def test_missing_keychain_is_absent(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(NoKeyringError("none"))).store
     assert store.open().standing is Standing.ABSENT
     assert store.state.rung is Rung.MEMORY

@@ -46,7 +46,7 @@ def _start(program: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+def test_two_processes_writing_concurrently_lose_nothing(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
     store.keep_in(Rung.PLAIN, unprotected=True)
     writers = [_start(_WRITER, str(tmp_path / "secrets"), name) for name in ("a", "b")]
@@ -58,7 +58,7 @@ def test_two_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) 
     assert len(store.stored()) == 75
 
 
-def test_two_processes_renew_a_secret_once(tmp_path: Path) -> None:
+def test_two_processes_refresh_a_secret_once(tmp_path: Path) -> None:
     store = SecretStore(tmp_path / "secrets")
     store.keep_in(Rung.PLAIN, unprotected=True)
     store.put("oauth/token", "old")
@@ -70,7 +70,7 @@ def test_two_processes_renew_a_secret_once(tmp_path: Path) -> None:
     assert sorted(said) == [["granted", "new"], ["new"]]
 
 
-def test_a_claim_is_for_one_name_and_one_holder(tmp_path: Path) -> None:
+def test_claim_is_exclusive_per_name(tmp_path: Path) -> None:
     for store in (SecretStore(tmp_path / "secrets"), SecretStore()):
         first = store.try_claim("a")
         assert first is not None
@@ -84,14 +84,14 @@ def test_a_claim_is_for_one_name_and_one_holder(tmp_path: Path) -> None:
         other.release()
 
 
-def test_two_stores_of_one_process_hold_each_other_off(tmp_path: Path) -> None:
+def test_two_stores_in_one_process_exclude_each_other(tmp_path: Path) -> None:
     claim = SecretStore(tmp_path / "s").try_claim("a")
     assert claim is not None
     assert SecretStore(tmp_path / "s").try_claim("a") is None
     claim.release()
 
 
-def test_a_run_sees_what_another_changed_the_place_too(tmp_path: Path) -> None:
+def test_process_sees_the_changes_of_another_including_the_storage_location(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     one, other = machine.store, machine.store
     one.put(NAME, VALUE)
@@ -106,7 +106,7 @@ def test_a_run_sees_what_another_changed_the_place_too(tmp_path: Path) -> None:
     assert one.look().rung is Rung.KEYCHAIN
 
 
-def test_two_first_secrets_at_once_make_one_file_with_one_key(tmp_path: Path) -> None:
+def test_two_simultaneous_first_secrets_create_one_file_with_one_key(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     barrier = threading.Barrier(4)
 
@@ -124,7 +124,7 @@ def test_two_first_secrets_at_once_make_one_file_with_one_key(tmp_path: Path) ->
     assert [store.get(f"a/{number}") for number in range(4)] == ["0", "1", "2", "3"]
 
 
-def test_a_lock_that_is_held_is_waited_for_only_so_long(tmp_path: Path) -> None:
+def test_wait_for_a_held_lock_is_limited(tmp_path: Path) -> None:
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     assert first.take(0)
     assert not second.take(0.01)
@@ -133,7 +133,7 @@ def test_a_lock_that_is_held_is_waited_for_only_so_long(tmp_path: Path) -> None:
     second.release()
 
 
-def test_asking_for_secrets_loads_neither_keyring_nor_cryptography(tmp_path: Path) -> None:
+def test_looking_up_secrets_imports_neither_keyring_nor_cryptography(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; import inspector.engine.engine\n"
         "from inspector.config.secrets.store import SecretStore\n"
@@ -145,7 +145,7 @@ def test_asking_for_secrets_loads_neither_keyring_nor_cryptography(tmp_path: Pat
 
 
 @pytest.mark.parametrize("rung", [Rung.KEYCHAIN, Rung.PASSPHRASE])
-def test_the_same_secret_is_sealed_differently_each_time(tmp_path: Path, rung: Rung) -> None:
+def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, rung: Rung) -> None:
     machine = Machine(tmp_path)
     store = machine.store
     store.keep_in(rung, PASSPHRASE)

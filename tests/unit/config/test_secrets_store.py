@@ -38,18 +38,18 @@ def entries(machine: Machine) -> int:
 # ------------------------------------------------------------------ one secret
 
 
-def test_a_secret_comes_back_in_the_next_run(machine: Machine) -> None:
+def test_secret_is_available_in_the_next_run(machine: Machine) -> None:
     machine.store.put(NAME, VALUE)
     assert machine.store.get(NAME) == VALUE
 
 
 @pytest.mark.parametrize("value", ["x", "\x00\n\t ü 😀", "x" * LONGEST_VALUE])
-def test_any_text_comes_back_as_it_was(machine: Machine, value: str) -> None:
+def test_any_text_round_trips(machine: Machine, value: str) -> None:
     machine.store.put(NAME, value)
     assert machine.store.get(NAME) == value
 
 
-def test_a_token_too_long_for_the_keychain_itself_is_kept(machine: Machine) -> None:
+def test_token_too_long_for_the_keychain_is_stored(machine: Machine) -> None:
     token = "t" * 4096
     machine.store.put("oauth/issuer/token", token)
     assert machine.store.get("oauth/issuer/token") == token
@@ -62,7 +62,7 @@ def test_the_keychain_has_one_entry_however_many_secrets_there_are(machine: Mach
 
 
 @pytest.mark.parametrize("rung", [Rung.KEYCHAIN, Rung.PASSPHRASE, Rung.MEMORY])
-def test_nothing_on_disk_holds_the_secret_in_any_spelling(machine: Machine, rung: Rung) -> None:
+def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, rung: Rung) -> None:
     store = machine.store
     store.put(NAME, VALUE)
     store.keep_in(rung, PASSPHRASE)
@@ -76,7 +76,7 @@ def test_nothing_on_disk_holds_the_secret_in_any_spelling(machine: Machine, rung
         assert inside not in written
 
 
-def test_a_secret_is_not_told_by_what_is_printed(machine: Machine) -> None:
+def test_repr_does_not_reveal_a_secret(machine: Machine) -> None:
     store = machine.store
     store.put(NAME, VALUE)
     store.keep_in(Rung.PLAIN, unprotected=True)
@@ -84,7 +84,7 @@ def test_a_secret_is_not_told_by_what_is_printed(machine: Machine) -> None:
     assert VALUE not in repr((store, store.state, store.stored(), vault))
 
 
-def test_an_unknown_name_gives_nothing_and_does_not_bother_the_keychain(tmp_path: Path) -> None:
+def test_unknown_name_returns_nothing_without_accessing_the_keychain(tmp_path: Path) -> None:
     backend = FailingKeychain()
     assert Machine(tmp_path, backend).store.get("header/nobody/x") is None
     backend.error = None
@@ -106,7 +106,7 @@ def test_deleting_needs_no_key(tmp_path: Path) -> None:
     assert store.stored() == ()
 
 
-def test_forgetting_a_server_takes_its_secrets_and_no_others(machine: Machine) -> None:
+def test_forgetting_a_server_deletes_its_secrets_and_no_others(machine: Machine) -> None:
     store = machine.store
     names = [make_name("header", "a", "k"), make_name("header", "a", "l"), make_name("header", "ab", "k")]
     for name in names:
@@ -128,20 +128,20 @@ def test_the_list_has_names_and_times_but_needs_no_key(machine: Machine) -> None
 
 
 @pytest.mark.parametrize("name", ["", "/", "a//b", "a/", "/a", "a\nb", "a\u202eb", "x" * 2001])
-def test_a_name_that_cannot_be_shown_or_split_is_refused(machine: Machine, name: str) -> None:
+def test_name_that_cannot_be_displayed_or_split_is_rejected(machine: Machine, name: str) -> None:
     with pytest.raises(ConfigError, match="cannot be the name of a secret"):
         machine.store.put(name, VALUE)
     assert not machine.path.exists()
 
 
 @pytest.mark.parametrize("value", ["", "x" * (LONGEST_VALUE + 1), "\ud800"])
-def test_a_value_that_cannot_be_kept_is_refused(machine: Machine, value: str) -> None:
+def test_unstorable_value_is_rejected(machine: Machine, value: str) -> None:
     with pytest.raises(ConfigError):
         machine.store.put(NAME, value)
     assert not machine.path.exists()
 
 
-def test_parts_of_names_may_be_anything() -> None:
+def test_name_parts_may_contain_any_text() -> None:
     parts = ("header", "https://issuer/a b", "ü/%2F\n", "\u202e")
     name = make_name(*parts)
     assert name.isprintable()
@@ -152,7 +152,7 @@ def test_parts_of_names_may_be_anything() -> None:
 # ------------------------------------------------------------------ where they are kept
 
 
-def test_before_anything_is_stored_nobody_is_asked(tmp_path: Path) -> None:
+def test_keychain_is_not_accessed_before_anything_is_stored(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(RuntimeError("asked"))).store
     assert store.look() == store.state
     assert (store.state.rung, store.state.standing) == (Rung.KEYCHAIN, Standing.UNTRIED)
@@ -180,7 +180,7 @@ def test_a_store_without_a_folder_is_in_memory() -> None:
         store.keep_in(Rung.PASSPHRASE, PASSPHRASE)
 
 
-def test_a_passphrase_opens_them_once_a_run(bare: Machine) -> None:
+def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
     first = bare.store
     first.put(NAME, VALUE)
     first.keep_in(Rung.PASSPHRASE, PASSPHRASE)
@@ -201,7 +201,7 @@ def test_a_passphrase_opens_them_once_a_run(bare: Machine) -> None:
     assert run.store.get(NAME) is None
 
 
-def test_a_passphrase_is_the_same_however_its_accents_were_typed(bare: Machine) -> None:
+def test_passphrase_is_unicode_normalized(bare: Machine) -> None:
     bare.store.keep_in(Rung.PASSPHRASE, "caf\u00e9 caf\u00e9")
     bare.store.unlock("cafe\u0301 cafe\u0301")
 
@@ -211,7 +211,7 @@ def test_a_short_passphrase_is_refused(machine: Machine) -> None:
         machine.store.keep_in(Rung.PASSPHRASE, "seven77")
 
 
-def test_a_plain_file_is_only_used_when_somebody_says_so(bare: Machine) -> None:
+def test_plain_text_file_is_used_only_on_request(bare: Machine) -> None:
     store = bare.store
     store.put(NAME, VALUE)
     with pytest.raises(ConfigError, match="protects nothing"):
@@ -227,7 +227,7 @@ _ALL = [Rung.KEYCHAIN, Rung.PASSPHRASE, Rung.MEMORY, Rung.PLAIN]
 
 @pytest.mark.parametrize("before", _ALL)
 @pytest.mark.parametrize("after", _ALL)
-def test_every_change_of_place_takes_all_secrets_along(machine: Machine, before: Rung, after: Rung) -> None:
+def test_every_change_of_location_moves_all_secrets(machine: Machine, before: Rung, after: Rung) -> None:
     store = machine.store
     store.keep_in(before, PASSPHRASE, unprotected=True)
     store.put(NAME, VALUE)
@@ -246,7 +246,7 @@ def test_every_change_of_place_takes_all_secrets_along(machine: Machine, before:
     assert later.look().rung is after  # the choice is kept, memory too
 
 
-def test_what_cannot_be_opened_is_not_moved_and_nothing_changes(machine: Machine) -> None:
+def test_undecryptable_secrets_are_not_moved_and_nothing_changes(machine: Machine) -> None:
     machine.store.keep_in(Rung.PASSPHRASE, PASSPHRASE)
     writer = machine.store
     writer.unlock(PASSPHRASE)
@@ -257,7 +257,7 @@ def test_what_cannot_be_opened_is_not_moved_and_nothing_changes(machine: Machine
     assert machine.path.read_bytes() == before
 
 
-def test_a_move_to_a_keychain_that_fails_leaves_all_as_it_was(machine: Machine) -> None:
+def test_move_to_a_failing_keychain_changes_nothing(machine: Machine) -> None:
     store = machine.store
     store.keep_in(Rung.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
@@ -271,9 +271,7 @@ def test_a_move_to_a_keychain_that_fails_leaves_all_as_it_was(machine: Machine) 
     assert other.get(NAME) == VALUE
 
 
-def test_a_move_that_cannot_be_written_leaves_all_as_it_was(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_move_with_a_failed_write_changes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     store = machine.store
     store.keep_in(Rung.PASSPHRASE, PASSPHRASE)
     store.put(NAME, VALUE)
@@ -286,7 +284,7 @@ def test_a_move_that_cannot_be_written_leaves_all_as_it_was(
     assert store.get(NAME) == VALUE  # and the old one is still held
 
 
-def test_deleting_everything_takes_the_key_too(machine: Machine) -> None:
+def test_deleting_everything_deletes_the_key_too(machine: Machine) -> None:
     store = machine.store
     store.put(NAME, VALUE)
     store.put("a/b", "now", for_this_run=True)
@@ -298,7 +296,7 @@ def test_deleting_everything_takes_the_key_too(machine: Machine) -> None:
     assert machine.store.get(NAME) == "new"
 
 
-def test_the_state_is_told_when_it_changes_and_only_then(bare: Machine) -> None:
+def test_state_is_signalled_only_when_it_changes(bare: Machine) -> None:
     store = bare.store
     told: list[SecretsState] = []
     store.changed.connect(told.append)
@@ -333,7 +331,7 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(
     assert sorted(path.name for path in machine.folder.iterdir()) == ["vault.json", "vault.lock"]
 
 
-def test_a_first_secret_that_cannot_be_written_leaves_no_key_behind(
+def test_failed_write_of_the_first_secret_leaves_no_key_behind(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _fill_disk(monkeypatch)
@@ -343,7 +341,7 @@ def test_a_first_secret_that_cannot_be_written_leaves_no_key_behind(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are another thing on Windows")
-def test_the_folder_and_its_files_are_for_their_owner_alone(machine: Machine) -> None:
+def test_folder_and_files_are_owner_only(machine: Machine) -> None:
     old = os.umask(0)
     try:
         machine.store.put(NAME, VALUE)
@@ -355,7 +353,7 @@ def test_the_folder_and_its_files_are_for_their_owner_alone(machine: Machine) ->
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files are another thing on Windows")
-def test_rights_that_somebody_widened_are_narrowed(machine: Machine) -> None:
+def test_widened_permissions_are_restricted_again(machine: Machine) -> None:
     machine.store.put(NAME, VALUE)
     machine.path.chmod(0o644)
     machine.folder.chmod(0o755)

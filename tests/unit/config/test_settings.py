@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.id)
-def test_every_setting_has_words_and_a_default_that_it_may_have(setting: Setting) -> None:
+def test_every_setting_has_a_description_and_a_valid_default(setting: Setting) -> None:
     assert setting.title
     assert setting.sentence.endswith(".")
     assert setting_of(setting.id) is setting
@@ -38,7 +38,7 @@ def test_every_setting_has_words_and_a_default_that_it_may_have(setting: Setting
         assert setting.target in {field.name for field in fields(Files)}
 
 
-def test_ids_are_given_once_and_every_limit_has_one() -> None:
+def test_ids_are_unique_and_every_limit_has_one() -> None:
     ids = [setting.id for setting in SETTINGS]
     assert len(set(ids)) == len(ids)
     assert len(IDS) == len(fields(Settings))
@@ -65,7 +65,7 @@ def test_ids_are_given_once_and_every_limit_has_one() -> None:
         ("files.captures", "/tmp"),
     ],
 )
-def test_what_a_setting_cannot_be_is_refused_with_what_it_must_be(id: str, value: JSON) -> None:
+def test_invalid_value_is_rejected_with_what_is_allowed(id: str, value: JSON) -> None:
     setting = setting_of(id)
     with pytest.raises(ConfigError) as caught:
         checked(setting, value)
@@ -74,28 +74,28 @@ def test_what_a_setting_cannot_be_is_refused_with_what_it_must_be(id: str, value
         assert wanted_of(setting) in str(caught.value)
 
 
-def test_a_setting_that_there_is_not_is_named() -> None:
+def test_unknown_setting_is_named() -> None:
     with pytest.raises(ConfigError, match=r"no\.such"):
         setting_of("no.such")
 
 
-def test_every_file_that_a_run_uses_can_be_found_in_the_settings() -> None:
+def test_every_file_in_use_is_listed_in_the_settings() -> None:
     shown = {setting.target for setting in SETTINGS if setting.kind is Kind.PLACE}
     assert {field.name for field in fields(Files)} - {"home"} <= shown
 
 
-def test_settings_are_found_by_all_their_words() -> None:
+def test_setting_matches_only_if_all_search_words_match() -> None:
     setting = setting_of("connections.connectTimeout")
     assert setting.fits(["CONNECT", "longest"])
     assert setting.fits([])
     assert not setting.fits(["connect", "capture"])
 
 
-def test_without_a_file_everything_is_as_usual(path: Path) -> None:
+def test_without_a_file_the_defaults_apply(path: Path) -> None:
     assert SettingsFile(path).load() == (Settings(), [])
 
 
-def test_what_was_chosen_comes_back_and_only_that_is_written(path: Path) -> None:
+def test_saved_settings_are_loaded_and_only_those_are_written(path: Path) -> None:
     path.write_text(json.dumps({"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}))
     chosen = replace(Settings(), connect_timeout=2.5, line_cap=7 * 1024 * 1024, ask_for_lists=False)
     SettingsFile(path).set("connections.connectTimeout", 2.5)
@@ -112,7 +112,7 @@ def test_what_was_chosen_comes_back_and_only_that_is_written(path: Path) -> None
     assert json.loads(path.read_text()) == {"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}
 
 
-def test_what_was_written_by_hand_meanwhile_stays_and_counts(path: Path) -> None:
+def test_concurrent_manual_edits_are_kept_and_applied(path: Path) -> None:
     file = SettingsFile(path)
     file.set("connections.mostPages", 5)
     path.write_text(json.dumps({"connections": {"mostPages": 9, "keepAlive": "often"}}))
@@ -121,7 +121,7 @@ def test_what_was_written_by_hand_meanwhile_stays_and_counts(path: Path) -> None
     assert json.loads(path.read_text()) == {"connections": written}
 
 
-def test_what_cannot_be_used_has_its_default_and_the_rest_counts(path: Path) -> None:
+def test_unusable_setting_has_its_default_and_the_rest_applies(path: Path) -> None:
     wrong = {"connections": {"connectTimeout": "long", "mostPages": 5, "keepAlive": -1}, "lists": []}
     path.write_text(json.dumps(wrong))
     settings, problems = SettingsFile(path).load()
@@ -134,7 +134,7 @@ def test_what_cannot_be_used_has_its_default_and_the_rest_counts(path: Path) -> 
     assert problems == [f"preferences.json: {each}. Its default is used." for each in words]
 
 
-def test_a_file_that_cannot_be_read_is_told_of_and_not_written_over(path: Path) -> None:
+def test_unreadable_file_is_reported_and_not_overwritten(path: Path) -> None:
     path.write_text("{")
     settings, (problem,) = SettingsFile(path).load()
     assert settings == Settings()

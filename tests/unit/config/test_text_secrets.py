@@ -53,7 +53,7 @@ def web(url: str = "http://h/mcp", proxy: str = "") -> HttpEntry:
         (web(proxy="http://ann:hush@proxy:8080"), ["proxy password"], {"proxy-password": "hush"}),
     ],
 )  # fmt: skip
-def test_secrets_are_found_moved_and_sent_as_before(
+def test_secrets_are_found_moved_and_still_sent(
     entry: Entry, words: list[str], values: dict[str, str]
 ) -> None:
     assert [each.words for each in text_secrets_of(entry)] == words
@@ -85,25 +85,25 @@ def test_secrets_are_found_moved_and_sent_as_before(
         web(proxy="http://ann:${PASSWORD}@proxy:8080"),
     ],
 )
-def test_what_is_no_secret_or_stands_elsewhere_already_is_not_offered(entry: Entry) -> None:
+def test_non_secrets_and_already_moved_secrets_are_not_offered(entry: Entry) -> None:
     assert plain_secrets_of(entry) == ()
     assert with_inputs(entry, ["argument --token"]) == (entry, {})
 
 
-def test_only_those_that_were_chosen_are_moved() -> None:
+def test_only_selected_secrets_are_moved() -> None:
     entry = program("--token", "a", "--password=b")
     moved, stored = with_inputs(entry, ["argument --password"])
     assert moved == program("--token", "a", "--password=${input:password}")
     assert stored == {"input/My%20server/password": "b"}
 
 
-def test_an_input_that_is_there_already_is_left_alone() -> None:
+def test_existing_input_is_left_alone() -> None:
     entry = program("--key=${input:token}", "--token", "a")
     moved, _ = with_inputs(entry, ["argument --token"])
     assert moved == program("--key=${input:token}", "--token", "${input:token-2}")
 
 
-def test_texts_beside_a_secret_keep_their_names_and_escapes() -> None:
+def test_text_next_to_a_secret_keeps_its_references_and_escapes() -> None:
     entry = program("--token", "a", "$${HOME}", "${HOME}")
     moved, _ = with_inputs(entry, ["argument --token"])
     values = Values(environment={"HOME": "/me"}, inputs={"token": "a"})
@@ -126,7 +126,7 @@ def test_headers_and_texts_are_moved_together() -> None:
     }
 
 
-def test_the_password_of_a_proxy_may_be_an_input() -> None:
+def test_proxy_password_may_be_an_input() -> None:
     entry = web(proxy="http://ann:${input:p}@proxy:1")
     assert expand(entry, Values(inputs={"p": "hush"})) == web(proxy="http://ann:hush@proxy:1")
 

@@ -27,18 +27,18 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "preferences.json"
 
 
-def test_without_a_file_there_are_the_rules_that_come_with_it(path: Path) -> None:
+def test_without_a_file_the_built_in_rules_are_used(path: Path) -> None:
     prefs, problems = TrafficPrefsFile(path).load()
     assert (prefs.filters, prefs.rules, problems) == ({}, DEFAULT_RULES, [])
     assert not path.exists()
 
 
-def test_rules_that_come_with_it_can_be_read_by_the_language() -> None:
+def test_built_in_rules_are_valid_filters() -> None:
     assert all(parse(rule.filter) is not None for rule in DEFAULT_RULES)
 
 
 @given(filters=st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=4), rules=st.lists(RULES))
-def test_what_is_saved_is_what_is_loaded(
+def test_saved_preferences_round_trip(
     filters: dict[str, str], rules: list[ColourRule], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = TrafficPrefsFile(tmp_path_factory.mktemp("prefs") / "preferences.json")
@@ -47,7 +47,7 @@ def test_what_is_saved_is_what_is_loaded(
     assert (dict(prefs.filters), list(prefs.rules), problems) == (filters, rules, [])
 
 
-def test_members_that_we_do_not_know_are_kept(path: Path) -> None:
+def test_unknown_members_are_kept(path: Path) -> None:
     rule = {"filter": "status:error", "tint": "error", "name": "mine"}
     path.write_text(json.dumps({"captures": {"keepDays": 3}, "colourRules": [rule], "later": 1}))
     file = TrafficPrefsFile(path)
@@ -70,14 +70,14 @@ def test_members_that_we_do_not_know_are_kept(path: Path) -> None:
         ({"colourRules": [3]}, "colour rule 1"),
     ],
 )
-def test_entry_that_cannot_be_used_is_left_out_and_told(path: Path, document: object, words: str) -> None:
+def test_unusable_entry_is_skipped_and_reported(path: Path, document: object, words: str) -> None:
     path.write_text(json.dumps(document))
     _, problems = TrafficPrefsFile(path).load()
     assert len(problems) == 1
     assert words in problems[0]
 
 
-def test_file_that_is_no_json_is_told_and_never_overwritten(path: Path) -> None:
+def test_non_json_file_is_reported_and_never_overwritten(path: Path) -> None:
     path.write_text("{")
     file = TrafficPrefsFile(path)
     _, problems = file.load()

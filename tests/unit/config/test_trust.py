@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> TrustStore:
     return TrustStore(tmp_path / "config" / "trust.json")
 
 
-def test_what_was_approved_is_found_again_by_another_run(store: TrustStore) -> None:
+def test_approval_is_found_again_by_another_run(store: TrustStore) -> None:
     content = content_of(STDIO, FILE, FOLDER, PROGRAM)
     store.approve(content, ["HOME"])
     again = TrustStore(store.path)
@@ -54,7 +54,7 @@ def test_what_was_approved_is_found_again_by_another_run(store: TrustStore) -> N
         (STDIO, replace(PROGRAM, scripts=(("/w/x.js", "00" * 32),)), "program.scripts./w/x.js"),
     ],
 )
-def test_any_other_content_is_not_what_was_approved(
+def test_different_content_is_not_approved(
     store: TrustStore, entry: StdioEntry, program: Program, field: str
 ) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
@@ -74,18 +74,18 @@ def test_any_other_content_is_not_what_was_approved(
         HttpEntry(name="a", url="https://x/mcp", roots=("/",)),
     ],
 )
-def test_everything_that_a_connection_depends_on_counts(store: TrustStore, entry: Entry) -> None:
+def test_approval_covers_everything_a_connection_depends_on(store: TrustStore, entry: Entry) -> None:
     approval = store.approve(content_of(HttpEntry(name="a", url="https://x/mcp"), FILE, FOLDER))
     assert not store.is_for(approval, content_of(entry, FILE, FOLDER))
 
 
-def test_notes_and_being_switched_on_do_not_count(store: TrustStore) -> None:
+def test_approval_ignores_notes_and_the_enabled_flag(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     other = replace(STDIO, enabled=False, notes="x", colour="red", watch=("*",), auto_connect=True)
     assert store.is_for(approval, content_of(other, FILE, FOLDER, PROGRAM))
 
 
-def test_a_change_shows_both_values_and_a_secret_shows_none(store: TrustStore) -> None:
+def test_change_shows_both_values_but_never_a_secret(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     args = ("-y", "evil", "--token", "other")
     changes = store.changes(approval, content_of(replace(STDIO, args=args), FILE, FOLDER, PROGRAM))
@@ -103,7 +103,7 @@ def test_the_file_is_private_and_holds_no_secret(store: TrustStore) -> None:
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
 
 
-def test_what_is_forgotten_is_not_approved_and_the_others_are(store: TrustStore) -> None:
+def test_forgotten_approval_is_gone_and_the_others_remain(store: TrustStore) -> None:
     store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     store.approve(content_of(replace(STDIO, name="b"), FILE, FOLDER, PROGRAM))
     store.forget(FILE, FOLDER, "a")
@@ -111,7 +111,7 @@ def test_what_is_forgotten_is_not_approved_and_the_others_are(store: TrustStore)
     assert [approval.name for approval in store.approvals()] == ["b"]
 
 
-def test_a_damaged_file_trusts_nothing_and_is_not_written_over(store: TrustStore) -> None:
+def test_damaged_file_trusts_nothing_and_is_not_overwritten(store: TrustStore) -> None:
     store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     assert store.path is not None
     store.path.write_text('{"approvals": [')
@@ -121,7 +121,7 @@ def test_a_damaged_file_trusts_nothing_and_is_not_written_over(store: TrustStore
     assert store.path.read_text() == '{"approvals": ['
 
 
-def test_an_approval_that_was_tampered_with_is_none(store: TrustStore) -> None:
+def test_tampered_approval_is_invalid(store: TrustStore) -> None:
     approval = store.approve(content_of(STDIO, FILE, FOLDER, PROGRAM))
     assert store.path is not None
     document = json.loads(store.path.read_text())
@@ -134,19 +134,19 @@ def test_an_approval_that_was_tampered_with_is_none(store: TrustStore) -> None:
 
 
 @pytest.mark.parametrize("command", ["./run.sh", "bin/x", "..\\x.exe", "sub/../../x", "C:x.exe"])
-def test_a_relative_command_of_somebody_elses_file_is_refused(command: str) -> None:
+def test_relative_command_in_a_foreign_file_is_rejected(command: str) -> None:
     with pytest.raises(ConfigError, match="relative path"):
         check_command(command, is_absolute=False)
 
 
-def test_a_name_on_the_path_and_a_full_path_are_not_refused() -> None:
+def test_name_on_the_path_and_absolute_path_are_accepted() -> None:
     check_command("npx", is_absolute=False)
     check_command("/usr/bin/npx", is_absolute=True)
     check_command("C:\\x\\npx.cmd", is_absolute=True)
 
 
 @pytest.mark.parametrize("argument", ["& calc", "%PATH%", '"', "a|b", "x^y", "(x)", "!x!", "a\nb"])
-def test_what_the_shell_of_windows_would_read_otherwise_is_refused(argument: str) -> None:
+def test_text_the_windows_shell_would_reinterpret_is_rejected(argument: str) -> None:
     with pytest.raises(ConfigError, match="batch file"):
         check_batch("C:\\x\\npx.CMD", ["-y", argument])
     check_batch("C:\\x\\node.exe", ["-y", argument])

@@ -45,7 +45,7 @@ SOME = Variables({"n": 7, "name": "Ada", "list": [1, 2], "nothing": None, "cost"
         ({"deep": ["${n}", {"${n}": "x"}]}, {"deep": [7, {"${n}": "x"}]}),
     ],
 )
-def test_what_is_written_becomes_what_is_sent(written: JSON, sent: JSON) -> None:
+def test_template_expands_to_the_sent_value(written: JSON, sent: JSON) -> None:
     assert expand(written, SOME) == sent
 
 
@@ -55,7 +55,7 @@ def test_a_number_is_sent_as_it_is_written_in_the_file() -> None:
     assert sent.text == "1.10"
 
 
-def test_every_unknown_name_is_named_and_nothing_is_expanded() -> None:
+def test_all_unknown_names_are_listed_and_nothing_is_expanded() -> None:
     with pytest.raises(
         UnknownVariables, match=r"\$\{a\}, \$\{b\} have no value, so nothing was sent"
     ) as caught:
@@ -63,29 +63,29 @@ def test_every_unknown_name_is_named_and_nothing_is_expanded() -> None:
     assert caught.value.names == ("a", "b")
 
 
-def test_the_environment_is_only_what_was_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_contains_only_allowed_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "s")
     with pytest.raises(UnknownVariables, match=r"Allow the environment variable"):
         expand("${env:SECRET}", Variables({"SECRET": "x", "env:SECRET": "y"}))
     assert expand("${env:SECRET}", Variables(environment={"SECRET": "s"})) == "s"
 
 
-def test_a_value_is_not_expanded_again() -> None:
+def test_values_are_not_expanded_recursively() -> None:
     assert expand("${a}", Variables({"a": "${b}${a}", "b": "no"})) == "${b}${a}"
 
 
 @given(st.text(alphabet="${}abn:\\"))
-def test_an_escaped_text_is_sent_as_it_is(text: str) -> None:
+def test_escaped_text_is_sent_literally(text: str) -> None:
     assert expand(escape(text), NO_VARIABLES) == text
 
 
 @given(st.text(alphabet="${}abn"))
-def test_a_text_without_variables_is_sent_as_it_is_but_for_escapes(text: str) -> None:
+def test_text_without_variables_is_sent_unchanged_except_for_escapes(text: str) -> None:
     if not names_in(text):
         assert expand(text, NO_VARIABLES) == text.replace("$${", "${")
 
 
-def test_names_are_found_in_their_order_without_limit_of_depth() -> None:
+def test_names_are_found_in_order_at_any_depth() -> None:
     deep: JSON = ["${inner}"]
     for _ in range(5_000):
         deep = [deep]
@@ -106,13 +106,13 @@ def test_arguments_stay_an_object() -> None:
 # ------------------------------------------------------------------ the file
 
 
-def test_values_of_a_folder_come_back_and_the_local_ones_win(tmp_path: Path) -> None:
+def test_folder_values_round_trip_and_local_ones_win(tmp_path: Path) -> None:
     (tmp_path / "variables.json").write_text('{"a": 1, "b": {"x": 2}}')
     (tmp_path / "variables.local.json").write_text('{"a": "mine"}')
     assert VariablesFile(tmp_path).load() == ({"a": "mine", "b": {"x": 2}}, [])
 
 
-def test_a_changed_value_stays_in_the_file_that_it_is_in(tmp_path: Path) -> None:
+def test_changed_value_stays_in_its_file(tmp_path: Path) -> None:
     (tmp_path / "variables.local.json").write_text('{"token": "old"}')
     file = VariablesFile(tmp_path)
     file.set("token", "new")
@@ -124,7 +124,7 @@ def test_a_changed_value_stays_in_the_file_that_it_is_in(tmp_path: Path) -> None
     assert file.load() == ({}, [])
 
 
-def test_what_is_wrong_is_told_and_the_rest_is_used(tmp_path: Path) -> None:
+def test_errors_are_reported_and_the_rest_is_used(tmp_path: Path) -> None:
     (tmp_path / "variables.json").write_text('{"good": 1, "not good": 2}')
     (tmp_path / "variables.local.json").write_text("{ mine")
     values, problems = VariablesFile(tmp_path).load()
@@ -132,7 +132,7 @@ def test_what_is_wrong_is_told_and_the_rest_is_used(tmp_path: Path) -> None:
     assert ["'not good' cannot be the name" in problems[0], "not valid JSON" in problems[1]] == [True, True]
 
 
-def test_a_broken_file_is_not_overwritten_nor_a_bad_name_written(tmp_path: Path) -> None:
+def test_broken_file_is_not_overwritten_and_invalid_names_are_not_written(tmp_path: Path) -> None:
     path = tmp_path / "variables.json"
     path.write_text("{ mine")
     with pytest.raises(ConfigError, match="not valid JSON"):

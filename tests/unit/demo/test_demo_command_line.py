@@ -65,25 +65,25 @@ def test_missing_sdk_is_one_sentence_with_the_fix() -> None:
         (("login", "--http", "--fault", "banner"), "invalid choice: 'banner'"),
     ],
 )
-def test_wrong_command_line_names_the_reason(words: tuple[str, ...], reason: str) -> None:
+def test_invalid_command_line_says_why(words: tuple[str, ...], reason: str) -> None:
     done = demo(*words)
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_command_is_a_word_list_for_this_interpreter() -> None:
+def test_command_is_an_argument_list_for_this_interpreter() -> None:
     assert command("faulty", fault="banner")[0] == sys.executable
     assert command("faulty", fault="banner")[-5:] == ["-m", "inspector.demo", "faulty", "--fault", "banner"]
     assert command("library", http=True)[-5:] == ["library", "--http", "--port", "0", "--until-eof"]
 
 
-def test_command_for_an_unknown_name_says_which_exist() -> None:
+def test_command_for_an_unknown_name_lists_the_existing_ones() -> None:
     with pytest.raises(ValueError, match="everything, library, faulty, login"):
         command("nothing")
 
 
-def test_all_but_the_handwritten_server_speak_http_and_the_login_speaks_nothing_else() -> None:
+def test_all_but_the_handwritten_server_speak_http_and_the_login_demo_only_http() -> None:
     http = [name for name, server in SERVERS.items() if server.speaks_http]
     stdio = [name for name, server in SERVERS.items() if server.speaks_stdio]
     assert http == ["everything", "library", "login"]

@@ -104,7 +104,7 @@ def text_of(outcome: CallOutcome) -> str:
     return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
 
 
-async def test_questions_of_all_kinds_are_answered(guest: Guest) -> None:
+async def test_server_requests_of_all_kinds_are_answered(guest: Guest) -> None:
     both = text_of(await guest.call("ask_twice"))
     assert "Ada" in both
     assert "blue" in both
@@ -115,11 +115,11 @@ async def test_questions_of_all_kinds_are_answered(guest: Guest) -> None:
     assert text_of(await guest.call("ask_and_withdraw", seconds=60)) == "Answered in time: accept."
 
 
-async def test_model_uses_a_tool_that_the_question_brought_along(guest: Guest) -> None:
+async def test_sampling_uses_a_tool_supplied_with_the_request(guest: Guest) -> None:
     assert text_of(await guest.call("sampling_tools")) == "toy said: blue"
 
 
-async def test_question_becomes_a_task_of_ours(guest: Guest) -> None:
+async def test_server_request_becomes_a_client_task(guest: Guest) -> None:
     outcome = await guest.call("ask_as_task")
     if guest.is_stateless:
         assert outcome.kind is OutcomeKind.TOOL_ERROR
@@ -127,7 +127,7 @@ async def test_question_becomes_a_task_of_ours(guest: Guest) -> None:
         assert text_of(outcome).startswith("working → completed: ")
 
 
-async def test_pages_that_a_call_needs_are_opened_first(guest: Guest) -> None:
+async def test_urls_a_call_needs_are_opened_first(guest: Guest) -> None:
     """Nobody opens pages here: another call is done with them where the server has to be told."""
     if guest.is_stateless:
         assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages done."
@@ -138,14 +138,14 @@ async def test_pages_that_a_call_needs_are_opened_first(guest: Guest) -> None:
     assert text_of(await guest.call("url_required", seconds=0)) == "Welcome: 1 of 1 pages done."
 
 
-async def test_malformed_question_is_refused(guest: Guest) -> None:
+async def test_malformed_request_is_rejected(guest: Guest) -> None:
     outcome = await guest.call("ask_malformed")
     kind = OutcomeKind.FAILED if guest.is_stateless else OutcomeKind.TOOL_ERROR
     assert outcome.kind is kind
     assert "requestedSchema" in outcome.summary + outcome.answer.decode()
 
 
-async def test_asking_for_ever_is_ended_by_the_limit_of_rounds(guest: Guest) -> None:
+async def test_endless_requests_are_stopped_by_the_round_limit(guest: Guest) -> None:
     if not guest.is_stateless:
         pytest.skip("requests of the server's own are not counted")
     outcome = await guest.call("ask_forever")
@@ -153,19 +153,19 @@ async def test_asking_for_ever_is_ended_by_the_limit_of_rounds(guest: Guest) -> 
     assert "10 times in a row" in outcome.summary
 
 
-async def test_task_works_and_gives_its_result(guest: Guest) -> None:
+async def test_task_runs_and_returns_its_result(guest: Guest) -> None:
     assert text_of(await guest.run("task_steps", seconds=0.3, steps=3)) == "Done: 3 steps in 0.3 s."
     assert (guest.statuses[0], guest.statuses[-1]) == (TaskStatus.WORKING, TaskStatus.COMPLETED)
     steps = [step.progress for step in guest.progress]
     assert steps == ([] if guest.is_stateless else [1, 2, 3])
 
 
-async def test_task_asks_on_the_way(guest: Guest) -> None:
+async def test_task_requests_input_while_running(guest: Guest) -> None:
     assert text_of(await guest.run("task_question", questions=2)) == "Got 2 answers."
     assert TaskStatus.INPUT_REQUIRED in guest.statuses
 
 
-async def test_task_fails_in_either_way(guest: Guest) -> None:
+async def test_task_can_fail_in_both_ways(guest: Guest) -> None:
     outcome = await guest.run("task_failure", seconds=0)
     assert outcome.kind is OutcomeKind.TOOL_ERROR
     # 2025-11-25 calls a tool error a failure, the extension a result.
@@ -175,7 +175,7 @@ async def test_task_fails_in_either_way(guest: Guest) -> None:
     assert "The task broke on the way" in outcome.summary
 
 
-async def test_task_is_cancelled(guest: Guest) -> None:
+async def test_task_can_be_cancelled(guest: Guest) -> None:
     created = asyncio.Event()
 
     def on_task(task: Task) -> None:
@@ -191,13 +191,13 @@ async def test_task_is_cancelled(guest: Guest) -> None:
     assert "Cancelled by the client" in outcome.summary
 
 
-async def test_task_is_gone_with_its_time(guest: Guest) -> None:
+async def test_task_expires_with_its_ttl(guest: Guest) -> None:
     outcome = await guest.run("task_endless", ttl=300)
     assert outcome.kind in (OutcomeKind.CANCELLED, OutcomeKind.FAILED)
     assert "Its time was over" in outcome.summary or "Unknown task" in outcome.summary
 
 
-async def test_tool_that_only_runs_as_a_task_is_refused_as_a_plain_call(guest: Guest) -> None:
+async def test_task_only_tool_is_rejected_as_a_plain_call(guest: Guest) -> None:
     outcome = await guest.call("task_endless")
     code = json.loads(outcome.answer)["error"]["code"]
     assert code == (-32021 if guest.is_stateless else -32601)

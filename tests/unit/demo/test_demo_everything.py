@@ -71,7 +71,7 @@ def test_schemas_cover_unions_enumerations_arrays_nulls_defaults_and_references(
 
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
-def test_arguments_of_every_kind_arrive_as_they_were_sent(everything: DemoProcess, tool: str) -> None:
+def test_arguments_of_every_type_arrive_as_sent(everything: DemoProcess, tool: str) -> None:
     words = everything.call_text(tool, **ARGUMENTS[tool])
     assert json.loads(words.removeprefix("Received:\n")) == ARGUMENTS[tool]
 
@@ -97,7 +97,7 @@ def test_defaults_are_filled_in(everything: DemoProcess) -> None:
         ("args_none", {"extra": 1}, "'extra' was unexpected"),
     ],
 )
-def test_wrong_arguments_are_a_tool_error_that_says_what_is_wrong(
+def test_invalid_arguments_are_a_tool_error_that_says_what_is_wrong(
     everything: DemoProcess, tool: str, arguments: Message, complaint: str
 ) -> None:
     result = everything.call(tool, **arguments)
@@ -112,7 +112,7 @@ def test_unknown_tool_is_a_protocol_error(everything: DemoProcess) -> None:
     }
 
 
-def test_echo_and_addition(everything: DemoProcess) -> None:
+def test_echo_and_add_work(everything: DemoProcess) -> None:
     assert everything.call_text("echo", message="héllo <b>") == "héllo <b>"
     assert everything.call("add_numbers", a=2, b=3.5)["structuredContent"] == {"sum": 5.5}
 
@@ -146,7 +146,7 @@ def test_audio_is_a_real_wav(everything: DemoProcess) -> None:
     assert seconds_of_sound(block["data"]) == 0.5
 
 
-def test_resource_link_leads_to_a_resource_that_can_be_read(everything: DemoProcess) -> None:
+def test_resource_link_points_to_a_readable_resource(everything: DemoProcess) -> None:
     (block,) = content(everything, "return_resource_link")
     assert block["type"] == "resource_link"
     assert everything.request("resources/read", {"uri": block["uri"]})["contents"][0]["text"]
@@ -159,19 +159,19 @@ def test_embedded_resources_are_text_and_binary(everything: DemoProcess) -> None
     assert is_png(picture["resource"]["blob"])
 
 
-def test_mixed_content_has_every_kind(everything: DemoProcess) -> None:
+def test_mixed_content_has_every_type(everything: DemoProcess) -> None:
     kinds = [block["type"] for block in content(everything, "return_mixed")]
     assert kinds == ["text", "image", "audio", "resource_link", "resource"]
 
 
-def test_several_text_blocks(everything: DemoProcess) -> None:
+def test_several_text_blocks_are_returned(everything: DemoProcess) -> None:
     assert [block["text"] for block in content(everything, "return_text", blocks=2)] == [
         "Block 1 of text.",
         "Block 2 of text.",
     ]
 
 
-def test_structured_content_has_the_declared_shape_and_the_same_as_text(everything: DemoProcess) -> None:
+def test_structured_content_has_the_declared_shape_and_matches_the_text(everything: DemoProcess) -> None:
     result = everything.call("forecast", city="Lisbon")
     declared = tool_table(everything)["forecast"]["outputSchema"]
     assert set(result["structuredContent"]) == set(declared["required"])
@@ -190,7 +190,7 @@ def test_resources_of_every_kind_can_be_read(everything: DemoProcess) -> None:
     assert seconds_of_sound(read["demo://chime.wav"]["blob"]) == 0.5
 
 
-def test_templates_give_resources(everything: DemoProcess) -> None:
+def test_templates_expand_to_resources(everything: DemoProcess) -> None:
     (templates,) = everything.pages("resources/templates/list", "resourceTemplates")
     assert [t["uriTemplate"] for t in templates] == ["demo://cities/{city}", "demo://books/{author}/{title}"]
     city = everything.request("resources/read", {"uri": "demo://cities/Bogot%C3%A1"})["contents"][0]
@@ -199,7 +199,7 @@ def test_templates_give_resources(everything: DemoProcess) -> None:
     assert book["text"] == "“Solaris” by Lem."
 
 
-def test_unknown_resource_is_the_error_of_this_revision(everything: DemoProcess) -> None:
+def test_unknown_resource_gives_the_error_of_this_protocol_version(everything: DemoProcess) -> None:
     error = everything.error("resources/read", {"uri": "demo://cities/Atlantis"})
     assert (error["code"], error["data"]) == (-32002, {"uri": "demo://cities/Atlantis"})
 
@@ -219,7 +219,7 @@ def test_completion_of_templates_may_depend_on_another_argument(everything: Demo
     assert complete(everything, book, "title", "") == []
 
 
-def test_completion_of_prompt_arguments(everything: DemoProcess) -> None:
+def test_prompt_arguments_are_completed(everything: DemoProcess) -> None:
     greet = {"type": "ref/prompt", "name": "greet"}
     assert complete(everything, greet, "style", "p") == ["pirate"]
     assert complete(everything, {"type": "ref/prompt", "name": "code_review"}, "language", "ru") == [

@@ -25,7 +25,7 @@ def server(shared_server: DemoProcess) -> DemoProcess:
     return shared_server
 
 
-def test_sampling_asks_the_model_and_returns_what_it_said(server: DemoProcess) -> None:
+def test_sampling_request_returns_the_reply_of_the_model(server: DemoProcess) -> None:
     def answer(params: Message) -> Message:
         assert params["messages"][0]["content"]["text"] == "Name a fruit."
         assert params["maxTokens"] == 9
@@ -35,7 +35,7 @@ def test_sampling_asks_the_model_and_returns_what_it_said(server: DemoProcess) -
     assert server.call_text("sampling", prompt="Name a fruit.", max_tokens=9) == "toy said: Quince."
 
 
-def test_form_is_asked_with_a_flat_schema(server: DemoProcess) -> None:
+def test_form_elicitation_has_a_flat_schema(server: DemoProcess) -> None:
     asked: list[Message] = []
 
     def answer(params: Message) -> Message:
@@ -50,12 +50,12 @@ def test_form_is_asked_with_a_flat_schema(server: DemoProcess) -> None:
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_form_that_is_not_filled_in_says_how_it_ended(server: DemoProcess, action: str) -> None:
+def test_unsubmitted_form_says_how_it_ended(server: DemoProcess, action: str) -> None:
     server.answers["elicitation/create"] = lambda params: {"action": action}
     assert server.call_text("elicit_form") == f"The form was not filled in: {action}."
 
 
-def test_accepted_url_is_followed_by_its_completion(server: DemoProcess) -> None:
+def test_accepted_url_elicitation_is_followed_by_its_completion(server: DemoProcess) -> None:
     server.answers["elicitation/create"] = lambda params: {"action": "accept"}
     assert (
         server.call_text("elicit_url", url="https://example.org/x") == "The page was answered with: accept."
@@ -79,7 +79,7 @@ def test_roots_are_listed(server: DemoProcess) -> None:
     assert server.call_text("list_roots") == "file:///a  A\nfile:///b"
 
 
-def test_refusal_by_the_client_is_a_tool_error(server: DemoProcess) -> None:
+def test_client_rejection_is_a_tool_error(server: DemoProcess) -> None:
     call = server.start("tools/call", {"name": "sampling"})
     asked = server.read()
     server.send({"id": asked["id"], "error": {"code": -1, "message": "User rejected sampling request"}})
@@ -88,7 +88,7 @@ def test_refusal_by_the_client_is_a_tool_error(server: DemoProcess) -> None:
     assert result["content"][0]["text"] == "The client answered with error -1: User rejected sampling request"
 
 
-def test_stateless_era_asks_by_an_input_required_result_and_notifies_by_a_listen_stream() -> None:
+def test_stateless_server_asks_by_input_required_result_and_notifies_on_a_listen_stream() -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

@@ -61,7 +61,7 @@ def levels(server: DemoProcess) -> list[str]:
     return [params["level"] for params in server.take_received("notifications/message")]
 
 
-def test_log_goes_through_every_level_and_respects_the_one_that_was_set(everything: DemoProcess) -> None:
+def test_log_sends_every_level_and_respects_the_configured_one(everything: DemoProcess) -> None:
     every = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
     assert everything.call_text("log", count=8) == "Sent 8 of 8 log messages."
     assert levels(everything) == every
@@ -72,19 +72,19 @@ def test_log_goes_through_every_level_and_respects_the_one_that_was_set(everythi
     everything.request("logging/setLevel", {"level": "debug"})
 
 
-def test_flood_sends_every_notification_before_it_answers(everything: DemoProcess) -> None:
+def test_flood_sends_every_notification_before_its_response(everything: DemoProcess) -> None:
     assert everything.call_text("flood", count=20_000, size=50) == "20000"
     data = [params["data"] for params in everything.take_received("notifications/message")]
     assert [int(words.rstrip(".")) for words in data] == list(range(20_000))
     assert {len(words) for words in data} == {50}
 
 
-def test_large_text_has_exactly_the_asked_size(everything: DemoProcess) -> None:
+def test_large_text_has_exactly_the_requested_size(everything: DemoProcess) -> None:
     assert len(everything.call_text("large_text")) == 5 * 1024 * 1024
     assert len(everything.call_text("large_text", megabytes=0.5)) == 512 * 1024
 
 
-def test_stderr_gets_the_lines(everything: DemoProcess) -> None:
+def test_lines_are_written_to_stderr(everything: DemoProcess) -> None:
     everything.call("write_stderr", lines=2, text="Look here")
     assert "Look here (1 of 2)\nLook here (2 of 2)\n" in everything.stderr()
 
@@ -106,7 +106,7 @@ def test_bumping_the_counter_notifies_subscribers_only(everything: DemoProcess) 
     assert everything.take_received("notifications/resources/updated") == []
 
 
-def test_toggling_a_tool_changes_the_list_and_says_so(everything: DemoProcess) -> None:
+def test_toggling_a_tool_changes_the_list_and_sends_a_notification(everything: DemoProcess) -> None:
     def names() -> list[str]:
         return [tool["name"] for tool in everything.request("tools/list")["tools"]]
 
@@ -127,16 +127,14 @@ def test_toggling_a_tool_changes_the_list_and_says_so(everything: DemoProcess) -
         ("list_roots", "roots"),
     ],
 )
-def test_asking_a_client_without_the_capability_is_said_in_words(
-    everything: DemoProcess, tool: str, capability: str
-) -> None:
+def test_missing_client_capability_is_explained(everything: DemoProcess, tool: str, capability: str) -> None:
     result = everything.call(tool)
     assert result["isError"] is True
     assert f"did not declare the {capability} capability" in result["content"][0]["text"]
     assert everything.received == []
 
 
-def test_crash_ends_the_process_with_the_code_after_a_last_word() -> None:
+def test_crash_exits_with_the_code_after_a_last_line() -> None:
     with DemoProcess("everything") as server:
         server.initialize()
         server.start("tools/call", {"name": "crash", "arguments": {"code": 41, "message": "Bye."}})
@@ -155,7 +153,7 @@ def test_end_of_stdin_ends_the_server_quietly(name: str) -> None:
         assert server.stderr() == ""
 
 
-def test_terminate_ends_the_server_quietly_in_the_middle_of_a_call() -> None:
+def test_sigterm_stops_the_server_quietly_during_a_call() -> None:
     with DemoProcess("everything") as server:
         server.initialize()
         start_slow(server, "p", 60, 6000)
@@ -165,7 +163,7 @@ def test_terminate_ends_the_server_quietly_in_the_middle_of_a_call() -> None:
         assert server.stderr() == ""
 
 
-def test_client_that_stops_reading_in_a_flood_ends_the_server_quietly() -> None:
+def test_client_that_stops_reading_during_a_flood_stops_the_server_quietly() -> None:
     with DemoProcess("everything") as server:
         server.initialize()
         server.start("tools/call", {"name": "flood", "arguments": {"count": 1_000_000}})

@@ -23,7 +23,7 @@ def call(server: DemoProcess, tool: str, **arguments: Any) -> int:
     return server.start("tools/call", {"name": tool, "arguments": arguments})
 
 
-def test_it_behaves_until_a_fault_is_called(faulty: DemoProcess) -> None:
+def test_server_behaves_until_a_fault_is_called(faulty: DemoProcess) -> None:
     tools = [tool["name"] for tool in faulty.request("tools/list")["tools"]]
     assert tools == ["echo", *(name for name, fault in FAULTS.items() if fault.is_tool)]
     assert faulty.call_text("echo", message="hi") == "hi"
@@ -33,42 +33,42 @@ def test_it_behaves_until_a_fault_is_called(faulty: DemoProcess) -> None:
     assert faulty.received == []
 
 
-def test_it_answers_what_is_not_json_with_a_parse_error(faulty: DemoProcess) -> None:
+def test_invalid_json_gets_a_parse_error(faulty: DemoProcess) -> None:
     faulty.send_line(b"hello?")
     assert faulty.read()["error"]["code"] == -32700
 
 
-def test_stray_text_comes_before_and_after_the_answer(faulty: DemoProcess) -> None:
+def test_stray_text_surrounds_the_response(faulty: DemoProcess) -> None:
     request = call(faulty, "stray_stdout")
     assert [faulty.read_line() for _ in range(2)] == [b"DEBUG: a print() that was forgotten", b""]
     assert faulty.read()["id"] == request
     assert faulty.read_line() == b"{'almost': 'JSON'}"
 
 
-def test_wrong_ids(faulty: DemoProcess) -> None:
+def test_responses_have_wrong_ids(faulty: DemoProcess) -> None:
     request = call(faulty, "wrong_id")
     assert faulty.read()["id"] == f"not-{request}"
     request = call(faulty, "wrong_id_type")
     assert faulty.read()["id"] == str(request)
 
 
-def test_two_answers_to_one_request(faulty: DemoProcess) -> None:
+def test_request_gets_two_responses(faulty: DemoProcess) -> None:
     request = call(faulty, "answers_twice")
     first, second = faulty.read(), faulty.read()
     assert first["id"] == second["id"] == request
     assert first["result"] != second["result"]
 
 
-def test_response_to_nothing(faulty: DemoProcess) -> None:
+def test_unsolicited_response_is_sent(faulty: DemoProcess) -> None:
     request = call(faulty, "orphan_response")
     assert [faulty.read()["id"], faulty.read()["id"]] == [987654, request]
 
 
-def test_content_that_is_not_a_list(faulty: DemoProcess) -> None:
+def test_content_is_not_a_list(faulty: DemoProcess) -> None:
     assert faulty.call("invalid_result") == {"content": "not a list", "isError": "perhaps"}
 
 
-def test_line_in_pieces(faulty: DemoProcess) -> None:
+def test_line_is_sent_in_pieces(faulty: DemoProcess) -> None:
     call(faulty, "half_line", pieces=4, delay=0.1)
     chunks = [faulty.read_chunk()]
     while b"pieces." not in chunks[-1]:
@@ -79,7 +79,7 @@ def test_line_in_pieces(faulty: DemoProcess) -> None:
     assert "result" in json.loads(answer)
 
 
-def test_invalid_utf8_and_then_a_good_answer(faulty: DemoProcess) -> None:
+def test_invalid_utf8_is_followed_by_a_valid_response(faulty: DemoProcess) -> None:
     request = call(faulty, "invalid_utf8")
     assert faulty.read()["params"]["data"] == "still fine"
     with pytest.raises(UnicodeDecodeError):
@@ -87,20 +87,20 @@ def test_invalid_utf8_and_then_a_good_answer(faulty: DemoProcess) -> None:
     assert faulty.read()["id"] == request
 
 
-def test_deep_json_and_then_a_good_answer(faulty: DemoProcess) -> None:
+def test_deep_json_is_followed_by_a_valid_response(faulty: DemoProcess) -> None:
     request = call(faulty, "deep_json")
     line = faulty.read_line()
     assert line.count(b"{") == line.count(b"}") == 10_002
     assert faulty.read()["id"] == request
 
 
-def test_huge_line_and_then_a_good_answer(faulty: DemoProcess) -> None:
+def test_huge_line_is_followed_by_a_valid_response(faulty: DemoProcess) -> None:
     request = call(faulty, "huge_line", megabytes=3)
     assert len(faulty.read_line()) > 3 * 1024 * 1024
     assert faulty.read()["id"] == request
 
 
-def test_call_that_is_never_answered_leaves_the_server_alive(faulty: DemoProcess) -> None:
+def test_unanswered_call_leaves_the_server_running(faulty: DemoProcess) -> None:
     call(faulty, "no_answer")
     assert faulty.request("ping") == {}
     assert faulty.received == []
@@ -115,7 +115,7 @@ def test_closed_stdout_leaves_the_process_alive_until_stdin_ends(faulty: DemoPro
     assert faulty.stderr() == "Closing stdout; I live on.\n"
 
 
-def test_death_in_the_middle_of_a_call(faulty: DemoProcess) -> None:
+def test_server_dies_during_a_call(faulty: DemoProcess) -> None:
     params = {"name": "dies_mid_call", "arguments": {"code": 12}, "_meta": {"progressToken": "t"}}
     faulty.start("tools/call", params)
     assert faulty.read()["params"]["progressToken"] == "t"
@@ -146,13 +146,13 @@ def test_silent_initialize_answers_everything_else() -> None:
         assert server.received == []
 
 
-def test_fault_of_a_call_on_the_command_line_applies_to_every_tool() -> None:
+def test_call_fault_on_the_command_line_applies_to_every_tool() -> None:
     with DemoProcess("faulty", fault="invalid_result") as server:
         server.initialize()
         assert server.call("echo", message="hi")["content"] == "not a list"
 
 
-def test_end_of_stdin_and_terminate_end_it_quietly() -> None:
+def test_end_of_stdin_and_sigterm_stop_it_quietly() -> None:
     with DemoProcess("faulty") as server:
         server.initialize()
         server.hang_up()

@@ -92,13 +92,13 @@ def test_tool_is_called_over_http(post: Post) -> None:
     assert message["result"]["structuredContent"] == {"sum": 3}
 
 
-def test_log_messages_come_on_the_stream_of_the_call(post: Post) -> None:
+def test_log_messages_arrive_on_the_stream_of_the_call(post: Post) -> None:
     *logged, answer = call(post, "log", count=3)
     assert [message["params"]["level"] for message in logged] == ["debug", "info", "notice"]
     assert answer["id"] == 1
 
 
-def test_flood_over_http_sends_them_all(post: Post) -> None:
+def test_flood_over_http_sends_all_notifications(post: Post) -> None:
     *flooded, answer = call(post, "flood", count=200)
     assert len(flooded) == 200
     assert answer["result"]["content"][0]["text"] == "200"
@@ -110,7 +110,7 @@ def test_foreign_host_and_origin_are_refused(server: HttpServer) -> None:
     assert (rebound.status_code, foreign.status_code) == (421, 403)
 
 
-def test_port_in_use_is_one_sentence(server: HttpServer) -> None:
+def test_port_in_use_is_reported_in_one_sentence(server: HttpServer) -> None:
     port = httpx2.URL(server.url).port
     assert port is not None
     done = subprocess.run(
@@ -125,7 +125,7 @@ def test_port_in_use_is_one_sentence(server: HttpServer) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_terminate_ends_the_http_server_quietly() -> None:
+def test_sigterm_stops_the_http_server_quietly() -> None:
     words = [word for word in command("library", http=True) if word != "--until-eof"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

@@ -41,7 +41,7 @@ def test_120_resources_come_in_three_pages_and_can_be_read(library: DemoProcess)
 
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "ZnJvbTp4"])
-def test_cursor_that_was_never_given_out_is_refused(library: DemoProcess, cursor: str) -> None:
+def test_cursor_that_was_never_issued_is_rejected(library: DemoProcess, cursor: str) -> None:
     assert library.error("tools/list", {"cursor": cursor})["code"] == -32602
 
 

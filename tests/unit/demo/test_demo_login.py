@@ -22,7 +22,7 @@ def error(response: httpx2.Response) -> tuple[int, str]:
 # ---------------------------------------------------------------------- discovery
 
 
-def test_call_without_token_gets_a_challenge_that_leads_to_the_metadata(demo: LoginDemo) -> None:
+def test_call_without_a_token_gets_a_challenge_that_points_to_the_metadata(demo: LoginDemo) -> None:
     response = demo.challenge()
     assert response.status_code == 401
     where = f"{demo.origin}/.well-known/oauth-protected-resource/mcp"
@@ -32,7 +32,7 @@ def test_call_without_token_gets_a_challenge_that_leads_to_the_metadata(demo: Lo
     assert document["authorization_servers"] == [demo.origin]
 
 
-def test_bad_token_is_told_apart_from_none(demo: LoginDemo) -> None:
+def test_invalid_token_is_distinguished_from_none(demo: LoginDemo) -> None:
     response = demo.challenge(Authorization="Bearer nonsense")
     assert response.status_code == 401
     assert 'error="invalid_token"' in response.headers["www-authenticate"]
@@ -53,9 +53,7 @@ def test_both_discovery_documents_name_the_same_issuer_and_endpoints(demo: Login
         "/tenant/.well-known/openid-configuration",
     ],
 )
-def test_issuer_with_a_path_has_its_documents_at_three_places_and_none_at_the_root(
-    demo: LoginDemo, place: str
-) -> None:
+def test_issuer_with_a_path_has_three_metadata_urls_and_none_at_the_root(demo: LoginDemo, place: str) -> None:
     demo.only("issuer_path")
     assert demo.http.get(place).json()["issuer"] == f"{demo.origin}/tenant"
     assert demo.http.get("/.well-known/oauth-authorization-server").status_code == 404
@@ -80,14 +78,14 @@ def test_tokens_can_be_checked_with_the_published_key(demo: LoginDemo) -> None:
     assert claims["scope"] == "notes:read"
 
 
-def test_page_names_the_client_as_plain_text_and_shows_whom_to_log_in_as(demo: LoginDemo) -> None:
+def test_page_shows_the_client_name_as_plain_text_and_the_demo_users(demo: LoginDemo) -> None:
     page = demo.ask(demo.register()["client_id"], scope="notes:read notes:write")
     assert "Test &lt;app&gt; wants to use your account" in page.text
     assert "Write new notes" in page.text
     assert "<code>ada</code> / <code>lovelace</code>" in page.text
 
 
-def test_page_has_no_script_and_may_only_lead_back_to_the_client(demo: LoginDemo) -> None:
+def test_page_has_no_script_and_may_only_redirect_to_the_client(demo: LoginDemo) -> None:
     page = demo.ask("demo-app")
     policy = page.headers["content-security-policy"]
     assert "<script" not in page.text
@@ -104,16 +102,16 @@ def test_wrong_password_shows_the_page_again_and_the_right_one_still_works(demo:
 
 
 @pytest.mark.parametrize(("name", "password"), [("", ""), ("nobody", ""), ("ada", "")])
-def test_nobody_gets_in_without_a_password(demo: LoginDemo, name: str, password: str) -> None:
+def test_login_without_a_password_is_rejected(demo: LoginDemo, name: str, password: str) -> None:
     assert demo.decide(demo.ask("demo-app"), name=name, password=password).status_code == 403
 
 
-def test_deny_sends_the_person_back_with_an_error(demo: LoginDemo) -> None:
+def test_deny_redirects_the_user_with_an_error(demo: LoginDemo) -> None:
     came = callback(demo.decide(demo.ask("demo-app"), decision="deny"))
     assert (came["error"], came["iss"], came["state"]) == ("access_denied", demo.origin, "a-state-of-ours")
 
 
-def test_page_can_be_answered_once(demo: LoginDemo) -> None:
+def test_page_can_be_submitted_once(demo: LoginDemo) -> None:
     page = demo.ask("demo-app")
     assert demo.decide(page).status_code == 302
     assert demo.decide(page).status_code == 400
@@ -131,7 +129,7 @@ def test_page_can_be_answered_once(demo: LoginDemo) -> None:
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
     ],
 )
-def test_wrong_request_of_a_known_client_comes_back_as_an_error(
+def test_invalid_request_of_a_known_client_is_redirected_with_an_error(
     demo: LoginDemo, parameters: dict[str, Any], expected: str
 ) -> None:
     came = callback(demo.ask("demo-app", **parameters))
@@ -153,7 +151,7 @@ def test_unregistered_redirect_is_never_followed(demo: LoginDemo, redirect: str)
     assert "location" not in response.headers
 
 
-def test_unknown_client_and_repeated_parameters_stay_on_the_page(demo: LoginDemo) -> None:
+def test_unknown_client_and_duplicate_parameters_stay_on_the_page(demo: LoginDemo) -> None:
     assert demo.ask("nobody").status_code == 400
     assert demo.http.get("/authorize?client_id=demo-app&client_id=demo-web").status_code == 400
 
@@ -170,7 +168,7 @@ def test_unknown_client_and_repeated_parameters_stay_on_the_page(demo: LoginDemo
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
     ],
 )
-def test_code_is_exchanged_only_as_it_was_asked_for(
+def test_code_exchange_must_match_the_authorization_request(
     demo: LoginDemo, form: dict[str, str], expected: str
 ) -> None:
     client = demo.register()
@@ -189,7 +187,7 @@ def test_code_works_once_and_for_its_own_client_only(demo: LoginDemo) -> None:
     assert demo.exchange(mine, code).json()["error_description"] == BAD_CODE
 
 
-def test_token_endpoint_takes_forms_only_and_no_parameter_twice(demo: LoginDemo) -> None:
+def test_token_endpoint_accepts_only_forms_and_no_duplicate_parameters(demo: LoginDemo) -> None:
     assert error(demo.http.post("/token", json={})) == (400, "invalid_request")
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     twice = demo.http.post("/token", content="grant_type=a&grant_type=b", headers=headers)
@@ -216,7 +214,7 @@ def basic(client_id: str, secret: str) -> dict[str, str]:
     return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
 
 
-def test_registered_secret_goes_by_header_or_body_as_registered(demo: LoginDemo) -> None:
+def test_registered_secret_is_accepted_only_by_the_registered_method(demo: LoginDemo) -> None:
     for method in ("client_secret_basic", "client_secret_post"):
         client = demo.register(token_endpoint_auth_method=method)
         client_id, secret = client["client_id"], client["client_secret"]
@@ -236,7 +234,7 @@ def test_wrong_or_missing_secret_is_refused(demo: LoginDemo) -> None:
     assert wrong.headers["www-authenticate"].startswith("Basic ")
 
 
-def test_two_proofs_at_once_are_refused(demo: LoginDemo) -> None:
+def test_two_client_authentication_methods_at_once_are_rejected(demo: LoginDemo) -> None:
     form = form_of(demo, "demo-web", client_secret="demo-web-secret")
     response = demo.token(**form, client_id="demo-web", headers=basic("demo-web", "demo-web-secret"))
     assert error(response) == (400, "invalid_request")
@@ -245,7 +243,7 @@ def test_two_proofs_at_once_are_refused(demo: LoginDemo) -> None:
 @pytest.mark.parametrize(
     "redirect", ["http://evil.example/callback", "javascript:alert(1)", "not an address", "http://h/#x", ""]
 )
-def test_registration_refuses_redirects_that_are_not_safe(demo: LoginDemo, redirect: str) -> None:
+def test_registration_rejects_unsafe_redirect_uris(demo: LoginDemo, redirect: str) -> None:
     assert error(demo.registration(redirect_uris=[redirect])) == (400, "invalid_redirect_uri")
 
 
@@ -255,20 +253,20 @@ def test_loopback_port_may_vary_but_not_the_path(demo: LoginDemo) -> None:
     assert demo.ask(client["client_id"], redirect_uri="http://127.0.0.1:49152/x").status_code == 400
 
 
-def test_client_described_by_a_document_on_this_machine_can_log_in(demo: LoginDemo) -> None:
+def test_client_with_a_metadata_document_on_this_machine_can_log_in(demo: LoginDemo) -> None:
     client = {"client_id": f"{demo.origin}/client.json"}
     page = demo.ask(client["client_id"])
     assert "Client with a document wants" in page.text
     assert demo.exchange(client, callback(demo.decide(page))["code"]).status_code == 200
 
 
-def test_document_on_another_machine_is_not_fetched(demo: LoginDemo) -> None:
+def test_client_metadata_document_on_another_machine_is_not_fetched(demo: LoginDemo) -> None:
     response = demo.ask("https://client.example/document.json")
     assert response.status_code == 400
     assert "on loopback only" in response.text
 
 
-def test_document_must_name_its_own_address(demo: LoginDemo) -> None:
+def test_client_metadata_document_must_contain_its_own_url(demo: LoginDemo) -> None:
     response = demo.ask(f"{demo.origin}/client.json?other")
     assert response.status_code == 400
     assert "not the document&#x27;s own address" in response.text
@@ -277,7 +275,7 @@ def test_document_must_name_its_own_address(demo: LoginDemo) -> None:
 # ---------------------------------------------------------------------- refresh, revocation, scopes
 
 
-def test_refresh_rotates_and_a_stolen_token_ends_the_whole_family(demo: LoginDemo) -> None:
+def test_refresh_rotates_and_a_reused_token_revokes_the_whole_family(demo: LoginDemo) -> None:
     login = demo.log_in()
     second = demo.refresh(login).json()
     assert second["refresh_token"] != login.reply["refresh_token"]
@@ -287,7 +285,7 @@ def test_refresh_rotates_and_a_stolen_token_ends_the_whole_family(demo: LoginDem
     assert demo.call(second["access_token"], "whoami").status_code == 401
 
 
-def test_revoked_login_is_over(demo: LoginDemo) -> None:
+def test_revoked_token_stops_working(demo: LoginDemo) -> None:
     login = demo.log_in()
     form = {"token": login.reply["refresh_token"], "client_id": login.client["client_id"]}
     assert demo.http.post("/revoke", data=form).status_code == 200
@@ -296,13 +294,13 @@ def test_revoked_login_is_over(demo: LoginDemo) -> None:
     assert demo.http.post("/revoke", data=form).status_code == 200, "unknown tokens are no error"
 
 
-def test_nobody_revokes_the_token_of_another_client(demo: LoginDemo) -> None:
+def test_client_cannot_revoke_the_token_of_another_client(demo: LoginDemo) -> None:
     login = demo.log_in()
     demo.http.post("/revoke", data={"token": login.token, "client_id": demo.register()["client_id"]})
     assert demo.call(login.token, "whoami").status_code == 200
 
 
-def test_tool_that_needs_another_scope_asks_for_it_and_is_content_with_it(demo: LoginDemo) -> None:
+def test_tool_that_needs_another_scope_challenges_for_it_and_then_works(demo: LoginDemo) -> None:
     refused = demo.call(demo.log_in().token, "write_note", text="x")
     assert refused.status_code == 403
     challenge = refused.headers["www-authenticate"]
@@ -315,7 +313,7 @@ def test_tool_that_needs_another_scope_asks_for_it_and_is_content_with_it(demo: 
     assert "From a test" in demo.call(wider.token, "read_notes").text
 
 
-def test_handshake_era_works_with_a_token_too(demo: LoginDemo) -> None:
+def test_session_server_accepts_a_token_too(demo: LoginDemo) -> None:
     params = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -335,14 +333,14 @@ def test_handshake_era_works_with_a_token_too(demo: LoginDemo) -> None:
 # ---------------------------------------------------------------------- web pages that reach for the demo
 
 
-def test_foreign_host_and_foreign_forms_are_refused(demo: LoginDemo) -> None:
+def test_foreign_host_and_cross_site_forms_are_rejected(demo: LoginDemo) -> None:
     rebound = demo.http.get("/workload/token", headers={"Host": "evil.example"})
     foreign = demo.http.post("/faults", data={"dpop": "on"}, headers={"Origin": "http://evil.example"})
     hidden = demo.http.post("/faults", data={"dpop": "on"}, headers={"Origin": "null"})
     assert (rebound.status_code, foreign.status_code, hidden.status_code) == (421, 403, 403)
 
 
-def test_bench_page_flips_switches_and_shows_them(demo: LoginDemo) -> None:
+def test_login_demo_page_flips_switches_and_shows_them(demo: LoginDemo) -> None:
     flipped = demo.http.post("/faults", data={"no_challenge": "on", "nonsense": "on"})
     assert (flipped.status_code, flipped.headers["location"]) == (303, "/faults")
     page = demo.http.get("/faults").text
@@ -353,7 +351,7 @@ def test_bench_page_flips_switches_and_shows_them(demo: LoginDemo) -> None:
     assert " checked" not in demo.http.get("/faults").text
 
 
-def test_front_page_tells_what_can_be_tried(demo: LoginDemo) -> None:
+def test_front_page_lists_what_can_be_tried(demo: LoginDemo) -> None:
     page = demo.http.get("/").text
     assert all(text in page for text in (demo.url, "lovelace", "demo-machine-secret", "/faults", "/idp"))
     for words in (

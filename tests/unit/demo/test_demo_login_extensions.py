@@ -34,7 +34,7 @@ def b64(data: bytes) -> str:
 # ---------------------------------------------------------------------- machines
 
 
-def test_machine_gets_a_token_with_its_secret_and_no_refresh(demo: LoginDemo) -> None:
+def test_machine_client_gets_a_token_with_its_secret_and_no_refresh_token(demo: LoginDemo) -> None:
     reply = demo.token(
         grant_type="client_credentials",
         resource=demo.url,
@@ -69,7 +69,7 @@ def robot(demo: LoginDemo, signed: str) -> httpx2.Response:
     )
 
 
-def test_machine_with_a_key_signs_for_its_token_once(demo: LoginDemo) -> None:
+def test_signed_client_assertion_is_accepted_once(demo: LoginDemo) -> None:
     signed = assertion(demo)
     assert robot(demo, signed).status_code == 200
     assert error(robot(demo, signed)) == (401, "invalid_client")
@@ -79,7 +79,7 @@ def test_machine_with_a_key_signs_for_its_token_once(demo: LoginDemo) -> None:
     "changes",
     [{"aud": "https://elsewhere.example"}, {"exp": 1}, {"iss": "demo-machine"}, {"sub": "demo-machine"}],
 )
-def test_assertion_that_does_not_hold_is_refused(demo: LoginDemo, changes: dict[str, Any]) -> None:
+def test_invalid_assertion_is_rejected(demo: LoginDemo, changes: dict[str, Any]) -> None:
     assert error(robot(demo, assertion(demo, **changes))) == (401, "invalid_client")
 
 
@@ -105,7 +105,7 @@ def test_workload_gets_a_token_for_its_jwt_without_being_a_client(demo: LoginDem
     assert said["person"] == "workload:backup"
 
 
-def test_jwt_of_somebody_else_is_refused(demo: LoginDemo) -> None:
+def test_foreign_jwt_is_rejected(demo: LoginDemo) -> None:
     forged = jwt.encode(
         payload(demo.http.get("/workload/token").text), ec.generate_private_key(ec.SECP256R1()), "ES256"
     )
@@ -148,7 +148,7 @@ def present(demo: LoginDemo, signed: str, secret: str = "demo-desk-secret") -> h
     return demo.token(grant_type=JWT_BEARER, assertion=signed, auth=("demo-desk", secret))
 
 
-def test_company_login_becomes_a_token_for_the_notes_without_another_page(demo: LoginDemo) -> None:
+def test_enterprise_login_gives_a_notes_token_without_another_page(demo: LoginDemo) -> None:
     exchanged = id_jag(demo).json()
     assert (exchanged["issued_token_type"], exchanged["token_type"]) == (ID_JAG, "N_A")
     signed = exchanged["access_token"]
@@ -160,7 +160,7 @@ def test_company_login_becomes_a_token_for_the_notes_without_another_page(demo: 
     assert error(present(demo, signed)) == (400, "invalid_grant"), "an assertion is used once"
 
 
-def test_company_renews_an_id_token_and_takes_its_refresh_token_back(demo: LoginDemo) -> None:
+def test_enterprise_idp_refreshes_an_id_token_and_revokes_its_refresh_token(demo: LoginDemo) -> None:
     came = demo.come_back("demo-sso", realm="/idp", scope="openid offline_access", resource=None, nonce="n-1")
     first = demo.token(
         realm="/idp",
@@ -180,7 +180,7 @@ def test_company_renews_an_id_token_and_takes_its_refresh_token_back(demo: Login
     assert error(again) == (400, "invalid_grant")
 
 
-def test_id_token_carries_the_nonce_and_is_for_the_client_that_asked(demo: LoginDemo) -> None:
+def test_id_token_has_the_nonce_and_the_requesting_client_as_audience(demo: LoginDemo) -> None:
     claims = payload(id_token(demo))
     assert (claims["nonce"], claims["aud"], claims["iss"]) == ("n-1", "demo-sso", f"{demo.origin}/idp")
 
@@ -193,19 +193,19 @@ def test_id_token_carries_the_nonce_and_is_for_the_client_that_asked(demo: Login
         ({"audience": "https://elsewhere.example"}, "invalid_target"),
     ],
 )
-def test_wrong_exchange_at_the_company_is_refused(
+def test_invalid_exchange_at_the_enterprise_idp_is_rejected(
     demo: LoginDemo, changes: dict[str, str], expected: str
 ) -> None:
     assert error(id_jag(demo, **changes)) == (400, expected)
 
 
-def test_assertion_for_another_issuer_or_client_gets_nothing(demo: LoginDemo) -> None:
+def test_assertion_for_another_issuer_or_client_is_rejected(demo: LoginDemo) -> None:
     elsewhere = id_jag(demo, audience=f"{demo.origin}/other").json()["access_token"]
     assert error(present(demo, elsewhere)) == (400, "invalid_grant")
     assert error(present(demo, id_jag(demo).json()["access_token"], "guess")) == (401, "invalid_client")
 
 
-def test_id_token_itself_is_no_assertion(demo: LoginDemo) -> None:
+def test_id_token_is_not_accepted_as_an_assertion(demo: LoginDemo) -> None:
     assert error(present(demo, id_token(demo))) == (400, "invalid_grant")
 
 
@@ -239,7 +239,7 @@ class Prover:
         return demo.call(token, "whoami", headers={"Authorization": f"DPoP {token}", **proof})
 
 
-def test_token_is_bound_to_the_key_and_works_with_a_new_proof_each_time(demo: LoginDemo) -> None:
+def test_bound_token_works_with_a_fresh_dpop_proof_each_time(demo: LoginDemo) -> None:
     demo.only("dpop")
     prover = Prover()
     reply = prover.log_in(demo).json()
@@ -252,7 +252,7 @@ def test_token_is_bound_to_the_key_and_works_with_a_new_proof_each_time(demo: Lo
     assert prover.call(demo, token, prover.proof(demo.url, token)).status_code == 200
 
 
-def test_bound_token_is_worth_nothing_to_others(demo: LoginDemo) -> None:
+def test_bound_token_is_useless_to_others(demo: LoginDemo) -> None:
     demo.only("dpop")
     prover, thief = Prover(), Prover()
     token = prover.log_in(demo).json()["access_token"]
@@ -263,7 +263,7 @@ def test_bound_token_is_worth_nothing_to_others(demo: LoginDemo) -> None:
     assert prover.call(demo, token, prover.proof(demo.url, token, iat=1)).status_code == 401
 
 
-def test_both_sides_demand_their_nonce_when_told_to(demo: LoginDemo) -> None:
+def test_both_servers_require_their_nonce_when_configured(demo: LoginDemo) -> None:
     demo.only("dpop_nonce")
     prover = Prover()
     refused = prover.log_in(demo)

@@ -377,21 +377,19 @@ def seen(check: Check, demo: LoginDemo) -> bool:
         return False
 
 
-def test_every_switch_has_a_check() -> None:
+def test_every_switch_has_a_test() -> None:
     assert list(CHECKS) == [name for name in SWITCHES if name in CHECKS]
     assert set(SWITCHES) == set(CHECKS)
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_switch_makes_the_mistake_that_it_names_and_without_it_nothing_does(
-    demo: LoginDemo, name: str
-) -> None:
+def test_switch_causes_the_fault_it_names_and_nothing_else_does(demo: LoginDemo, name: str) -> None:
     assert not seen(CHECKS[name], demo)
     demo.only(name)
     assert CHECKS[name](demo)
 
 
-def test_every_switch_says_what_it_does_in_one_sentence() -> None:
+def test_every_switch_has_a_one_sentence_description() -> None:
     for switch in SWITCHES.values():
         assert switch.says[-1] == ".", switch.name
         assert len(switch.says) <= 90, switch.name
@@ -402,7 +400,7 @@ def test_switches_name_findings_that_exist() -> None:
     assert shown <= set(WORDINGS)
 
 
-def test_every_finding_can_be_seen_by_one_switch_except_one_that_takes_two() -> None:
+def test_every_finding_is_shown_by_one_switch_except_one_that_needs_two() -> None:
     shown = {id for switch in SWITCHES.values() for id in switch.shows}
     assert set(WORDINGS) - shown == {"ASM-025"}  # no_prm and wrong_issuer together
 
@@ -414,17 +412,17 @@ def test_unknown_switch_is_refused_and_nothing_is_flipped(demo: LoginDemo) -> No
 
 
 @pytest.mark.parametrize("body", ["[]", "{", '{"on": "dpop"}', '{"only": 1}', "[" * 100_000])
-def test_bench_answers_nonsense_with_400(demo: LoginDemo, body: str) -> None:
+def test_login_demo_answers_malformed_requests_with_400(demo: LoginDemo, body: str) -> None:
     headers = {"Content-Type": "application/json"}
     assert demo.http.post("/faults.json", content=body, headers=headers).status_code == 400
 
 
-def test_switches_go_on_and_off_by_name(demo: LoginDemo) -> None:
+def test_switches_are_turned_on_and_off_by_name(demo: LoginDemo) -> None:
     demo.http.post("/faults.json", json={"on": ["dpop", "moved"]})
     assert demo.http.post("/faults.json", json={"off": ["dpop"]}).json()["on"] == ["moved"]
 
 
-def test_bench_of_the_command_line_begins_with_its_switches_on() -> None:
+def test_login_demo_starts_with_the_command_line_switches_on() -> None:
     assert Bench(["moved", "dpop"]).names() == ["dpop", "moved"]
     with pytest.raises(ValueError, match="No switch is called 'x'"):
         Bench(["x"])

@@ -37,22 +37,22 @@ def demo(demo: LoginDemo) -> Iterator[LoginDemo]:
     demo.forget()
 
 
-def test_nothing_is_found_where_nothing_is_wrong(demo: LoginDemo) -> None:
+def test_correct_server_has_no_findings(demo: LoginDemo) -> None:
     assert Walk(demo).run() == set()
 
 
 @pytest.mark.parametrize("name", SEEN)
-def test_switch_shows_the_findings_that_it_names(demo: LoginDemo, name: str) -> None:
+def test_switch_causes_the_findings_it_names(demo: LoginDemo, name: str) -> None:
     demo.only(name)
     assert set(SWITCHES[name].shows) - PROBES <= Walk(demo).run()
 
 
-def test_move_to_another_issuer_is_noticed(demo: LoginDemo) -> None:
+def test_changed_issuer_is_detected(demo: LoginDemo) -> None:
     demo.only("moved")
     assert "RS-012" in Walk(demo).run(issuer_before=demo.origin)
 
 
-def test_metadata_of_the_old_revision_must_name_the_origin(demo: LoginDemo) -> None:
+def test_metadata_of_the_old_protocol_version_must_name_the_origin(demo: LoginDemo) -> None:
     demo.only("no_prm", "wrong_issuer")
     reading = read_server_metadata(
         demo.metadata(), demo.origin, R2, allowance_for(demo.url), source=MetadataSource.LEGACY

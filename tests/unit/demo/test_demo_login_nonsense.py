@@ -26,7 +26,7 @@ NOT_CLIENTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", NOT_JSON)
-def test_registration_of_nonsense_is_refused(demo: LoginDemo, body: str) -> None:
+def test_malformed_registration_is_rejected(demo: LoginDemo, body: str) -> None:
     assert demo.http.post("/register", content=body).status_code == 400
 
 
@@ -38,7 +38,7 @@ def test_registration_of_an_impossible_client_is_refused(demo: LoginDemo, metada
 @pytest.mark.parametrize(
     "key", [{}, {"kty": "EC"}, {"kty": "EC", "crv": 1, "x": [], "y": {}}, {"kty": "oct", "k": "a"}]
 )
-def test_client_with_a_key_that_is_none_cannot_prove_itself(demo: LoginDemo, key: dict[str, Any]) -> None:
+def test_client_with_an_invalid_key_cannot_authenticate(demo: LoginDemo, key: dict[str, Any]) -> None:
     client = demo.register(token_endpoint_auth_method="private_key_jwt", jwks={"keys": [key]})
     signed = jwt.encode({"iss": client["client_id"], "sub": client["client_id"]}, "k" * 32, "HS256")
     form = form_of(demo, client["client_id"], client_assertion=signed)
@@ -47,20 +47,20 @@ def test_client_with_a_key_that_is_none_cannot_prove_itself(demo: LoginDemo, key
 
 
 @pytest.mark.parametrize("header", ["Basic", "Basic !!!", "Basic Zm9v", "Bearer x", "Basic //8="])
-def test_credentials_that_cannot_be_read_are_refused(demo: LoginDemo, header: str) -> None:
+def test_unparsable_credentials_are_rejected(demo: LoginDemo, header: str) -> None:
     response = demo.token(grant_type="client_credentials", headers={"Authorization": header})
     assert error(response) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize("proof", ["", "x", "a.b.c", "eyJhbGciOiJub25lIn0.e30."])
-def test_proof_that_is_none_is_refused(demo: LoginDemo, proof: str) -> None:
+def test_invalid_dpop_proof_is_rejected(demo: LoginDemo, proof: str) -> None:
     demo.only("dpop")
     code = demo.come_back("demo-app")["code"]
     response = demo.exchange({"client_id": "demo-app"}, code, headers={"DPoP": proof})
     assert error(response) == (400, "invalid_dpop_proof")
 
 
-def test_body_of_a_call_may_be_anything_and_large_ones_are_refused(demo: LoginDemo) -> None:
+def test_request_body_may_be_anything_but_large_ones_are_rejected(demo: LoginDemo) -> None:
     headers = {"Authorization": f"Bearer {demo.log_in().token}", "Content-Type": "application/json"}
     for body in NOT_JSON:
         assert 400 <= demo.http.post("/mcp", content=body, headers=headers).status_code < 500

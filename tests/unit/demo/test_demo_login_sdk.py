@@ -107,7 +107,7 @@ async def test_sdk_client_finds_an_issuer_with_a_path(demo: LoginDemo) -> None:
         ]
 
 
-async def test_sdk_client_steps_up_when_a_tool_needs_more(demo: LoginDemo) -> None:
+async def test_sdk_client_steps_up_when_a_tool_needs_more_scopes(demo: LoginDemo) -> None:
     person = Person(demo)
     async with connected(demo, provider(demo, person, Memory())) as client:
         await client.call_tool("whoami", {})
@@ -116,7 +116,7 @@ async def test_sdk_client_steps_up_when_a_tool_needs_more(demo: LoginDemo) -> No
     assert ["notes:write" in opened["scope"].split() for opened in person.opened] == [False, True]
 
 
-async def test_sdk_client_refreshes_when_the_token_has_run_out(demo: LoginDemo) -> None:
+async def test_sdk_client_refreshes_an_expired_token(demo: LoginDemo) -> None:
     person, memory = Person(demo), Memory()
     auth = provider(demo, person, memory)
     async with connected(demo, auth) as client:
@@ -130,7 +130,7 @@ async def test_sdk_client_refreshes_when_the_token_has_run_out(demo: LoginDemo) 
 
 
 @pytest.mark.parametrize("fault", ["iss_missing", "iss_wrong", "iss_slash", "state_changed", "wrong_issuer"])
-async def test_sdk_client_stops_at_faults_that_it_knows(demo: LoginDemo, fault: str) -> None:
+async def test_sdk_client_stops_at_faults_it_detects(demo: LoginDemo, fault: str) -> None:
     """Independent code sees the mistake, too: the switch does what it says."""
     demo.only(fault)
     memory = Memory()
@@ -143,7 +143,7 @@ async def test_sdk_client_stops_at_faults_that_it_knows(demo: LoginDemo, fault: 
     demo.forget()
 
 
-async def test_sdk_machine_gets_in_with_its_secret(demo: LoginDemo) -> None:
+async def test_sdk_machine_client_logs_in_with_its_secret(demo: LoginDemo) -> None:
     auth = ClientCredentialsOAuthProvider(
         demo.url, Memory(), "demo-machine", "demo-machine-secret", issuer=demo.origin
     )
@@ -153,7 +153,7 @@ async def test_sdk_machine_gets_in_with_its_secret(demo: LoginDemo) -> None:
     assert result.structured_content["person"] == "demo-machine"
 
 
-async def test_sdk_machine_gets_in_with_its_key(demo: LoginDemo) -> None:
+async def test_sdk_machine_client_logs_in_with_its_key(demo: LoginDemo) -> None:
     key = demo.http.get("/demo-robot.pem").text
     signed = SignedJWTParameters(
         issuer="demo-robot", subject="demo-robot", signing_algorithm="ES256", signing_key=key
@@ -169,7 +169,7 @@ async def test_sdk_machine_gets_in_with_its_key(demo: LoginDemo) -> None:
         assert not (await client.call_tool("read_notes", {})).is_error
 
 
-async def test_sdk_client_of_a_company_gets_in_with_an_assertion(demo: LoginDemo) -> None:
+async def test_sdk_enterprise_client_logs_in_with_an_assertion(demo: LoginDemo) -> None:
     async def fetch(audience: str, resource: str) -> str:
         token: str = id_jag(demo, audience=audience, resource=resource).json()["access_token"]
         return token

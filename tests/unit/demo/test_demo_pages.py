@@ -43,7 +43,7 @@ def consent(asked: Message) -> Message:
     return {"action": "accept"}
 
 
-def test_call_is_refused_until_its_pages_are_done_with(handshake: DemoProcess) -> None:
+def test_call_is_rejected_until_its_url_elicitations_are_complete(handshake: DemoProcess) -> None:
     pages = required(handshake, count=2, seconds=0)
     assert [page["url"] for page in pages] == [
         "https://example.com/sign-in?page=1",
@@ -59,7 +59,7 @@ def test_call_is_refused_until_its_pages_are_done_with(handshake: DemoProcess) -
     handshake.call_text("finish_pages")
 
 
-def test_page_is_done_with_after_a_moment(handshake: DemoProcess) -> None:
+def test_url_elicitation_completes_after_a_moment(handshake: DemoProcess) -> None:
     (page,) = required(handshake, seconds=0.05)
     done = handshake.read()
     assert done["method"] == "notifications/elicitation/complete"
@@ -67,7 +67,7 @@ def test_page_is_done_with_after_a_moment(handshake: DemoProcess) -> None:
     assert handshake.call_text("url_required", seconds=0.05) == "Welcome: 1 of 1 pages done."
 
 
-def test_pages_are_asked_for_in_a_result_and_the_next_round_waits_for_them(stateless: DemoProcess) -> None:
+def test_url_elicitation_in_a_result_is_awaited_by_the_next_round(stateless: DemoProcess) -> None:
     asked, result = stateless.rounds("url_required", consent, count=2, seconds=0.05)
     questions = [question["params"] for question in asked["inputRequests"].values()]
     assert [question["mode"] for question in questions] == ["url", "url"]
@@ -75,7 +75,7 @@ def test_pages_are_asked_for_in_a_result_and_the_next_round_waits_for_them(state
     assert result["content"][0]["text"] == "Welcome: 2 of 2 pages done."
 
 
-def test_round_goes_on_when_another_call_is_done_with_the_page(stateless: DemoProcess) -> None:
+def test_round_continues_when_another_call_completes_the_url_elicitation(stateless: DemoProcess) -> None:
     (asked,) = stateless.rounds("url_required", seconds=0)
     ((key, _),) = asked["inputRequests"].items()
     params = {"name": "url_required", "arguments": {"seconds": 0}, "requestState": asked["requestState"]}
@@ -86,12 +86,12 @@ def test_round_goes_on_when_another_call_is_done_with_the_page(stateless: DemoPr
     assert answers[0]["result"]["content"][0]["text"] == "Welcome: 1 of 1 pages done."
 
 
-def test_page_that_is_declined_ends_the_call(stateless: DemoProcess) -> None:
+def test_declined_url_elicitation_ends_the_call(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("url_required", lambda asked: {"action": "decline"}, seconds=0)
     assert result["content"][0]["text"] == "The page was answered with: decline."
 
 
-def test_who_cannot_open_pages_is_told_so() -> None:
+def test_client_without_url_elicitation_is_told_so() -> None:
     with DemoProcess("everything") as server:
         server.initialize({"elicitation": {"form": {}}})
         assert "did not declare the elicitation (url)" in server.call("url_required")["content"][0]["text"]

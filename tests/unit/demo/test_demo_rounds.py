@@ -71,7 +71,7 @@ def words(result: Message) -> str:
         ("roots", "roots/list", {"roots": [{"uri": "file:///a"}]}),
     ],
 )
-def test_two_questions_are_open_at_the_same_time_and_answered_in_either_order(
+def test_two_pending_requests_are_answered_in_any_order(
     handshake: DemoProcess, second: str, method: str, answer: Message
 ) -> None:
     call = handshake.start("tools/call", {"name": "ask_twice", "arguments": {"second": second}})
@@ -84,7 +84,7 @@ def test_two_questions_are_open_at_the_same_time_and_answered_in_either_order(
     assert json.loads(blocks[1]["text"].removeprefix("second: ")) == answer
 
 
-def test_two_questions_are_in_one_result(stateless: DemoProcess) -> None:
+def test_two_input_requests_are_in_one_result(stateless: DemoProcess) -> None:
     answers: dict[str, Message] = {
         "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},
         "roots/list": {"roots": []},
@@ -112,7 +112,7 @@ def test_trip_is_booked_by_three_requests(handshake: DemoProcess) -> None:
     ]
 
 
-def test_trip_is_booked_in_three_rounds_whose_state_the_client_carries(stateless: DemoProcess) -> None:
+def test_trip_is_booked_in_three_rounds_with_client_carried_state(stateless: DemoProcess) -> None:
     *asked, result = stateless.rounds("book_trip", *(accepting(content) for content in TRIP))
     assert [list(one["inputRequests"]) for one in asked] == [["city"], ["day"], ["seats"]]
     assert len({one["requestState"] for one in asked}) == 3
@@ -134,7 +134,7 @@ def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> N
     ],
     ids=["trimmed", "forged", "normalised", "dropped"],
 )
-def test_state_that_comes_back_changed_is_found_out(
+def test_tampered_state_is_detected(
     stateless: DemoProcess, change: Callable[[str], str | None], complaint: str
 ) -> None:
     (asked,) = stateless.rounds("book_trip")
@@ -150,7 +150,7 @@ def test_state_that_comes_back_changed_is_found_out(
 # ------------------------------------------------------------------ without end
 
 
-def test_asking_for_ever_ends_when_it_is_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
+def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
     given = iter(["accept"] * 12 + ["decline"])
     handshake.answers["elicitation/create"] = lambda params: {"action": next(given)}
     assert handshake.call_text("ask_forever") == "I was told to stop (decline) at question 13."
@@ -173,7 +173,7 @@ def check_conversation(messages: list[Message]) -> None:
     assert question["content"]["text"] == "Where is it warm?"
 
 
-def test_model_uses_a_tool_and_is_asked_again_with_what_it_gave(
+def test_model_uses_a_tool_and_is_asked_again_with_its_result(
     handshake: DemoProcess, stateless: DemoProcess
 ) -> None:
     given = iter([WISH, SAID])
@@ -190,7 +190,7 @@ def test_model_uses_a_tool_and_is_asked_again_with_what_it_gave(
     check_conversation(asked[1]["inputRequests"]["model"]["params"]["messages"])
 
 
-def test_model_that_only_uses_tools_is_given_up(handshake: DemoProcess, stateless: DemoProcess) -> None:
+def test_model_that_only_calls_tools_is_stopped(handshake: DemoProcess, stateless: DemoProcess) -> None:
     handshake.answers["sampling/createMessage"] = lambda params: WISH
     result = handshake.call("sampling_tools")
     assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
@@ -201,7 +201,7 @@ def test_model_that_only_uses_tools_is_given_up(handshake: DemoProcess, stateles
 # ------------------------------------------------------------------ taken back, malformed
 
 
-def test_question_is_taken_back_after_a_moment(handshake: DemoProcess) -> None:
+def test_request_is_cancelled_after_a_moment(handshake: DemoProcess) -> None:
     call = handshake.start("tools/call", {"name": "ask_and_withdraw", "arguments": {"seconds": 0.05}})
     asked, cancelled = handshake.read(), handshake.read()
     assert cancelled["method"] == "notifications/cancelled"
@@ -209,13 +209,13 @@ def test_question_is_taken_back_after_a_moment(handshake: DemoProcess) -> None:
     assert words(handshake.finish(call)["result"]) == "The question was taken back after 0.05 s."
 
 
-def test_question_that_is_answered_at_once_is_not_taken_back(handshake: DemoProcess) -> None:
+def test_request_answered_immediately_is_not_cancelled(handshake: DemoProcess) -> None:
     handshake.answers["elicitation/create"] = lambda params: {"action": "cancel"}
     assert handshake.call_text("ask_and_withdraw", seconds=60) == "Answered in time: cancel."
     assert len(handshake.received) == 1
 
 
-def test_answer_in_a_later_round_may_come_too_late(stateless: DemoProcess) -> None:
+def test_reply_in_a_later_round_may_be_too_late(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("ask_and_withdraw", accepting(), seconds=60)
     assert words(result) == "Answered in time: accept."
 
@@ -227,7 +227,7 @@ def test_answer_in_a_later_round_may_come_too_late(stateless: DemoProcess) -> No
     assert words(result) == "The answer came too late: the question was open for 0.01 s."
 
 
-def test_malformed_questions_go_out_as_they_are(handshake: DemoProcess, stateless: DemoProcess) -> None:
+def test_malformed_requests_are_sent_as_they_are(handshake: DemoProcess, stateless: DemoProcess) -> None:
     listed = {tool["name"]: tool for tool in handshake.request("tools/list")["tools"]}
     faults = listed["ask_malformed"]["inputSchema"]["properties"]["fault"]["enum"]
     assert len(faults) == 7
@@ -241,7 +241,7 @@ def test_malformed_questions_go_out_as_they_are(handshake: DemoProcess, stateles
         assert words(result) == "The client answered with error -32602: What?"
 
 
-def test_answer_to_a_malformed_question_is_shown(handshake: DemoProcess) -> None:
+def test_reply_to_a_malformed_request_is_shown(handshake: DemoProcess) -> None:
     handshake.answers["elicitation/create"] = lambda params: {"any": ["thing"]}
     assert handshake.call_text("ask_malformed") == 'The client answered all the same:\n{"any": ["thing"]}'
 
@@ -254,7 +254,7 @@ def fields(asked: Message) -> Message:
     return properties
 
 
-def test_every_kind_of_field_is_asked_for(handshake: DemoProcess, stateless: DemoProcess) -> None:
+def test_every_field_type_is_requested(handshake: DemoProcess, stateless: DemoProcess) -> None:
     handshake.answers["elicitation/create"] = accepting({"text": "x"})
     handshake.call_text("elicit_all_fields")
     asked = fields(handshake.received[0]["params"])
@@ -276,7 +276,7 @@ def test_every_kind_of_field_is_asked_for(handshake: DemoProcess, stateless: Dem
     assert set(kinds) == {"string", "number", "integer", "boolean", "array"}
 
 
-def test_older_revision_is_asked_only_for_the_fields_that_it_has() -> None:
+def test_older_protocol_version_is_asked_only_for_its_own_field_types() -> None:
     with DemoProcess("everything") as server:
         server.initialize({"elicitation": {"url": {}, "form": {}}}, revision="2025-06-18")
         server.answers["elicitation/create"] = accepting()
@@ -287,7 +287,7 @@ def test_older_revision_is_asked_only_for_the_fields_that_it_has() -> None:
         assert "did not declare the elicitation (url)" in words(server.call("url_required"))
 
 
-def test_password_that_was_told_is_not_repeated(handshake: DemoProcess) -> None:
+def test_submitted_password_is_not_repeated(handshake: DemoProcess) -> None:
     handshake.answers["elicitation/create"] = accepting({"user": "ada", "password": "hunter2"})
     assert "hunter2" not in handshake.call_text("elicit_password")
     assert "password" in fields(handshake.received[0]["params"])

@@ -63,7 +63,7 @@ def outcome(server: DemoProcess, task: Message) -> Message:
     return result
 
 
-def test_core_tasks_are_declared_in_the_one_revision_that_has_them() -> None:
+def test_core_tasks_are_declared_only_in_the_version_that_has_them() -> None:
     for revision in ("2025-06-18", "2025-11-25"):
         with DemoProcess("everything") as server:
             offered = server.initialize(FORMS, revision=revision)["capabilities"]
@@ -88,7 +88,7 @@ def test_core_tools_say_whether_they_run_as_tasks(core: DemoProcess) -> None:
     assert core.call_text("task_steps", seconds=0.02, steps=2) == "Done: 2 steps in 0.02 s."
 
 
-def test_core_task_tells_its_progress_and_its_status_and_gives_its_result(core: DemoProcess) -> None:
+def test_core_task_reports_progress_and_status_and_returns_its_result(core: DemoProcess) -> None:
     task = begin(core, "task_steps", {"ttl": 30_000}, seconds=0.06, steps=3)
     assert (task["ttl"], task["pollInterval"]) == (30_000, 20)
     assert text_of(outcome(core, task)) == "Done: 3 steps in 0.06 s."
@@ -104,7 +104,7 @@ def test_core_task_tells_its_progress_and_its_status_and_gives_its_result(core: 
     assert done in core.request("tasks/list")["tasks"]
 
 
-def test_core_task_asks_while_its_result_is_waited_for(core: DemoProcess) -> None:
+def test_core_task_requests_input_while_its_result_is_awaited(core: DemoProcess) -> None:
     core.answers["elicitation/create"] = lambda params: {"action": "accept", "content": {"go": True}}
     task = begin(core, "task_question", questions=2)
     while about(core, "tasks/get", task)["status"] != "input_required":
@@ -115,7 +115,7 @@ def test_core_task_asks_while_its_result_is_waited_for(core: DemoProcess) -> Non
     assert [one["message"] for one in asked] == ["Question 1: go on?", "Question 2: go on?"]
 
 
-def test_core_question_is_asked_again_when_nobody_waited_for_the_answer(core: DemoProcess) -> None:
+def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProcess) -> None:
     task = begin(core, "task_question")
     waiting = core.start("tasks/result", {"taskId": task["taskId"]})
     while (first := core.read()).get("method") != "elicitation/create":
@@ -128,7 +128,7 @@ def test_core_question_is_asked_again_when_nobody_waited_for_the_answer(core: De
     assert core.take_received("elicitation/create")[0]["message"] == first["params"]["message"]
 
 
-def test_core_task_that_is_refused_an_answer_fails_with_that_error(core: DemoProcess) -> None:
+def test_core_task_fails_with_the_error_of_a_rejected_request(core: DemoProcess) -> None:
     task = begin(core, "task_question")
     waiting = core.start("tasks/result", {"taskId": task["taskId"]})
     while (asked := core.read()).get("method") != "elicitation/create":
@@ -155,7 +155,7 @@ def test_core_task_is_cancelled_once(core: DemoProcess) -> None:
     assert core.error("tasks/cancel", {"taskId": task["taskId"]})["code"] == -32602
 
 
-def test_core_task_is_gone_when_its_time_is_over(core: DemoProcess) -> None:
+def test_core_task_expires_with_its_ttl(core: DemoProcess) -> None:
     task = begin(core, "task_endless", {"ttl": 50})
     while core.read().get("params", {}).get("status") != "cancelled":
         pass
@@ -202,7 +202,7 @@ def test_extension_has_neither_a_list_nor_a_result_method(extended: DemoProcess)
     assert not any("execution" in tool for tool in extended.request("tools/list")["tools"])
 
 
-def test_extension_task_holds_its_result_or_its_error(extended: DemoProcess) -> None:
+def test_extension_task_contains_its_result_or_error(extended: DemoProcess) -> None:
     done = until(extended, start(extended, "task_steps", seconds=0.04, steps=2), "completed")
     assert text_of(done["result"]) == "Done: 2 steps in 0.04 s."
     done = until(extended, start(extended, "task_failure", seconds=0), "completed")
@@ -212,7 +212,7 @@ def test_extension_task_holds_its_result_or_its_error(extended: DemoProcess) -> 
     assert extended.received == []
 
 
-def test_extension_task_asks_inside_and_is_answered_by_update(extended: DemoProcess) -> None:
+def test_extension_task_contains_input_requests_answered_by_update(extended: DemoProcess) -> None:
     task = start(extended, "task_question", questions=2)
     keys: list[str] = []
     while (now := until(extended, task, "input_required", "completed"))["status"] != "completed":
@@ -225,7 +225,7 @@ def test_extension_task_asks_inside_and_is_answered_by_update(extended: DemoProc
     assert text_of(now["result"]) == "Got 2 answers."
 
 
-def test_extension_task_is_cancelled_and_says_so_to_listeners(extended: DemoProcess) -> None:
+def test_extension_task_is_cancelled_and_listeners_are_notified(extended: DemoProcess) -> None:
     task = start(extended, "task_endless")
     wanted = {"taskIds": [task["taskId"], "unknown"], "resourceSubscriptions": ["demo://counter"]}
     listening = extended.start("subscriptions/listen", {"notifications": wanted})
@@ -257,7 +257,7 @@ def client_task(status: str) -> Message:
     }
 
 
-def test_question_may_become_a_task_of_the_client(core: DemoProcess) -> None:
+def test_server_request_may_become_a_client_task(core: DemoProcess) -> None:
     statuses = iter(["working", "input_required", "completed"])
     core.answers["elicitation/create"] = lambda params: {"task": client_task("working")}
     core.answers["tasks/get"] = lambda params: client_task(next(statuses))
@@ -268,7 +268,7 @@ def test_question_may_become_a_task_of_the_client(core: DemoProcess) -> None:
     assert core.take_received("elicitation/create")[0]["task"] == {"ttl": 1000}
 
 
-def test_task_of_the_client_is_cancelled(core: DemoProcess) -> None:
+def test_client_task_is_cancelled(core: DemoProcess) -> None:
     core.answers["elicitation/create"] = lambda params: {"task": client_task("working")}
     core.answers["tasks/get"] = lambda params: client_task("working")
     core.answers["tasks/cancel"] = lambda params: client_task("cancelled")
@@ -276,7 +276,7 @@ def test_task_of_the_client_is_cancelled(core: DemoProcess) -> None:
     assert words == "The task of the client was cancelled and is cancelled."
 
 
-def test_client_that_makes_no_task_of_it_is_told_so(core: DemoProcess, extended: DemoProcess) -> None:
+def test_client_that_does_not_create_a_task_is_told_so(core: DemoProcess, extended: DemoProcess) -> None:
     core.answers["elicitation/create"] = lambda params: {"action": "decline"}
     result = core.call("ask_as_task")
     assert text_of(result) == 'The client made no task of it: {"action": "decline"}'

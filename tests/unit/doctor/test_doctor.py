@@ -32,7 +32,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     await engine.close()
 
 
-async def test_every_step_is_told_as_running_and_then_with_its_result(lab: Lab) -> None:
+async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
     seen: list[Examination] = []
     lab.engine.doctor.changed.connect(seen.append)
     lab.engine.add(fault_entry())
@@ -48,7 +48,7 @@ async def test_every_step_is_told_as_running_and_then_with_its_result(lab: Lab) 
     assert seen[0].is_running
 
 
-async def test_the_connection_that_there_is_goes_on(lab: Lab) -> None:
+async def test_existing_connection_is_not_affected(lab: Lab) -> None:
     await lab.connect()
     pid = lab.view().pid
     await lab.engine.doctor.examine("srv")
@@ -56,7 +56,7 @@ async def test_the_connection_that_there_is_goes_on(lab: Lab) -> None:
     assert await lab.text("echo", text="still here") == "still here"
 
 
-async def test_an_examination_can_be_stopped_and_says_so(lab: Lab) -> None:
+async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
     lab.engine.add(fault_entry("silent"))
     waiting = asyncio.Event()
 
@@ -75,7 +75,7 @@ async def test_an_examination_can_be_stopped_and_says_so(lab: Lab) -> None:
     assert all(result.state is not CheckState.RUNNING for result in view.results)
 
 
-async def test_a_new_examination_takes_the_place_of_the_one_under_way(lab: Lab) -> None:
+async def test_new_check_replaces_the_running_one(lab: Lab) -> None:
     lab.engine.add(fault_entry())
     await lab.engine.doctor.start("srv")
     view = await lab.engine.doctor.examine("srv")
@@ -92,9 +92,7 @@ async def test_a_removed_server_is_forgotten(lab: Lab) -> None:
         await lab.engine.doctor.start("srv")
 
 
-async def test_secrets_of_the_store_go_to_the_server_and_not_into_the_report(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine, tmp_path: Path) -> None:
     await engine.secrets.put("env/srv/WORD", "swordfish-in-the-store")
     script = shell_script(tmp_path, "server", 'echo "got $WORD" >&2', "exit 4")
     engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
@@ -107,7 +105,7 @@ async def test_secrets_of_the_store_go_to_the_server_and_not_into_the_report(
     assert text.index("It fails at") < text.index("What to do:") < text.index("[ok] Settings")
 
 
-async def test_a_bearer_token_that_is_not_in_the_store_is_a_matter_of_the_settings(engine: Engine) -> None:
+async def test_missing_bearer_token_is_a_settings_problem(engine: Engine) -> None:
     async with Broken(with_tools) as server:
         auth = BearerSettings(token=SecretRef("bearer/srv"))
         engine.add(HttpEntry(name="srv", url=server.url(), auth=auth))
@@ -117,7 +115,7 @@ async def test_a_bearer_token_that_is_not_in_the_store_is_a_matter_of_the_settin
     assert all(result.state is not CheckState.RUNNING for result in view.results)
 
 
-async def test_a_mistake_of_ours_ends_the_examination_and_is_said(
+async def test_internal_error_ends_the_check_and_is_reported(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*args: object) -> None:
@@ -132,7 +130,7 @@ async def test_a_mistake_of_ours_ends_the_examination_and_is_said(
     assert "oops" in caplog.text
 
 
-async def test_a_text_of_no_examination_is_refused(lab: Lab) -> None:
+async def test_report_text_without_a_check_is_refused(lab: Lab) -> None:
     lab.engine.add(fault_entry())
     with pytest.raises(ConfigError, match="not examined yet"):
         await lab.engine.doctor.text("srv")
@@ -141,7 +139,7 @@ async def test_a_text_of_no_examination_is_refused(lab: Lab) -> None:
 # ------------------------------------------------------------------ remedies
 
 
-async def test_a_trusted_certificate_makes_the_server_connect_and_stays_with_it(
+async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
     engine: Engine, tmp_path: Path
 ) -> None:
     async with Broken(with_tools, tls=self_signed(tmp_path)) as server:
@@ -159,14 +157,14 @@ async def test_a_trusted_certificate_makes_the_server_connect_and_stays_with_it(
     assert Path(entry.network.ca_file).parent == tmp_path / "config" / "certificates"
 
 
-async def test_only_what_the_doctor_offered_last_is_done(engine: Engine) -> None:
+async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) -> None:
     engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
     with pytest.raises(ConfigError, match="not what the doctor found"):
         await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use it", "https://evil.example/"))
     assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
 
 
-async def test_a_better_url_is_used_after_asking(engine: Engine) -> None:
+async def test_better_url_is_used_after_confirmation(engine: Engine) -> None:
     async with Broken(with_tools) as server:
         engine.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
         view = await engine.doctor.examine("srv")
@@ -176,7 +174,7 @@ async def test_a_better_url_is_used_after_asking(engine: Engine) -> None:
         assert (await engine.doctor.examine("srv")).failure is None
 
 
-def test_what_the_ca_file_trusted_before_is_still_trusted(tmp_path: Path) -> None:
+def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> None:
     first, second = Authority(tmp_path, "First"), Authority(tmp_path, "Second")
     pem = Path(second.ca_file).read_text()
     entry = HttpEntry(name="a/b", url="https://h/", network=NetworkSettings(ca_file=first.ca_file))
@@ -189,7 +187,7 @@ def test_what_the_ca_file_trusted_before_is_still_trusted(tmp_path: Path) -> Non
     assert kept.stat().st_mode & 0o077 == 0
 
 
-def test_remedies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
     http, command = HttpEntry(name="s", url="http://h/x", era="2024-11-05"), StdioEntry(name="s", command="c")
     assert remedied(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
     sse = remedied(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
@@ -209,7 +207,7 @@ def test_remedies_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ without trust
 
 
-async def test_names_in_an_untrusted_server_are_no_mistake_and_are_not_put_in(engine: Engine) -> None:
+async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(engine: Engine) -> None:
     for entry in (
         HttpEntry(name="found", url="https://${HOME}/mcp"),
         StdioEntry(name="found", command="${HOME}/run"),
@@ -221,7 +219,7 @@ async def test_names_in_an_untrusted_server_are_no_mistake_and_are_not_put_in(en
         assert str(Path.home()) not in repr(items)
 
 
-async def test_an_untrusted_server_is_only_looked_at(engine: Engine) -> None:
+async def test_untrusted_server_is_inspected_only(engine: Engine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"

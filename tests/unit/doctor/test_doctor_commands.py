@@ -19,7 +19,7 @@ async def started(
     return await examined(StdioEntry(name="srv", command=str(command), args=args, env=env or {}, cwd=cwd))
 
 
-async def test_no_command_at_all_is_said() -> None:
+async def test_empty_command_is_reported() -> None:
     assert (await started("")).failure.id == "no-command"
 
 
@@ -29,14 +29,14 @@ async def test_a_misspelt_command_is_not_on_the_path() -> None:
     assert "no-such-program-anywhere" in failure.cause
 
 
-async def test_a_whole_command_line_as_the_command_is_recognised() -> None:
+async def test_command_line_given_as_the_command_is_recognized() -> None:
     failure = (await started("npx -y some-server")).failure
     assert failure.id == "line-as-command"
     assert "“npx”" in failure.fix
     assert "“-y some-server”" in failure.fix
 
 
-def test_a_part_of_a_runtime_says_of_which() -> None:
+def test_runtime_component_names_its_runtime() -> None:
     seen = ProgramSeen("npx", problem="not found")
     failure = diagnose_program(seen)
     assert failure is not None
@@ -50,7 +50,7 @@ async def test_a_runtime_that_is_not_installed_is_named_with_where_to_get_it(tmp
     assert "dot.net" in failure.fix
 
 
-async def test_a_runtime_outside_the_path_is_found_where_installers_put_it(tmp_path: Path) -> None:
+async def test_runtime_outside_the_path_is_found_in_its_usual_install_location(tmp_path: Path) -> None:
     folder = tmp_path / ".nvm/versions/node/v20.11.1/bin"
     folder.mkdir(parents=True)
     shell_script(folder, "npx", "echo 10")
@@ -62,47 +62,47 @@ async def test_a_runtime_outside_the_path_is_found_where_installers_put_it(tmp_p
     assert str(folder / "npx") in failure.fix
 
 
-async def test_a_path_without_a_file_is_said(tmp_path: Path) -> None:
+async def test_missing_file_is_reported(tmp_path: Path) -> None:
     failure = (await started(tmp_path / "gone")).failure
     assert failure.id == "file-missing"
     assert str(tmp_path / "gone") in failure.cause
 
 
-async def test_a_folder_is_no_program(tmp_path: Path) -> None:
+async def test_folder_is_not_a_program(tmp_path: Path) -> None:
     assert (await started(tmp_path)).failure.id == "is-folder"
 
 
-async def test_a_file_that_may_not_be_run_is_said_with_chmod(tmp_path: Path) -> None:
+async def test_non_executable_file_is_reported_with_chmod(tmp_path: Path) -> None:
     failure = (await started(script(tmp_path, "server.py", "print(1)", 0o644))).failure
     assert failure.id == "not-executable"
     assert "chmod +x server.py" in failure.fix
 
 
-async def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+async def test_missing_working_folder_is_reported(tmp_path: Path) -> None:
     assert (await started("/bin/sh", cwd=str(tmp_path / "gone"))).failure.id == "folder-missing"
 
 
-async def test_a_script_whose_interpreter_is_gone_is_said(tmp_path: Path) -> None:
+async def test_script_with_a_missing_interpreter_is_reported(tmp_path: Path) -> None:
     failure = (await started(script(tmp_path, "s", "#!/old/venv/bin/python\n"))).failure
     assert failure.id == "interpreter-missing"
     assert "/old/venv/bin/python" in failure.cause
 
 
-async def test_an_interpreter_that_may_not_be_run_is_said(tmp_path: Path) -> None:
+async def test_non_executable_interpreter_is_reported(tmp_path: Path) -> None:
     interpreter = script(tmp_path, "interpreter", "", 0o644)
     failure = (await started(script(tmp_path, "s", f"#!{interpreter}\n"))).failure
     assert failure.id == "interpreter-not-executable"
 
 
-async def test_a_script_with_the_line_ends_of_windows_is_recognised(tmp_path: Path) -> None:
+async def test_script_with_windows_line_endings_is_recognized(tmp_path: Path) -> None:
     assert (await started(script(tmp_path, "s", b"#!/bin/sh\r\nexit\r\n"))).failure.id == "windows-line-ends"
 
 
-async def test_a_script_without_a_first_line_is_recognised(tmp_path: Path) -> None:
+async def test_script_without_a_shebang_is_recognized(tmp_path: Path) -> None:
     assert (await started(script(tmp_path, "s", "import sys\n"))).failure.id == "no-first-line"
 
 
-async def test_a_program_for_another_processor_is_recognised(tmp_path: Path) -> None:
+async def test_program_for_another_cpu_is_recognized(tmp_path: Path) -> None:
     # The head of an ELF file for a SPARC.
     head = (
         b"\x7fELF\x02\x01\x01"
@@ -120,7 +120,7 @@ async def test_a_fifo_in_place_of_a_program_does_not_hang_the_doctor(tmp_path: P
     assert failure.id == "start-refused"
 
 
-async def test_a_null_byte_in_an_argument_is_told_as_the_system_tells_it() -> None:
+async def test_null_byte_in_an_argument_is_reported_with_the_system_error() -> None:
     assert (await started("/bin/sh", "a\0b")).failure.id == "start-refused"
 
 
@@ -137,7 +137,7 @@ async def test_an_old_runtime_is_blamed_when_the_server_fails_on_it(tmp_path: Pa
     assert report.results["runtime"].found == "v14.21.3"
 
 
-async def test_an_old_runtime_is_a_remark_when_the_server_works(tmp_path: Path) -> None:
+async def test_old_runtime_is_a_warning_when_the_server_works(tmp_path: Path) -> None:
     real = fault_entry()
     run = " ".join((real.command, *real.args))
     shell_script(tmp_path, "node", 'if [ "$1" = --version ]; then echo v16.1.0; exit; fi', f"exec {run}")
@@ -146,7 +146,7 @@ async def test_an_old_runtime_is_a_remark_when_the_server_works(tmp_path: Path) 
     assert report.results["list"].state is CheckState.OK
 
 
-async def test_a_runtime_that_does_not_tell_its_version_is_no_obstacle(tmp_path: Path) -> None:
+async def test_runtime_that_does_not_report_its_version_is_not_an_obstacle(tmp_path: Path) -> None:
     real = fault_entry()
     run = " ".join((real.command, *real.args))
     shell_script(tmp_path, "deno", 'if [ "$1" = --version ]; then exit 3; fi', f"exec {run}")
@@ -163,7 +163,7 @@ async def test_only_known_runtimes_are_asked_for_their_version(tmp_path: Path) -
     assert not marker.exists()
 
 
-async def test_nothing_of_an_untrusted_command_is_started(tmp_path: Path) -> None:
+async def test_nothing_in_an_untrusted_command_is_started(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     shell_script(tmp_path, "node", f"touch {marker}")
     entry = StdioEntry(name="srv", command="node", env=path_with(tmp_path))

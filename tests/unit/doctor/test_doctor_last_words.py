@@ -53,20 +53,20 @@ ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, wher
         (NEW_SDK, "sdk-too-new", "version 1", "mcp<2"),
     ],
 )
-async def test_last_words_of_real_programs_are_understood(said: str, id: str, cause: str, fix: str) -> None:
+async def test_last_output_of_real_programs_is_understood(said: str, id: str, cause: str, fix: str) -> None:
     failure = (await examined(python(SAYS.format(said)))).failure
     assert failure.id == id
     assert cause in failure.cause
     assert fix in failure.fix
 
 
-async def test_a_package_is_named_without_the_range_that_npm_adds() -> None:
+async def test_package_is_named_without_the_version_range_npm_adds() -> None:
     said = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
     failure = (await examined(python(SAYS.format(said)))).failure
     assert failure.cause == "The npm registry has no package @acme/mcp-x."
 
 
-async def test_an_exception_is_told_with_its_place_in_the_servers_own_code(tmp_path: Path) -> None:
+async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_path: Path) -> None:
     path = script(tmp_path, "server.py", "import json\n\nKEY = json.loads('nope')\n")
     python_here = python("").command
     failure = (await examined(StdioEntry(name="srv", command=python_here, args=(str(path),)))).failure
@@ -75,7 +75,7 @@ async def test_an_exception_is_told_with_its_place_in_the_servers_own_code(tmp_p
     assert "server.py, line 3" in failure.cause
 
 
-async def test_the_line_that_tells_most_is_in_the_cause_of_an_exit() -> None:
+async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
     said = "starting\nError: licence file is empty\nnpm error A complete log of this run is in: /x\n"
     failure = (await examined(python(SAYS.format(said)))).failure
     assert failure.id == "exited"
@@ -87,7 +87,7 @@ async def test_the_line_that_tells_most_is_in_the_cause_of_an_exit() -> None:
 COUNTS = "import sys; open(sys.argv[1], 'a').write('x'); sys.stderr.write(sys.argv[2]); sys.exit(1)"
 
 
-async def test_a_process_is_started_again_only_when_it_did_not_say_why_it_ended(tmp_path: Path) -> None:
+async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_path: Path) -> None:
     """The first request is of the newest era; an old server may end on it, and gets a second chance."""
     known, unknown = tmp_path / "known", tmp_path / "unknown"
     said = "Error: GITHUB_TOKEN is not set\n"

@@ -24,7 +24,7 @@ SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
 STAYS = "import sys; sys.stdin.buffer.read()"
 
 
-async def test_a_good_server_passes_every_step() -> None:
+async def test_working_server_passes_every_step() -> None:
     report = await examined(fault_entry())
     assert report.diagnoses == []
     assert list(report.results) == [
@@ -37,7 +37,7 @@ async def test_a_good_server_passes_every_step() -> None:
     assert report.results["runtime"].found.startswith("Python 3.")
 
 
-async def test_the_examination_is_in_the_traffic_of_the_server() -> None:
+async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
     report = await examined(fault_entry())
     methods = {row.method for row in report.log.find("srv", RecordKind.REQUEST)}
     assert {"initialize", "tools/list"} <= methods
@@ -91,7 +91,7 @@ async def test_the_line_that_names_the_package_is_the_evidence() -> None:
     assert failure.cause == "The npm registry has no package of that name."
 
 
-async def test_python_without_a_module_is_told_of_its_environment() -> None:
+async def test_missing_python_module_mentions_the_environment() -> None:
     failure = (await examined(python("import no_such_module_here"))).failure
     assert failure.id == "python-module-missing"
     assert "no_such_module_here" in failure.cause
@@ -102,64 +102,64 @@ async def test_python_dash_m_without_the_module_is_recognised() -> None:
     assert (await examined(entry)).failure.id == "python-module-missing"
 
 
-async def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
+async def test_missing_script_is_named(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=(str(tmp_path / "server.py"),))
     failure = (await examined(entry)).failure
     assert failure.id == "script-missing"
     assert str(tmp_path / "server.py") in failure.cause
 
 
-async def test_node_without_its_script_says_so_too(tmp_path: Path) -> None:
+async def test_node_without_its_script_is_recognized_too(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command="node", args=(str(tmp_path / "build/index.js"),))
     assert (await examined(entry)).failure.id == "script-missing"
 
 
-async def test_code_that_cannot_be_read_is_quoted(tmp_path: Path) -> None:
+async def test_syntax_error_is_quoted(tmp_path: Path) -> None:
     entry = StdioEntry(name="srv", command=sys.executable, args=(str(script(tmp_path, "s.py", "def f(:\n")),))
     failure = (await examined(entry)).failure
     assert failure.id == "script-broken"
     assert "SyntaxError" in failure.cause
 
 
-async def test_a_port_that_is_taken_is_recognised() -> None:
+async def test_port_in_use_is_recognized() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code = f"import socket; socket.create_server(('127.0.0.1', {port}))"
         assert (await examined(python(code))).failure.id == "port-in-use"
 
 
-async def test_a_variable_that_python_misses_is_named() -> None:
+async def test_missing_environment_variable_in_python_is_named() -> None:
     failure = (await examined(python("import os; os.environ['ACME_TOKEN']"))).failure
     assert failure.id == "variable-missing"
     assert "ACME_TOKEN" in failure.cause
 
 
-async def test_a_folder_that_may_not_be_used_is_named() -> None:
+async def test_inaccessible_folder_is_named() -> None:
     code = "raise PermissionError(13, 'Permission denied', '/srv/data')"
     failure = (await examined(python(code))).failure
     assert failure.id == "file-denied"
     assert "/srv/data" in failure.cause
 
 
-async def test_a_wrapper_that_misses_its_program_is_recognised(tmp_path: Path) -> None:
+async def test_wrapper_with_a_missing_program_is_recognized(tmp_path: Path) -> None:
     wrapper = shell_script(tmp_path, "start", "exec no-such-inner-program --stdio")
     failure = (await examined(StdioEntry(name="srv", command=str(wrapper)))).failure
     assert failure.id == "inner-command-missing"
     assert "no-such-inner-program" in failure.cause
 
 
-async def test_argparse_and_its_refusal_are_understood() -> None:
+async def test_argparse_errors_are_understood() -> None:
     code = "import argparse; argparse.ArgumentParser().parse_args()"
     failure = (await examined(python(code, "--stdoi"))).failure
     assert failure.id == "arguments-refused"
     assert "--stdoi" in failure.cause
 
 
-async def test_a_program_that_does_its_work_and_ends_is_no_server() -> None:
+async def test_program_that_finishes_its_work_is_not_a_server() -> None:
     assert (await examined(python("pass"))).failure.id == "ended-at-once"
 
 
-async def test_a_process_that_was_killed_points_at_the_memory() -> None:
+async def test_killed_process_points_to_memory() -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert (await examined(python(code))).failure.id == "killed"
 
@@ -171,7 +171,7 @@ async def test_a_crash_is_told_apart_from_an_exit() -> None:
     assert "SIGSEGV" in failure.cause
 
 
-async def test_an_exit_that_nobody_understands_gives_its_last_words() -> None:
+async def test_unexplained_exit_shows_its_last_output() -> None:
     failure = (await examined(python(SAYS.format("the flux is undone\n")))).failure
     assert failure.id == "exited"
     assert failure.evidence == ("the flux is undone",)
@@ -203,7 +203,7 @@ UNANSWERED = (
 )
 
 
-async def test_processes_that_run_without_an_answer_are_told_by_what_they_write() -> None:
+async def test_unresponsive_processes_are_identified_by_their_output() -> None:
     """At the same time: each is waited for to the limit."""
     reports = await asyncio.gather(
         *(examined(stays(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
@@ -231,12 +231,12 @@ async def test_utf16_on_stdout_is_recognised() -> None:
     assert (await examined(python(code), limit=1.0)).failure.id == "utf16-output"
 
 
-async def test_a_process_that_closes_its_output_is_recognised() -> None:
+async def test_process_that_closes_stdout_is_recognized() -> None:
     code = "import os, sys; os.close(1); os.close(2); sys.stdin.buffer.read()"
     assert (await examined(python(code), limit=4.0)).failure.id == "stdout-closed"
 
 
-async def test_a_banner_on_stdout_is_a_remark_about_a_server_that_works() -> None:
+async def test_stdout_banner_of_a_working_server_is_a_warning() -> None:
     report = await examined(fault_entry("banner"))
     assert report.warnings == ["stray-output"]
     assert report.results["stray"].state is CheckState.WARN
@@ -278,14 +278,14 @@ def agreed(capabilities: object = None, **members: object) -> dict[str, object]:
     return {"result": {**result, **members}}
 
 
-async def test_a_server_that_refuses_to_begin_is_quoted() -> None:
+async def test_initialize_error_is_quoted() -> None:
     entry = answering({"error": {"code": -32603, "message": "database is locked"}})
     failure = (await examined(entry)).failure
     assert failure.id == "initialize-refused"
     assert "database is locked (-32603)" in failure.cause
 
 
-async def test_a_version_that_nobody_knows_is_named() -> None:
+async def test_unknown_protocol_version_is_named() -> None:
     report = await examined(answering(agreed(protocolVersion="2031-01-01")))
     failure = report.failure
     assert failure.id == "no-common-version"
@@ -294,7 +294,7 @@ async def test_a_version_that_nobody_knows_is_named() -> None:
     assert "2031-01-01" in failure.cause
 
 
-async def test_a_pinned_era_that_the_server_does_not_speak_can_be_unpinned() -> None:
+async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
     error = {"code": -32602, "message": "Unsupported", "data": {"supported": ["2025-06-18"]}}
     failure = (await examined(answering({"error": error}, era="2024-11-05"))).failure
     assert failure.id == "era-pinned"
@@ -303,29 +303,29 @@ async def test_a_pinned_era_that_the_server_does_not_speak_can_be_unpinned() -> 
     assert failure.action.kind is ActionKind.USE_AUTO_ERA
 
 
-async def test_an_answer_that_settles_nothing_is_malformed() -> None:
+async def test_inconclusive_initialize_response_is_malformed() -> None:
     failure = (await examined(answering({"result": {"hello": "world"}}))).failure
     assert failure.id == "initialize-malformed"
 
 
-async def test_a_server_without_capabilities_is_a_remark() -> None:
+async def test_server_without_capabilities_is_a_warning() -> None:
     report = await examined(answering(agreed({})))
     assert report.warnings == ["nothing-offered"]
     assert report.results["list"].state is CheckState.SKIPPED
 
 
-async def test_an_answer_without_a_name_is_a_remark() -> None:
+async def test_response_without_a_server_name_is_a_warning() -> None:
     report = await examined(answering(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}}))
     assert report.warnings == ["incomplete-answer"]
 
 
-async def test_a_list_that_is_refused_is_told_apart_from_one_that_never_comes() -> None:
+async def test_rejected_list_is_distinguished_from_one_that_never_arrives() -> None:
     refused = answering(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
     assert (await examined(refused)).failure.id == "list-refused"
     assert (await examined(answering(agreed()), list_limit=0.5)).failure.id == "list-silent"
 
 
-async def test_a_list_that_is_none_is_malformed_and_an_empty_one_a_remark() -> None:
+async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
     assert (await examined(answering(agreed(), {"result": {"items": []}}))).failure.id == "list-malformed"
     assert (await examined(answering(agreed(), {"result": {"tools": []}}))).warnings == ["list-empty"]
 
@@ -333,7 +333,7 @@ async def test_a_list_that_is_none_is_malformed_and_an_empty_one_a_remark() -> N
 # ------------------------------------------------------------------ what it must not do
 
 
-async def test_a_secret_that_is_not_in_the_store_is_said_before_anything_starts(tmp_path: Path) -> None:
+async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     wrapper = shell_script(tmp_path, "start", f"touch {marker}")
     entry = StdioEntry(name="srv", command=str(wrapper), env={"KEY": SecretRef("env/srv/KEY")})
@@ -348,7 +348,7 @@ async def test_a_secret_that_is_not_in_the_store_is_said_before_anything_starts(
     assert not marker.exists()
 
 
-async def test_settings_that_cannot_be_used_are_said() -> None:
+async def test_unusable_settings_are_reported() -> None:
     async def fill(entry: Entry) -> Entry:
         raise ConfigError("The variable HOST is not set.", "Set it.")
 
@@ -357,7 +357,7 @@ async def test_settings_that_cannot_be_used_are_said() -> None:
     assert (await examined(entry)).failure.id == "settings-unusable"
 
 
-async def test_no_secret_is_in_what_the_doctor_says() -> None:
+async def test_doctor_output_contains_no_secret() -> None:
     secret = "hunter2-is-my-password"
     code = "import os, sys; sys.stderr.write('bad key ' + os.environ['API_KEY'] + '\\n'); sys.exit(1)"
     entry = python(code, env={"API_KEY": secret})
@@ -369,7 +369,7 @@ async def test_no_secret_is_in_what_the_doctor_says() -> None:
     assert secret not in report.words
 
 
-async def test_giving_up_ends_the_process(tmp_path: Path) -> None:
+async def test_cancelling_stops_the_process(tmp_path: Path) -> None:
     """The leak guards of the tests would find it."""
 
     async def walk() -> Report:
@@ -380,7 +380,7 @@ async def test_giving_up_ends_the_process(tmp_path: Path) -> None:
         await asyncio.wait_for(task, 0.5)
 
 
-async def test_path_of_the_server_counts_and_not_our_own(tmp_path: Path) -> None:
+async def test_path_of_the_server_is_used_and_not_our_own(tmp_path: Path) -> None:
     shell_script(tmp_path, "only-here", "exit 5")
     entry = StdioEntry(name="srv", command="only-here", env=path_with(tmp_path))
     assert "code 5" in (await examined(entry)).failure.cause

@@ -32,7 +32,7 @@ async def plain_http_that_waits_for_a_line(
     await never(reader, writer)
 
 
-async def test_ssh_behind_either_scheme_is_called_by_its_name() -> None:
+async def test_ssh_behind_either_scheme_is_named() -> None:
     async with raw_server(ssh) as port:
         for scheme in ("http", "https"):
             failure = (await visit(f"{scheme}://127.0.0.1:{port}/mcp", limit=0.5)).failure
@@ -42,14 +42,14 @@ async def test_ssh_behind_either_scheme_is_called_by_its_name() -> None:
             assert failure.evidence == ("SSH-2.0-OpenSSH_9.2",)
 
 
-async def test_a_database_that_answers_and_hangs_up_is_no_broken_server() -> None:
+async def test_database_that_answers_and_hangs_up_is_not_a_broken_server() -> None:
     async with raw_server(redis) as port:
         failure = (await visit(f"http://127.0.0.1:{port}/mcp")).failure
     assert failure.id == "not-http"
     assert "Redis" in failure.cause
 
 
-async def test_a_plain_server_that_waits_where_tls_is_spoken_is_found_out() -> None:
+async def test_plain_server_waiting_on_a_tls_url_is_recognized() -> None:
     async with raw_server(plain_http_that_waits_for_a_line) as port:
         failure = (await visit(f"https://127.0.0.1:{port}/mcp", limit=0.5)).failure
     assert failure.id == "not-tls"
@@ -61,7 +61,7 @@ async def test_a_plain_server_that_waits_where_tls_is_spoken_is_found_out() -> N
     ("made", "id"),
     [({"days": -3}, "certificate-expired"), ({"address": "127.0.0.2"}, "certificate-wrong-name")],
 )
-async def test_a_certificate_that_trust_would_not_help_is_not_offered_for_trusting(
+async def test_certificate_that_trust_would_not_fix_is_not_offered_for_trusting(
     made: dict[str, object], id: str, tmp_path: Path
 ) -> None:
     context: ssl.SSLContext = self_signed(tmp_path, **made)  # type: ignore[arg-type]
@@ -86,9 +86,7 @@ def refuses_without_an_id(status: int, message: str) -> Fault:
         (403, "Invalid Host: 127.0.0.1", "host-refused"),
     ],
 )
-async def test_a_refusal_that_names_no_request_is_the_servers_own_word(
-    status: int, message: str, id: str
-) -> None:
+async def test_error_without_an_id_is_attributed_to_the_server(status: int, message: str, id: str) -> None:
     """Servers whose transport refuses do not look for the id of the request."""
     async with Broken(refuses_without_an_id(status, message)) as server:
         report = await visit(server.url())
@@ -96,14 +94,14 @@ async def test_a_refusal_that_names_no_request_is_the_servers_own_word(
     assert message in report.words
 
 
-async def test_json_of_some_other_service_is_no_broken_message() -> None:
+async def test_json_of_an_unrelated_service_is_not_a_broken_message() -> None:
     async with Broken(replies(200, b'{"status": "ok"}', JSON_TYPE)) as server:
         failure = (await visit(server.url())).failure
     assert failure.id == "other-json"
     assert '{"status": "ok"}' in failure.evidence
 
 
-async def test_an_endpoint_beside_some_other_service_is_found() -> None:
+async def test_endpoint_next_to_an_unrelated_service_is_found() -> None:
     async def serve(call: Call) -> None:
         if call.path == "/mcp":
             await with_tools(call)
@@ -123,7 +121,7 @@ async def test_an_endpoint_beside_some_other_service_is_found() -> None:
         ('Bearer resource_metadata="http://127.0.0.1:1/meta"', "resource-metadata-broken", "127.0.0.1:1"),
     ],
 )
-async def test_what_a_challenge_says_is_told(challenge: str, id: str, named: str) -> None:
+async def test_challenge_content_is_reported(challenge: str, id: str, named: str) -> None:
     async def serve(call: Call) -> None:
         if "well-known" in call.path:
             await call.reply(404)
@@ -138,7 +136,7 @@ async def test_what_a_challenge_says_is_told(challenge: str, id: str, named: str
     assert report.results["http"].state is CheckState.OK
 
 
-async def test_places_that_hang_are_waited_for_together() -> None:
+async def test_hanging_candidate_paths_are_awaited_in_parallel() -> None:
     """Each may take as long as it likes: the verdict comes after the longest, and not after all."""
     waiting: set[str] = set()
     all_wait = asyncio.Event()

@@ -45,7 +45,7 @@ def closed_port() -> int:
 # ------------------------------------------------------------------ all is well
 
 
-async def test_a_good_server_passes_every_step() -> None:
+async def test_working_server_passes_every_step() -> None:
     async with Broken(with_tools) as server:
         report = await visit(server.url())
     assert report.diagnoses == []
@@ -60,7 +60,7 @@ async def test_a_good_server_passes_every_step() -> None:
     assert report.results["http"].found == "200 to POST"
 
 
-async def test_nobody_is_contacted_for_an_untrusted_server() -> None:
+async def test_untrusted_server_is_not_contacted() -> None:
     async with Broken(with_tools) as server:
         report = await visit(server.url(), may_contact=False)
         assert server.calls == []
@@ -83,17 +83,17 @@ async def test_nobody_is_contacted_for_an_untrusted_server() -> None:
         ("https://YOUR_DOMAIN/mcp", "placeholder"),
     ],
 )
-async def test_an_address_that_cannot_be_one_is_told_before_anybody_is_asked(url: str, id: str) -> None:
+async def test_invalid_url_is_reported_before_any_request(url: str, id: str) -> None:
     assert (await visit(url)).failure.id == id
 
 
-async def test_a_name_that_nobody_knows_is_said() -> None:
+async def test_unknown_host_name_is_reported() -> None:
     failure = (await visit("http://no-such-host.invalid/mcp")).failure
     assert failure.id == "name-unknown"
     assert "no-such-host.invalid" in failure.cause
 
 
-async def test_a_dns_that_does_not_answer_is_told_apart_from_a_name_that_is_unknown(
+async def test_unresponsive_dns_is_distinguished_from_an_unknown_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(*args: Any, **members: Any) -> None:
@@ -103,14 +103,14 @@ async def test_a_dns_that_does_not_answer_is_told_apart_from_a_name_that_is_unkn
     assert (await visit("http://example.invalid/mcp", limit=0.2)).failure.id == "dns-silent"
 
 
-async def test_a_port_without_a_listener_is_said() -> None:
+async def test_port_without_a_listener_is_reported() -> None:
     report = await visit(f"http://127.0.0.1:{closed_port()}/mcp")
     assert report.failure.id == "nothing-listens"
     assert report.results["dns"].state is CheckState.OK
     assert report.results["http"].state is CheckState.SKIPPED
 
 
-async def test_a_server_on_the_other_kind_of_loopback_address_is_found() -> None:
+async def test_server_on_the_other_loopback_address_family_is_found() -> None:
     async with Broken(with_tools) as server:
         failure = (await visit(f"http://[::1]:{server.port}/mcp")).failure
         assert failure.id == "other-loopback"
@@ -118,7 +118,7 @@ async def test_a_server_on_the_other_kind_of_loopback_address_is_found() -> None
         assert failure.action.value == server.url()
 
 
-async def test_a_host_that_swallows_packets_is_told_apart_from_one_that_refuses() -> None:
+async def test_packet_dropping_host_is_distinguished_from_a_refusing_one() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -132,7 +132,7 @@ async def test_a_host_that_swallows_packets_is_told_apart_from_one_that_refuses(
     assert failure.id == "connection-silent"
 
 
-async def test_an_address_without_a_way_to_it_is_unreachable() -> None:
+async def test_address_without_a_route_is_unreachable() -> None:
     """A broadcast address: no system lets TCP go there."""
     assert (await visit("http://255.255.255.255/mcp", limit=2.0)).failure.id == "unreachable"
 
@@ -183,9 +183,7 @@ def full_chain(authority: Authority, folder: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_an_authority_that_the_server_sends_along_is_what_is_trusted(
-    authority: Authority, tmp_path: Path
-) -> None:
+async def test_authority_sent_by_the_server_is_what_is_trusted(authority: Authority, tmp_path: Path) -> None:
     async with Broken(with_tools, tls=full_chain(authority, tmp_path)) as server:
         failure = (await visit(server.url())).failure
     assert failure.id == "authority-unknown"
@@ -195,7 +193,7 @@ async def test_an_authority_that_the_server_sends_along_is_what_is_trusted(
     assert ssl.PEM_cert_to_DER_cert(failure.action.value) in context.get_ca_certs(binary_form=True)
 
 
-async def test_a_chain_without_its_middle_is_incomplete(authority: Authority, tmp_path: Path) -> None:
+async def test_chain_without_its_intermediate_is_incomplete(authority: Authority, tmp_path: Path) -> None:
     place = x509.UniformResourceIdentifier("http://ca.invalid/ca.crt")
     access = x509.AuthorityInformationAccess(
         [x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, place)]
@@ -208,14 +206,14 @@ async def test_a_chain_without_its_middle_is_incomplete(authority: Authority, tm
         assert (await visit(server.url())).failure.id == "chain-incomplete"
 
 
-async def test_an_expired_certificate_is_said_with_its_date(authority: Authority) -> None:
+async def test_expired_certificate_is_reported_with_its_date(authority: Authority) -> None:
     async with Broken(with_tools, tls=authority.server("127.0.0.1", expired=True)) as server:
         failure = (await visit(server.url(), network=NetworkSettings(ca_file=authority.ca_file))).failure
     assert failure.id == "certificate-expired"
     assert failure.action is None
 
 
-async def test_a_certificate_from_the_future_points_at_the_clocks(authority: Authority) -> None:
+async def test_not_yet_valid_certificate_points_to_the_clocks(authority: Authority) -> None:
     import datetime
 
     begin = authority._begin
@@ -231,7 +229,7 @@ async def test_a_certificate_from_the_future_points_at_the_clocks(authority: Aut
     assert failure.id == "certificate-not-yet-valid"
 
 
-async def test_a_certificate_for_another_name_says_for_which(authority: Authority) -> None:
+async def test_certificate_for_another_name_says_which(authority: Authority) -> None:
     async with Broken(with_tools, tls=authority.server("other.example")) as server:
         failure = (await visit(server.url(), network=NetworkSettings(ca_file=authority.ca_file))).failure
     assert failure.id == "certificate-wrong-name"
@@ -239,7 +237,7 @@ async def test_a_certificate_for_another_name_says_for_which(authority: Authorit
     assert failure.action is None
 
 
-async def test_a_certificate_that_ends_soon_is_a_remark_with_the_chain_in_the_details(
+async def test_soon_expiring_certificate_is_a_warning_with_the_chain_in_the_details(
     authority: Authority,
 ) -> None:
     async with Broken(with_tools, tls=authority.server("127.0.0.1")) as server:
@@ -250,7 +248,7 @@ async def test_a_certificate_that_ends_soon_is_a_remark_with_the_chain_in_the_de
     assert "valid from" in details
 
 
-async def test_certificates_that_are_not_checked_are_a_remark(authority: Authority) -> None:
+async def test_disabled_certificate_verification_is_a_warning(authority: Authority) -> None:
     async with Broken(with_tools, tls=authority.server("127.0.0.1")) as server:
         assert (await visit(server.url(), network=NetworkSettings(verify=False))).warnings == ["not-verified"]
 
@@ -277,14 +275,14 @@ def strict_server(context: ssl.SSLContext) -> Iterator[int]:
     thread.join()
 
 
-async def test_a_server_that_wants_a_client_certificate_is_recognised(authority: Authority) -> None:
+async def test_required_client_certificate_is_recognized(authority: Authority) -> None:
     network = NetworkSettings(ca_file=authority.ca_file)
     with strict_server(authority.server("127.0.0.1", wants_client=True)) as port:
         failure = (await visit(f"https://127.0.0.1:{port}/mcp", network=network)).failure
     assert failure.id == "client-certificate-wanted"
 
 
-async def test_a_client_certificate_of_a_stranger_is_refused(authority: Authority, tmp_path: Path) -> None:
+async def test_untrusted_client_certificate_is_rejected(authority: Authority, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     certificate, key = Authority(tmp_path / "other", "Strangers").issue("me")
     network = NetworkSettings(ca_file=authority.ca_file, client_certificate=certificate, client_key=key)
@@ -293,7 +291,7 @@ async def test_a_client_certificate_of_a_stranger_is_refused(authority: Authorit
     assert failure.id == "client-certificate-refused"
 
 
-async def test_tls_settings_that_cannot_be_used_are_said(authority: Authority, tmp_path: Path) -> None:
+async def test_unusable_tls_settings_are_reported(authority: Authority, tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("nothing")
     async with Broken(with_tools, tls=authority.server("127.0.0.1")) as server:
         network = NetworkSettings(ca_file=str(tmp_path / "empty.pem"))
@@ -301,7 +299,7 @@ async def test_tls_settings_that_cannot_be_used_are_said(authority: Authority, t
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-async def test_old_tls_is_recognised(authority: Authority) -> None:
+async def test_old_tls_version_is_recognized(authority: Authority) -> None:
     context = authority.server("127.0.0.1")
     context.set_ciphers("ALL:@SECLEVEL=0")
     context.minimum_version = ssl.TLSVersion.TLSv1
@@ -310,7 +308,7 @@ async def test_old_tls_is_recognised(authority: Authority) -> None:
         assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-too-old"
 
 
-async def test_ciphers_without_an_overlap_are_told_as_no_agreement(authority: Authority) -> None:
+async def test_no_shared_cipher_is_reported_as_failed_negotiation(authority: Authority) -> None:
     context = authority.server("127.0.0.1")
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers("AES256-SHA256")  # for RSA keys only, and this certificate has none
@@ -318,14 +316,14 @@ async def test_ciphers_without_an_overlap_are_told_as_no_agreement(authority: Au
         assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-no-agreement"
 
 
-async def test_a_name_that_the_server_does_not_serve_is_said(authority: Authority) -> None:
+async def test_unrecognized_server_name_is_reported(authority: Authority) -> None:
     context = authority.server("localhost")
     context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
     with strict_server(context) as port:
         assert (await visit(f"https://localhost:{port}/mcp")).failure.id == "tls-name-unknown"
 
 
-async def test_a_port_that_hangs_up_on_tls_is_said() -> None:
+async def test_port_that_hangs_up_on_tls_is_reported() -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(65536)
 
@@ -333,7 +331,7 @@ async def test_a_port_that_hangs_up_on_tls_is_said() -> None:
         assert (await visit(f"https://127.0.0.1:{port}/mcp")).failure.id == "tls-broken"
 
 
-async def test_a_certificate_that_is_not_for_servers_is_refused_with_the_reason(authority: Authority) -> None:
+async def test_certificate_not_valid_for_servers_is_rejected_with_the_reason(authority: Authority) -> None:
     usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
     begin = authority._begin
     authority._begin = (  # type: ignore[method-assign]
@@ -359,7 +357,7 @@ async def test_https_on_a_plain_port_offers_the_plain_url() -> None:
     assert failure.action.value == f"http://127.0.0.1:{port}/mcp"
 
 
-async def test_a_port_that_is_silent_to_tls_is_said() -> None:
+async def test_port_that_is_silent_to_tls_is_reported() -> None:
     async with raw_server(never) as port:
         assert (await visit(f"https://127.0.0.1:{port}/mcp", limit=0.5)).failure.id == "tls-silent"
 
@@ -372,7 +370,7 @@ async def test_http_on_a_tls_port_offers_the_https_url(authority: Authority) -> 
         assert failure.action.value == server.url()
 
 
-async def test_a_tls_port_that_explains_itself_over_http_is_understood() -> None:
+async def test_plain_http_error_from_a_tls_port_is_understood() -> None:
     said = b"<html>400 The plain HTTP request was sent to HTTPS port</html>"
     async with Broken(replies(400, said, "text/html")) as server:
         assert (await visit(server.url())).failure.id == "needs-https"
@@ -381,7 +379,7 @@ async def test_a_tls_port_that_explains_itself_over_http_is_understood() -> None
 # ------------------------------------------------------------------ HTTP
 
 
-async def test_something_that_is_no_http_is_recognised() -> None:
+async def test_non_http_service_is_recognized() -> None:
     async def ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
         await never(reader, writer)
@@ -390,7 +388,7 @@ async def test_something_that_is_no_http_is_recognised() -> None:
         assert (await visit(f"http://127.0.0.1:{port}/mcp", limit=0.5)).failure.id == "not-http"
 
 
-async def test_a_request_that_cannot_be_sent_is_told_without_its_secret() -> None:
+async def test_unsendable_request_is_reported_without_its_secret() -> None:
     async with Broken(with_tools) as server:
         report = await visit(server.url(), headers={"X-Key": "first-half\nsecond-half"})
     assert report.failure.id == "http-failed"
@@ -427,19 +425,19 @@ async def test_a_server_that_hangs_up_is_told_apart_from_one_that_is_silent() ->
         (202, b"", "request-unanswered"),
     ],
 )
-async def test_each_status_says_something_of_its_own(status: int, body: bytes, id: str) -> None:
+async def test_each_status_has_its_own_explanation(status: int, body: bytes, id: str) -> None:
     async with Broken(replies(status, body, "text/plain")) as server:
         report = await visit(server.url())
     assert report.failure.id == id
     assert str(status) in report.results["http"].found
 
 
-async def test_a_wait_that_the_server_asks_for_is_told() -> None:
+async def test_retry_after_is_reported() -> None:
     async with Broken(replies(429, b"", "", Retry_After="30")) as server:
         assert "30 s" in (await visit(server.url())).failure.cause
 
 
-async def test_a_redirect_to_another_place_can_be_taken_over() -> None:
+async def test_redirect_to_another_url_can_be_adopted() -> None:
     async with Broken(replies(301, b"", "", Location="https://new.example/mcp")) as server:
         failure = (await visit(server.url())).failure
     assert failure.id == "redirected"
@@ -447,29 +445,29 @@ async def test_a_redirect_to_another_place_can_be_taken_over() -> None:
     assert failure.action.value == "https://new.example/mcp"
 
 
-async def test_a_redirect_to_a_login_page_is_no_new_address() -> None:
+async def test_redirect_to_a_login_page_is_not_a_new_url() -> None:
     async with Broken(replies(302, b"", "", Location="https://sso.example/login?next=/")) as server:
         failure = (await visit(server.url())).failure
     assert failure.id == "login-page"
     assert failure.action is None
 
 
-async def test_a_web_page_is_no_endpoint() -> None:
+async def test_web_page_is_not_an_endpoint() -> None:
     async with Broken(replies(200, HTML, "text/html")) as server:
         assert (await visit(server.url())).failure.id == "web-page"
 
 
-async def test_something_else_than_a_message_is_named_by_its_type() -> None:
+async def test_unexpected_content_is_named_by_its_type() -> None:
     async with Broken(replies(200, b"hello", "text/plain")) as server:
         assert (await visit(server.url())).failure.id == "wrong-content"
 
 
-async def test_json_that_cannot_be_read_is_no_message() -> None:
+async def test_invalid_json_is_not_a_message() -> None:
     async with Broken(replies(200, b'{"jsonrpc": "2.0", ', JSON_TYPE)) as server:
         assert (await visit(server.url())).failure.id == "broken-messages"
 
 
-async def test_a_stream_that_is_held_back_points_at_buffering() -> None:
+async def test_delayed_stream_points_to_buffering() -> None:
     async def begins(call: Call) -> None:
         await call.start(200, SSE_TYPE)
         await asyncio.Event().wait()
@@ -478,7 +476,7 @@ async def test_a_stream_that_is_held_back_points_at_buffering() -> None:
         assert (await visit(server.url(), limit=0.5)).failure.id == "stream-silent"
 
 
-async def test_a_message_under_a_wrong_label_is_a_remark() -> None:
+async def test_message_with_a_wrong_content_type_is_a_warning() -> None:
     async def mislabelled(call: Call) -> None:
         if call.key == "initialize":
             result = {
@@ -537,7 +535,7 @@ async def test_the_old_transport_is_found_at_its_usual_path() -> None:
         assert failure.action.value == server.url(path="/sse")
 
 
-async def test_the_old_transport_behind_a_wrong_type_is_told_with_its_status() -> None:
+async def test_old_transport_configured_with_the_wrong_type_is_reported_with_its_status() -> None:
     async with OldServer() as server:
         failure = (await visit(server.url(path="/sse"), type="http")).failure
     assert failure.id == "old-sse"
@@ -552,7 +550,7 @@ async def test_a_new_server_configured_as_an_old_one_is_recognised() -> None:
         assert failure.action.kind is ActionKind.USE_HTTP
 
 
-async def test_an_event_stream_of_something_else_has_no_endpoint() -> None:
+async def test_unrelated_event_stream_has_no_endpoint() -> None:
     async def news(call: Call) -> None:
         if call.method == "POST":
             await call.reply(404)
@@ -565,7 +563,7 @@ async def test_an_event_stream_of_something_else_has_no_endpoint() -> None:
         assert (await visit(server.url(), type="sse")).failure.id == "no-endpoint-event"
 
 
-async def test_an_error_as_the_answer_is_the_servers_own_refusal() -> None:
+async def test_error_response_is_attributed_to_the_server() -> None:
     async def refuses(call: Call) -> None:
         error = {"code": -32603, "message": "licence expired"}
         await call.reply(
@@ -583,14 +581,14 @@ async def test_an_error_as_the_answer_is_the_servers_own_refusal() -> None:
 # ------------------------------------------------------------------ proxies
 
 
-async def test_a_proxy_that_is_not_there_is_told_apart_from_the_server() -> None:
+async def test_unreachable_proxy_is_distinguished_from_the_server() -> None:
     network = NetworkSettings(proxy=f"http://user:secretword@127.0.0.1:{closed_port()}")
     report = await visit("http://example.com/mcp", network=network)
     assert report.failure.id == "proxy-unreachable"
     assert "secretword" not in report.words
 
 
-async def test_a_proxy_that_wants_a_login_is_recognised() -> None:
+async def test_proxy_that_requires_a_login_is_recognized() -> None:
     async with Broken(replies(407, b"", "", Proxy_Authenticate="Basic")) as server:
         network = NetworkSettings(proxy=server.url(path=""))
         assert (await visit("https://example.com/mcp", network=network)).failure.id == "proxy-login"
@@ -631,7 +629,7 @@ FULL = {
 }
 
 
-async def test_a_described_login_can_be_opened() -> None:
+async def test_described_login_can_be_started() -> None:
     async with Guarded(FULL) as server:
         report = await visit(server.url())
     assert report.failure.id == "login-needed"
@@ -641,7 +639,7 @@ async def test_a_described_login_can_be_opened() -> None:
     assert report.results["wellknown"].found.endswith(RESOURCE)
 
 
-async def test_a_login_that_nobody_describes_is_most_likely_a_key() -> None:
+async def test_undescribed_login_is_most_likely_an_api_key() -> None:
     async with Guarded({}) as server:
         assert (await visit(server.url())).failure.id == "login-undescribed"
 
@@ -651,14 +649,14 @@ async def test_an_authorization_server_without_metadata_is_named() -> None:
         assert (await visit(server.url())).failure.id == "issuer-unreachable"
 
 
-async def test_a_document_that_cannot_be_used_is_said() -> None:
+async def test_unusable_metadata_document_is_reported() -> None:
     async with Guarded({RESOURCE: {"resource": "ORIGIN/mcp"}}) as server:
         assert (await visit(server.url())).failure.id == "resource-metadata-broken"
     async with Guarded({RESOURCE: ["a list"]}) as server:
         assert (await visit(server.url())).failure.id == "resource-metadata-broken"
 
 
-async def test_a_configured_header_that_is_refused_is_told_apart_from_none() -> None:
+async def test_rejected_configured_header_is_distinguished_from_none() -> None:
     async with Guarded(FULL) as server:
         report = await visit(server.url(), headers={"Authorization": "Bearer gone-stale-token"})
     assert report.failure.id == "header-refused"
@@ -681,12 +679,12 @@ class Token:
         raise AssertionError("The doctor began a login.")
 
 
-async def test_a_token_that_is_refused_is_told_apart_and_begins_no_login() -> None:
+async def test_rejected_token_is_distinguished_and_starts_no_login() -> None:
     async with Guarded(FULL) as server:
         assert (await visit(server.url(), authorization=Token())).failure.id == "token-refused"
 
 
-async def test_nobody_asks_an_issuer_while_no_login_is_wanted() -> None:
+async def test_issuer_is_not_contacted_while_no_login_is_required() -> None:
     async with Guarded(FULL) as issuer:
 
         async def open_server(call: Call) -> None:
@@ -714,14 +712,14 @@ async def test_a_host_without_a_websocket_offers_the_http_url() -> None:
         assert failure.action.value == server.url()
 
 
-async def test_a_websocket_that_wants_a_login_says_so() -> None:
+async def test_websocket_that_requires_a_login_says_so() -> None:
     async with Guarded({}) as server:
         url = server.url().replace("http:", "ws:")
         failure = (await examined(WebSocketEntry(name="srv", url=url), limit=3.0)).failure
     assert failure.id == "login-undescribed"
 
 
-async def test_own_connect_timeout_of_the_server_counts() -> None:
+async def test_connection_timeout_of_the_server_is_used() -> None:
     from inspector.config.entries import Timeouts
 
     async with raw_server(never) as port:

@@ -47,15 +47,15 @@ async def replied(answers: AnswerRules, asked: Question, revision: Revision = R4
     return await answers.reply("demo", asked, revision)
 
 
-async def test_without_rules_everything_is_left_to_the_person() -> None:
+async def test_without_rules_everything_is_left_to_the_user() -> None:
     assert await replied(AnswerRules(), question()) is None
 
 
-async def test_a_rule_that_is_off_answers_nothing() -> None:
+async def test_disabled_rule_does_not_reply() -> None:
     assert await replied(await with_rules(replace(ECHO, is_on=False)), question()) is None
 
 
-async def test_the_first_rule_that_is_on_and_fits_answers_and_is_named() -> None:
+async def test_first_matching_enabled_rule_replies_and_is_named() -> None:
     answers = await with_rules(
         canned("off", name="Off", is_on=False),
         canned("other", "server:elsewhere", name="Other"),
@@ -86,7 +86,7 @@ async def test_the_first_rule_that_is_on_and_fits_answers_and_is_named() -> None
         ("not weather", False),
     ],
 )
-async def test_a_filter_is_asked_about_the_question_alike_in_both_eras(
+async def test_filter_sees_the_same_request_in_session_and_stateless_mode(
     revision: Revision, filter: str, is_fitting: bool
 ) -> None:
     asked = question(params=sampling(message("user", text("How is the weather?"))))
@@ -94,13 +94,13 @@ async def test_a_filter_is_asked_about_the_question_alike_in_both_eras(
     assert (reply is not None) == is_fitting
 
 
-async def test_a_filter_can_tell_revisions_apart() -> None:
+async def test_filter_can_distinguish_protocol_versions() -> None:
     answers = await with_rules(canned("x", "rev:2025-11-25"))
     assert await replied(answers, question(), R4) is not None
     assert await replied(answers, question(), R5) is None
 
 
-async def test_a_filter_that_cannot_be_read_fits_nothing_and_the_next_rule_answers() -> None:
+async def test_invalid_filter_matches_nothing_and_the_next_rule_replies() -> None:
     answers = await with_rules(canned("bad", "dur>>", name="Bad"), ECHO)
     reply = await replied(answers, question())
     assert reply is not None
@@ -116,19 +116,19 @@ async def test_a_filter_that_cannot_be_read_fits_nothing_and_the_next_rule_answe
         ({"roots": []}, ROOTS),
     ],
 )
-async def test_an_answer_is_given_only_to_what_it_answers(answer: JSON, suited: str) -> None:
+async def test_reply_is_used_only_for_the_kind_of_request_it_fits(answer: JSON, suited: str) -> None:
     answers = await with_rules(canned(answer))
     for asked in (question(), FORM, question(ROOTS, {})):
         assert (await replied(answers, asked) is not None) == (asked.method == suited)
 
 
-async def test_what_looks_like_no_answer_is_sent_as_it_is_to_anything() -> None:
+async def test_unrecognizable_reply_is_sent_as_it_is_to_any_request() -> None:
     answers = await with_rules(canned({"odd": 1}))
     for asked in (question(), FORM):
         assert await replied(answers, asked) == Reply({"odd": 1}, rule="Canned")
 
 
-async def test_a_filled_in_form_is_no_consent_to_visit_a_page() -> None:
+async def test_form_reply_is_not_consent_to_a_url_elicitation() -> None:
     filled: JSONObject = {"action": "accept", "content": {"name": "Ada"}}
     visit = question(ELICITATION, page())
     assert await replied(await with_rules(canned(filled)), visit) is None
@@ -136,13 +136,13 @@ async def test_a_filled_in_form_is_no_consent_to_visit_a_page() -> None:
     assert await replied(await with_rules(canned(filled)), FORM) == Reply(filled, rule="Canned")
 
 
-async def test_a_canned_error_refuses() -> None:
+async def test_canned_error_rejects_the_request() -> None:
     reply = await replied(await with_rules(canned({"error": {"code": -1, "message": "No"}})), question())
     assert reply == Reply(code=-1, message="No", rule="Canned")
     assert reply.is_error
 
 
-async def test_echo_says_what_the_user_said_last() -> None:
+async def test_echo_repeats_the_last_user_message() -> None:
     asked = sampling(
         message("user", text("First")),
         message("user", [text("Last"), {"type": "image", "data": "", "mimeType": "image/png"}, text("word")]),
@@ -158,7 +158,7 @@ async def test_echo_says_what_the_user_said_last() -> None:
     }
 
 
-async def test_nothing_to_echo_is_a_reason_that_names_the_rule() -> None:
+async def test_nothing_to_echo_is_a_failure_that_names_the_rule() -> None:
     asked = sampling(message("assistant", text()))
     with pytest.raises(UserError, match="Rule “Parrot”: There is nothing to echo"):
         await replied(await with_rules(ECHO), question(params=asked))
@@ -180,7 +180,7 @@ def said(reply: Reply | None) -> str:
     return str(content["text"])
 
 
-async def test_a_script_answers_in_order_and_then_the_person_is_asked(tmp_path: Path) -> None:
+async def test_script_replies_in_order_and_then_the_user_is_asked(tmp_path: Path) -> None:
     rule = script(tmp_path / "s.jsonl", "one", "two")
     answers = await with_rules(rule)
     assert [said(await replied(answers, question())) for _ in range(2)] == ["one", "two"]
@@ -191,19 +191,19 @@ async def test_a_script_answers_in_order_and_then_the_person_is_asked(tmp_path: 
     assert said(await replied(answers, question())) == "one"
 
 
-async def test_a_script_can_begin_again_by_itself(tmp_path: Path) -> None:
+async def test_script_can_restart_automatically(tmp_path: Path) -> None:
     answers = await with_rules(script(tmp_path / "s.jsonl", "one", "two", loops=True))
     assert [said(await replied(answers, question())) for _ in range(5)] == ["one", "two", "one", "two", "one"]
 
 
-async def test_questions_at_the_same_time_get_each_an_answer_of_their_own(tmp_path: Path) -> None:
+async def test_simultaneous_requests_each_get_their_own_reply(tmp_path: Path) -> None:
     words = [f"{n}" for n in range(20)]
     answers = await with_rules(script(tmp_path / "s.jsonl", *words))
     found = await asyncio.gather(*(replied(answers, question()) for _ in words))
     assert sorted(map(said, found), key=int) == words
 
 
-async def test_an_answer_of_a_script_that_does_not_suit_is_kept_for_later(tmp_path: Path) -> None:
+async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None:
     answers = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
     with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
         await replied(answers, FORM)
@@ -220,13 +220,13 @@ async def test_an_answer_of_a_script_that_does_not_suit_is_kept_for_later(tmp_pa
         ("~nobody/x", ""),
     ],
 )
-async def test_a_script_that_is_not_there_is_a_reason(path: str, words: str) -> None:
+async def test_missing_script_is_a_failure_reason(path: str, words: str) -> None:
     rule = AnswerRule("s", "Book", RuleKind.SCRIPT, is_on=True, script=path)
     with pytest.raises(UserError, match=f"Rule “Book”: .*{words}"):
         await replied(await with_rules(rule), question())
 
 
-async def test_a_path_of_a_script_begins_where_the_rules_are(tmp_path: Path) -> None:
+async def test_script_path_is_relative_to_the_rules_file(tmp_path: Path) -> None:
     rule = replace(script(tmp_path / "s.jsonl", "one"), script="s.jsonl")
     answers = await with_rules(rule, path=tmp_path / "answers.json")
     assert said(await replied(answers, question())) == "one"
@@ -235,7 +235,7 @@ async def test_a_path_of_a_script_begins_where_the_rules_are(tmp_path: Path) -> 
 # ------------------------------------------------------------------ endpoints
 
 
-async def test_an_endpoint_is_asked_with_its_key_from_the_store() -> None:
+async def test_endpoint_is_called_with_its_stored_key() -> None:
     names: list[str] = []
 
     async def secret(name: str) -> str | None:
@@ -259,7 +259,7 @@ async def test_an_endpoint_is_asked_with_its_key_from_the_store() -> None:
     assert names == ["answers/endpoint/m"]
 
 
-async def test_an_endpoint_whose_key_is_gone_is_not_asked() -> None:
+async def test_endpoint_with_a_missing_key_is_not_called() -> None:
     async with FaultServer() as server:
         endpoint = Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20)
         rule = AnswerRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
@@ -268,7 +268,7 @@ async def test_an_endpoint_whose_key_is_gone_is_not_asked() -> None:
         assert server.calls == []
 
 
-async def test_an_endpoint_is_not_asked_in_a_loop_unless_a_person_asks_it() -> None:
+async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
     clock = FakeClock()
     async with FaultServer() as server:
         server.order("answer", *[says(COMPLETION)] * 5)
@@ -291,7 +291,7 @@ async def test_an_endpoint_is_not_asked_in_a_loop_unless_a_person_asks_it() -> N
     assert len(server.calls) == 5
 
 
-async def test_a_rule_that_a_person_puts_to_a_form_it_cannot_answer_says_so() -> None:
+async def test_rule_applied_to_an_unsuitable_form_says_so() -> None:
     with pytest.raises(UserError, match="no model is asked for"):
         await AnswerRules().draft(ECHO, Asked("demo", FORM, R4))
 
@@ -299,7 +299,7 @@ async def test_a_rule_that_a_person_puts_to_a_form_it_cannot_answer_says_so() ->
 # ------------------------------------------------------------------ trying, and the file
 
 
-async def test_a_rule_can_be_tried_on_the_question_that_came_last(tmp_path: Path) -> None:
+async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
     answers = AnswerRules()
     with pytest.raises(UserError, match="No server has asked anything yet"):
         await answers.attempt(ECHO)
@@ -320,7 +320,7 @@ async def test_a_rule_can_be_tried_on_the_question_that_came_last(tmp_path: Path
     assert (await answers.script_place(book)).given == 0
 
 
-async def test_rules_that_are_edited_by_hand_are_in_force_with_the_next_question(tmp_path: Path) -> None:
+async def test_manually_edited_rules_apply_to_the_next_request(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     answers = AnswerRules(path)
     problems: list[str] = []
@@ -338,7 +338,7 @@ async def test_rules_that_are_edited_by_hand_are_in_force_with_the_next_question
     assert "cannot be read, so it fits nothing" in problems[1]
 
 
-async def test_saved_rules_are_there_for_the_next_run(tmp_path: Path) -> None:
+async def test_saved_rules_are_available_in_the_next_run(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     await with_rules(ECHO, path=path)
     assert await AnswerRules(path).rules() == (ECHO,)

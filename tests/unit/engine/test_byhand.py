@@ -81,7 +81,7 @@ async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(desk: D
     assert [one.outcome for one in kept.calls] == ["result"]
 
 
-async def test_an_unknown_variable_is_an_outcome_and_nothing_is_sent(desk: Desk) -> None:
+async def test_unknown_variable_is_a_failure_and_nothing_is_sent(desk: Desk) -> None:
     await desk.connect(tools={})
     outcome = await desk.hand.call("srv", ToolCall("x", {"n": "${no}"}, variables=Variables()), keep=True)
     assert outcome.kind is OutcomeKind.FAILED
@@ -111,7 +111,7 @@ async def test_meta_is_sent_and_the_progress_token_stays_ours(desk: Desk) -> Non
     assert sent["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
 
 
-async def test_a_call_has_a_limit_of_its_own(desk: Desk) -> None:
+async def test_call_has_its_own_timeout(desk: Desk) -> None:
     await desk.connect(tools={})
     time = LoopTime()
     calling = desk.start(ToolCall("x", timeout=2.0), keep=True)
@@ -123,7 +123,7 @@ async def test_a_call_has_a_limit_of_its_own(desk: Desk) -> None:
     assert [one.outcome for one in kept.calls] == ["failed"]
 
 
-async def test_a_call_has_a_limit_in_all_that_progress_does_not_move(desk: Desk) -> None:
+async def test_call_has_a_total_timeout_that_progress_does_not_extend(desk: Desk) -> None:
     await desk.connect(tools={})
     time = LoopTime()
     progress: asyncio.Queue[Progressed] = asyncio.Queue()
@@ -153,7 +153,7 @@ async def test_a_cancelled_call_is_in_the_history(desk: Desk) -> None:
     assert [one.outcome for one in kept.calls] == ["cancelled"]
 
 
-def test_keys_of_meta_that_may_upset_something_are_remarked() -> None:
+def test_problematic_meta_keys_are_warned_about() -> None:
     fine: JSONObject = {"trace": 1, "com.example/x": 2, "com.example/": 3, "a.b-c/d_e.f": 4}
     assert meta_remarks(fine) == ()
     odd: JSONObject = {"io.modelcontextprotocol/x": 1, "progressToken": 2, "white space": 3, "-/x": 4, "": 5}
@@ -166,7 +166,7 @@ def test_keys_of_meta_that_may_upset_something_are_remarked() -> None:
 # ------------------------------------------------------------------ tasks
 
 
-async def test_a_call_as_a_task_ends_with_the_outcome_of_the_task(desk: Desk) -> None:
+async def test_call_as_a_task_ends_with_the_result_of_the_task(desk: Desk) -> None:
     await desk.connect(tools={}, extensions={TASKS: {}})
     time, news = LoopTime(), list[Task]()
     calling = desk.start(ToolCall("x", as_task=True), on_task=news.append)
@@ -188,9 +188,7 @@ async def test_a_call_as_a_task_ends_with_the_outcome_of_the_task(desk: Desk) ->
         ({"status": "cancelled"}, OutcomeKind.CANCELLED),
     ],
 )
-async def test_a_task_that_fails_or_is_cancelled_says_so(
-    desk: Desk, end: JSONObject, kind: OutcomeKind
-) -> None:
+async def test_failed_or_cancelled_task_says_so(desk: Desk, end: JSONObject, kind: OutcomeKind) -> None:
     await desk.connect(tools={}, extensions={TASKS: {}})
     time = LoopTime()
     calling = desk.start(ToolCall("x", as_task=True))
@@ -216,7 +214,7 @@ async def test_cancelling_a_call_cancels_its_task(desk: Desk) -> None:
     assert message["method"] == "tasks/cancel"
 
 
-async def test_a_server_without_tasks_is_not_asked_for_one(desk: Desk) -> None:
+async def test_server_without_task_support_is_not_asked_for_a_task(desk: Desk) -> None:
     await desk.connect(tools={})
     outcome = await desk.hand.call("srv", ToolCall("x", as_task=True))
     assert outcome.kind is OutcomeKind.FAILED
@@ -232,7 +230,7 @@ async def test_a_server_without_tasks_is_not_asked_for_one(desk: Desk) -> None:
         (CORE, "", TaskChoice.NO),
     ],
 )
-async def test_what_may_run_as_a_task_follows_from_server_and_tool(
+async def test_task_support_depends_on_server_and_tool(
     desk: Desk, offered: JSONObject, support: str, choice: TaskChoice
 ) -> None:
     desk.is_stateless = False
@@ -242,7 +240,7 @@ async def test_what_may_run_as_a_task_follows_from_server_and_tool(
     assert task_choice(tool, None) is TaskChoice.NO
 
 
-async def test_in_the_extension_any_tool_may(desk: Desk) -> None:
+async def test_with_the_extension_any_tool_may_run_as_a_task(desk: Desk) -> None:
     await desk.connect(tools={}, extensions={TASKS: {}})
     assert task_choice(Tool.read({"name": "x"}), desk.engine.view("srv").agreement) is TaskChoice.MAY
 
@@ -250,7 +248,7 @@ async def test_in_the_extension_any_tool_may(desk: Desk) -> None:
 # ------------------------------------------------------------------ many, and watched
 
 
-async def test_a_call_is_made_many_times_and_ends_when_the_server_goes(desk: Desk) -> None:
+async def test_repeated_call_ends_when_the_server_disconnects(desk: Desk) -> None:
     await desk.connect(tools={})
     reports: list[RepeatReport] = []
     plan = RepeatPlan(times=5, stops_on_error=False)
@@ -265,7 +263,7 @@ async def test_a_call_is_made_many_times_and_ends_when_the_server_goes(desk: Des
     assert report.stopped == "The server exited with code 9."
 
 
-async def test_a_resource_is_watched_until_the_server_goes(desk: Desk) -> None:
+async def test_resource_is_watched_until_the_server_disconnects(desk: Desk) -> None:
     await desk.connect(resources={})
     time, seen = LoopTime(), list[Sighting]()
     work = desk.hand.watch_resource("srv", "a:b", WatchPlan(), seen.append)
@@ -280,7 +278,7 @@ async def test_a_resource_is_watched_until_the_server_goes(desk: Desk) -> None:
     assert "The server exited with code 9." in reason
 
 
-async def test_a_watch_of_a_server_that_is_not_connected_ends_at_once(desk: Desk) -> None:
+async def test_watch_on_a_disconnected_server_ends_immediately(desk: Desk) -> None:
     await desk.connect(tools={})
     await desk.engine.disconnect("srv")
     assert "idle" in await desk.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
@@ -306,9 +304,7 @@ async def test_results_are_checked_against_the_schema_in_another_process(
     assert (await desk.hand.check_output(answer, deep)).state is OutputState.UNCHECKED
 
 
-async def test_a_schema_that_takes_for_ever_is_given_up_on(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_schema_check_that_never_ends_times_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.engine, "_checker", Worker(1.0, "Checking against the schema"))
     twice: JSONObject = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema: JSONObject = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "string"}}}
@@ -344,7 +340,7 @@ async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
     assert [call for one in changed for call in one.loaded.calls] == [renamed]
 
 
-async def test_variables_belong_to_their_folder_and_the_environment_is_asked_for(
+async def test_variables_belong_to_their_folder_and_the_environment_needs_permission(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_TEST", "e")
@@ -359,7 +355,7 @@ async def test_variables_belong_to_their_folder_and_the_environment_is_asked_for
     assert (await calls.variable_values()) == {}
 
 
-async def test_what_was_chosen_is_followed_and_a_broken_file_is_told(desk: Desk, tmp_path: Path) -> None:
+async def test_history_preferences_apply_and_a_broken_file_is_reported(desk: Desk, tmp_path: Path) -> None:
     calls = desk.engine.calls
     await calls.set_prefs(CallPrefs(keep_history=False))
     await calls.remember("srv", "x", {"n": 1})

@@ -38,7 +38,7 @@ def _append(log: TrafficLog, count: int) -> None:
     log.publish()
 
 
-async def test_a_run_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) -> None:
+async def test_traffic_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) -> None:
     log = TrafficLog()
     captures = Captures(log, tmp_path / "captures")
     await captures.begin()
@@ -51,7 +51,7 @@ async def test_a_run_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) ->
     await captures.close(opened)
 
 
-async def test_the_capture_is_closed_also_when_something_else_cannot_be(
+async def test_capture_is_closed_even_when_another_close_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(_tasks: TaskScope) -> None:
@@ -88,7 +88,7 @@ async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> Non
         await Captures(TrafficLog()).save_running(tmp_path / "copy.mcpcap")
 
 
-async def test_a_folder_that_cannot_be_used_is_told_and_the_app_works_on(tmp_path: Path) -> None:
+async def test_unusable_folder_is_reported_and_the_app_keeps_working(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     captures = Captures(TrafficLog(), blocked / "captures")
@@ -109,7 +109,7 @@ async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
     assert not any(thread.name == "recorder" for thread in threading.enumerate())
 
 
-async def test_turning_recording_on_begins_it_and_off_closes_the_file(tmp_path: Path) -> None:
+async def test_enabling_recording_starts_it_and_disabling_closes_the_file(tmp_path: Path) -> None:
     log = TrafficLog()
     captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
     await captures.set_limits(KeepCaptures(days=1))
@@ -119,7 +119,7 @@ async def test_turning_recording_on_begins_it_and_off_closes_the_file(tmp_path: 
     assert (kept.rows, kept.is_running) == (3, False)
 
 
-async def test_recording_that_is_turned_off_and_on_goes_on_in_one_capture_that_stays(tmp_path: Path) -> None:
+async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp_path: Path) -> None:
     log = TrafficLog()
     captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
     await captures.begin()
@@ -136,7 +136,7 @@ async def test_recording_that_is_turned_off_and_on_goes_on_in_one_capture_that_s
     same(open_capture(kept.path).log, log)
 
 
-async def test_limits_are_remembered_and_old_captures_go_at_once(tmp_path: Path) -> None:
+async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_path: Path) -> None:
     for _ in range(2):
         log = TrafficLog()
         run = Captures(log, tmp_path / "captures")
@@ -171,7 +171,7 @@ async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> 
     assert await captures.kept() == ()
 
 
-async def test_remarks_on_an_opened_capture_are_there_the_next_time(tmp_path: Path) -> None:
+async def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path) -> None:
     log = TrafficLog()
     captures = Captures(log, tmp_path / "captures")
     await captures.begin()
@@ -200,7 +200,7 @@ async def test_foreign_json_lines_are_opened_as_a_capture(tmp_path: Path) -> Non
     await captures.close(opened)
 
 
-async def test_a_file_that_is_no_traffic_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_file_without_traffic_is_rejected_and_leaves_nothing_behind(tmp_path: Path) -> None:
     picture = tmp_path / "picture.har"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
     captures = Captures(TrafficLog(), tmp_path / "captures")
@@ -234,13 +234,13 @@ async def _exported(tmp_path: Path, format: ExportFormat) -> str:
 
 
 @pytest.mark.parametrize("format", ExportFormat)
-async def test_an_export_holds_no_secret_that_was_found(tmp_path: Path, format: ExportFormat) -> None:
+async def test_export_contains_none_of_the_secrets_found(tmp_path: Path, format: ExportFormat) -> None:
     text = await _exported(tmp_path, format)
     assert text
     assert "hunter2" not in text
 
 
-async def test_an_export_says_what_its_format_cannot_take(tmp_path: Path) -> None:
+async def test_export_says_what_its_format_cannot_represent(tmp_path: Path) -> None:
     log = TrafficLog()
     _append(log, 3)
     done = await Captures(log).export(
@@ -249,7 +249,7 @@ async def test_an_export_says_what_its_format_cannot_take(tmp_path: Path) -> Non
     assert done.dropped.startswith("3 ")
 
 
-async def test_an_export_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
+async def test_failed_export_keeps_the_old_file(tmp_path: Path) -> None:
     log = TrafficLog()
     _append(log, 1)
     target = tmp_path / "taken"

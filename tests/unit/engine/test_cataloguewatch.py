@@ -52,7 +52,7 @@ def fault(**members: JSON) -> JSON:
     return {"command": ARGV[0], "args": list(ARGV[1:]), **members}
 
 
-async def test_a_change_by_hand_is_told_field_by_field_and_applied(desk: Desk) -> None:
+async def test_manual_edit_is_reported_field_by_field_and_applied(desk: Desk) -> None:
     desk.write(a={"command": "x", "env": {"K": "1"}}, b={"command": "y"})
     desk.engine.load()
     desk.engine.catalogue_watch.start()
@@ -75,7 +75,7 @@ async def test_a_change_by_hand_is_told_field_by_field_and_applied(desk: Desk) -
     assert entry.args == ("-v",)
 
 
-async def test_connections_that_did_not_change_are_left_alone(desk: Desk) -> None:
+async def test_unchanged_connections_are_left_alone(desk: Desk) -> None:
     desk.write(same=fault(), other=fault(), gone=fault())
     desk.engine.load()
     desk.engine.catalogue_watch.start()
@@ -91,7 +91,7 @@ async def test_connections_that_did_not_change_are_left_alone(desk: Desk) -> Non
     assert (other.status, other.pid, other.is_outdated) == (ServerStatus.CONNECTED, pids["other"], True)
 
 
-async def test_what_we_write_ourselves_is_no_change(desk: Desk) -> None:
+async def test_our_own_writes_are_not_changes(desk: Desk) -> None:
     desk.write(a={"command": "x"})
     desk.engine.load()
     desk.engine.catalogue_watch.start()
@@ -107,7 +107,7 @@ async def test_what_we_write_ourselves_is_no_change(desk: Desk) -> None:
     assert desk.names() == ["c", "b"]
 
 
-async def test_what_somebody_wrote_just_before_we_did_is_applied_too(desk: Desk) -> None:
+async def test_external_write_just_before_ours_is_applied_too(desk: Desk) -> None:
     desk.write(a={"command": "x"})
     desk.engine.load()
     desk.write(a={"command": "x"}, theirs={"command": "y"})
@@ -117,7 +117,7 @@ async def test_what_somebody_wrote_just_before_we_did_is_applied_too(desk: Desk)
     assert desk.names() == ["a", "theirs", "ours"]
 
 
-async def test_a_broken_file_keeps_what_was_there_and_says_where(desk: Desk) -> None:
+async def test_broken_file_keeps_the_loaded_servers_and_says_where(desk: Desk) -> None:
     desk.write(a={"command": "x"}, b={"command": "y"})
     desk.engine.load()
     desk.engine.catalogue_watch.start()
@@ -133,7 +133,7 @@ async def test_a_broken_file_keeps_what_was_there_and_says_where(desk: Desk) -> 
     assert desk.problems.empty()
 
 
-async def test_a_file_that_is_gone_loses_no_server(desk: Desk) -> None:
+async def test_deleted_file_removes_no_server(desk: Desk) -> None:
     desk.write(a={"command": "x"})
     desk.engine.load()
     desk.engine.catalogue_watch.start()
@@ -144,7 +144,7 @@ async def test_a_file_that_is_gone_loses_no_server(desk: Desk) -> None:
     assert (await desk.diffs.get()).added == ("b",)
 
 
-async def test_a_server_that_is_switched_off_by_hand_is_disconnected(desk: Desk) -> None:
+async def test_server_disabled_in_the_file_is_disconnected(desk: Desk) -> None:
     desk.write(a=fault())
     desk.engine.load()
     await desk.engine.connect("a")
@@ -153,7 +153,7 @@ async def test_a_server_that_is_switched_off_by_hand_is_disconnected(desk: Desk)
     assert desk.lab.view("a").status is ServerStatus.DISABLED
 
 
-async def test_a_server_that_is_renamed_by_hand_is_the_same_one(desk: Desk) -> None:
+async def test_server_renamed_in_the_file_keeps_its_identity(desk: Desk) -> None:
     desk.write(a={"command": "x"}, old=fault(), z={"command": "x"})
     desk.engine.load()
     await desk.engine.connect("old")
@@ -168,7 +168,7 @@ async def test_a_server_that_is_renamed_by_hand_is_the_same_one(desk: Desk) -> N
     assert await desk.engine.secrets.get("oauth/https%3A%2F%2Fissuer/new/tokens") == "t"
 
 
-async def test_a_rename_to_a_name_that_is_taken_is_told_of(desk: Desk) -> None:
+async def test_rename_to_a_taken_name_is_reported(desk: Desk) -> None:
     desk.write(old={"command": "x"})
     desk.engine.load()
     desk.engine.add(StdioEntry(name="mine", command="y"))
@@ -178,7 +178,7 @@ async def test_a_rename_to_a_name_that_is_taken_is_told_of(desk: Desk) -> None:
     assert desk.names() == ["mine"]
 
 
-async def test_where_several_could_be_meant_nothing_is_taken_for_renamed(desk: Desk) -> None:
+async def test_ambiguous_rename_is_not_treated_as_a_rename(desk: Desk) -> None:
     desk.write(a={"command": "x"}, b={"command": "x"})
     desk.engine.load()
     desk.write(c={"command": "x"}, d={"command": "x"})
@@ -186,7 +186,7 @@ async def test_where_several_could_be_meant_nothing_is_taken_for_renamed(desk: D
     assert (diff.added, diff.removed, diff.renamed) == (("c", "d"), ("a", "b"), ())
 
 
-async def test_another_order_is_shown(desk: Desk) -> None:
+async def test_changed_order_is_shown(desk: Desk) -> None:
     desk.write(a={"command": "x"}, b={"command": "y"})
     desk.engine.load()
     desk.engine.add(fault_entry(name="passing"))
@@ -198,7 +198,7 @@ async def test_another_order_is_shown(desk: Desk) -> None:
     assert orders == [("b", "a", "passing")]
 
 
-async def test_a_secret_that_was_changed_by_hand_is_not_shown(desk: Desk) -> None:
+async def test_secret_changed_in_the_file_is_not_shown(desk: Desk) -> None:
     desk.write(a={"url": "http://x/?token=t0p", "headers": {"Authorization": "Bearer one"}})
     desk.engine.load()
     desk.write(a={"url": "http://x/?token=0ther", "headers": {"Authorization": "Bearer two"}})
@@ -208,7 +208,7 @@ async def test_a_secret_that_was_changed_by_hand_is_not_shown(desk: Desk) -> Non
         assert word not in repr(change)
 
 
-async def test_a_name_that_a_server_of_this_run_has_is_told_of(desk: Desk) -> None:
+async def test_name_conflict_with_an_unsaved_server_is_reported(desk: Desk) -> None:
     desk.engine.load()
     desk.engine.add(fault_entry(name="a"))
     problems: list[str] = []

@@ -40,7 +40,7 @@ async def ask(
     return await ask_endpoint(replace(endpoint, **more), key, question())
 
 
-async def test_a_question_is_posted_as_a_chat_and_its_answer_is_sampling() -> None:
+async def test_sampling_request_is_posted_as_a_chat_and_the_response_becomes_the_reply() -> None:
     async with FaultServer() as server:
         result = await ask(server, says(COMPLETION), extra={"seed": 7})
         (call,) = server.calls
@@ -61,13 +61,13 @@ async def test_a_question_is_posted_as_a_chat_and_its_answer_is_sampling() -> No
     }
 
 
-async def test_without_a_key_nobody_is_told_who_asks() -> None:
+async def test_without_a_key_no_authorization_header_is_sent() -> None:
     async with FaultServer() as server:
         await ask(server, says(COMPLETION), key=None)
         assert "authorization" not in server.calls[0].headers
 
 
-async def test_an_answer_that_comes_packed_is_unpacked() -> None:
+async def test_compressed_response_is_decompressed() -> None:
     packed = gzip.compress(json.dumps(COMPLETION).encode())
     async with FaultServer() as server:
         result = await ask(server, says(packed, Content_Encoding="gzip"))
@@ -84,17 +84,17 @@ async def test_an_answer_that_comes_packed_is_unpacked() -> None:
         ("https://host/d/chat/completions?api-version=1", "https://host/d/chat/completions?api-version=1"),
     ],
 )
-def test_the_address_is_that_of_the_service_or_of_its_chat(given: str, wanted: str) -> None:
+def test_url_may_be_the_base_url_or_the_chat_endpoint(given: str, wanted: str) -> None:
     assert chat_url(given) == wanted
 
 
 @pytest.mark.parametrize("given", ["", "file:///etc/passwd", "localhost:11434", "http://", "http://a b/v1"])
-def test_an_address_that_is_none_of_the_web_is_refused(given: str) -> None:
+def test_non_web_url_is_rejected(given: str) -> None:
     with pytest.raises(ConfigError):
         chat_url(given)
 
 
-def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
+def test_password_in_the_url_is_rejected_and_not_repeated() -> None:
     with pytest.raises(ConfigError, match="user name or a password") as caught:
         chat_url("https://me:hunter2@host/v1")
     assert "hunter2" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
         (says({"choices": []}), "no message in “choices”"),
     ],
 )
-async def test_what_went_wrong_is_a_sentence_with_the_next_step(fault: Fault, words: str) -> None:
+async def test_failure_is_one_sentence_with_the_next_step(fault: Fault, words: str) -> None:
     async with FaultServer() as server:
         with pytest.raises(UserError) as caught:
             await ask(server, fault)
@@ -128,7 +128,7 @@ async def test_a_redirect_is_not_followed_so_the_key_goes_nowhere_else() -> None
         assert elsewhere.calls == []
 
 
-async def test_the_key_is_in_no_error_and_no_cause_of_one() -> None:
+async def test_key_appears_in_no_error_or_its_cause() -> None:
     async def broken(call: Call) -> None:
         await call.write(f"HTTP/1.1 200 OK\r\nBad header {KEY}\r\n\r\n".encode())
         raise Hangup
@@ -143,7 +143,7 @@ async def test_the_key_is_in_no_error_and_no_cause_of_one() -> None:
 
 
 @pytest.mark.parametrize("key", ["sk-1\r\nX-Evil: 1", "schlüssel", "sk\x00"])
-async def test_a_key_that_cannot_be_sent_is_said_to_be_wrong_and_nothing_is_sent(key: str) -> None:
+async def test_unsendable_key_is_reported_and_nothing_is_sent(key: str) -> None:
     async with FaultServer() as server:
         with pytest.raises(ConfigError, match="characters that no key has") as caught:
             await ask(server, says(COMPLETION), key=key)
@@ -151,7 +151,7 @@ async def test_a_key_that_cannot_be_sent_is_said_to_be_wrong_and_nothing_is_sent
     assert key not in str(caught.value)
 
 
-async def test_an_endpoint_that_does_not_answer_is_given_up_in_time() -> None:
+async def test_unresponsive_endpoint_times_out() -> None:
     never = asyncio.Event()
 
     async def silent(call: Call) -> None:
@@ -162,7 +162,7 @@ async def test_an_endpoint_that_does_not_answer_is_given_up_in_time() -> None:
             await ask(server, silent, timeout=0.05)
 
 
-async def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_response_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chatendpoint, "MOST_BYTES", 1000)
 
     async def endless(call: Call) -> None:
@@ -175,14 +175,14 @@ async def test_an_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch)
             await ask(server, endless)
 
 
-async def test_an_endpoint_that_is_not_there_is_said_to_be_so() -> None:
+async def test_unreachable_endpoint_is_reported() -> None:
     async with FaultServer() as server:
         url = server.url(path="/v1")
     with pytest.raises(UserError, match=r"127\.0\.0\.1"):
         await ask_endpoint(Endpoint(url, "m", timeout=20), KEY, question())
 
 
-async def test_a_question_that_a_chat_has_no_room_for_is_not_sent() -> None:
+async def test_request_that_does_not_fit_a_chat_is_not_sent() -> None:
     asked = read_question(SAMPLING, sampling(message("user", {"type": "video"})), R4)
     assert isinstance(asked, SamplingAsked)
     async with FaultServer() as server:

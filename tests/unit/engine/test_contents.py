@@ -62,12 +62,14 @@ def blob(data: bytes, mime_type: str = "") -> Content:
         (blob(b"<svg xmlns='x'></svg>", "image/svg+xml"), ContentKind.TEXT),
     ],
 )
-def test_kind_follows_from_the_bytes_then_the_type_then_the_name(content: Content, kind: ContentKind) -> None:
+def test_kind_is_derived_from_the_bytes_then_the_type_then_the_name(
+    content: Content, kind: ContentKind
+) -> None:
     assert content.kind is kind
     assert not content.problem
 
 
-def test_picture_is_what_its_bytes_are_whatever_is_said_of_it() -> None:
+def test_image_kind_is_determined_by_its_bytes() -> None:
     content = blob(png(), "image/jpeg")
     assert (content.kind, content.mime_type) == (ContentKind.PICTURE, "image/png")
     assert content.problem == "it is said to be image/jpeg, and is image/png"
@@ -80,24 +82,24 @@ def test_picture_is_what_its_bytes_are_whatever_is_said_of_it() -> None:
     ("data", "mime_type"),
     [(b"fLaC" + bytes(40), "audio/flac"), (b"\0\0\0\x20ftypM4A " + bytes(40), "audio/mp4")],
 )
-def test_sounds_are_recognised_by_how_they_begin(data: bytes, mime_type: str) -> None:
+def test_audio_is_recognized_by_its_first_bytes(data: bytes, mime_type: str) -> None:
     content = blob(data, "application/octet-stream")
     assert (content.kind, content.mime_type) == (ContentKind.SOUND, mime_type)
 
 
-def test_nothing_is_said_against_a_type_of_which_the_beginning_is_not_known() -> None:
+def test_type_without_a_known_signature_is_not_questioned() -> None:
     assert blob(b"\x00\x01", "audio/amr").problem == ""
     assert "does not begin like one" in blob(b"\x00\x01", "audio/flac").problem
 
 
-def test_everything_is_kept_also_of_a_long_text() -> None:
+def test_long_text_is_kept_in_full() -> None:
     long = "line ä\n" * 1_000_000
     (content,) = digest_read(answer({"contents": [{"uri": "x://y", "text": long}]}))
     assert content.data.decode() == long
     assert resource_content({"uri": "", "text": "\ud800"}).data == b"\xed\xa0\x80"
 
 
-def test_entries_that_cannot_be_used_are_shown_with_the_reason() -> None:
+def test_unusable_entries_are_shown_with_the_reason() -> None:
     contents = digest_read(answer({"contents": [7, {"uri": "x://y"}, {"uri": "x://z", "blob": "?"}]}))
     assert [content.kind for content in contents] == [ContentKind.UNKNOWN] * 3
     assert contents[0].problem == "not an object: 7"
@@ -109,14 +111,14 @@ def test_entries_that_cannot_be_used_are_shown_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("data", ["not base64!", "AAA", "é", "AA==A", "A\nAA=", None, 5])
-def test_data_that_is_not_base64_is_shown_as_it_came_with_the_reason(data: JSON) -> None:
+def test_invalid_base64_is_shown_verbatim_with_the_reason(data: JSON) -> None:
     content = block_content({"type": "image", "data": data})
     assert content.kind is ContentKind.UNKNOWN
     assert json.loads(content.data) == {"type": "image", "data": data}
     assert content.problem.startswith("its data is ")
 
 
-def test_messages_have_a_role_and_any_kind_of_content() -> None:
+def test_messages_have_a_role_and_any_content_type() -> None:
     link: JSON = {"type": "resource_link", "uri": "x://y", "name": "why", "mimeType": "text/plain"}
     contents: list[JSON] = [
         {"type": "text", "text": "{}"},
@@ -141,7 +143,7 @@ def test_messages_have_a_role_and_any_kind_of_content() -> None:
 
 
 @given(JSON_VALUES | st.dictionaries(NAMES, JSON_VALUES))
-def test_any_value_is_shown_as_something(value: JSON) -> None:
+def test_any_value_can_be_shown(value: JSON) -> None:
     contents = (*digest_read(answer({"contents": [value]})), block_content(value))
     contents += tuple(message.content for message in digest_prompt(answer({"messages": [value]})).messages)
     for content in contents:
@@ -149,7 +151,7 @@ def test_any_value_is_shown_as_something(value: JSON) -> None:
         assert pickle.loads(pickle.dumps(content)) == content
 
 
-def test_answer_that_is_no_json_gives_a_reason_instead_of_an_error() -> None:
+def test_non_json_response_gives_a_reason_instead_of_an_error() -> None:
     assert digest_read(b"{nonsense")[0].problem
     assert digest_prompt(b"{nonsense").messages[0].content.problem
 
@@ -165,7 +167,7 @@ def test_table_has_a_header_quotes_and_line_breaks_in_cells() -> None:
     assert table.note == ""
 
 
-def test_long_and_wide_table_is_cut_and_says_so() -> None:
+def test_long_and_wide_table_is_truncated_and_says_so() -> None:
     table = read_table("a,b\n" + "1,2\n" * (MOST_ROWS + 10))
     assert table is not None
     assert len(table.rows) == MOST_ROWS
@@ -176,7 +178,7 @@ def test_long_and_wide_table_is_cut_and_says_so() -> None:
     assert "200 of 201 columns" in wide.note
 
 
-def test_cell_that_is_too_large_to_be_read_does_not_hide_the_rows_before_it() -> None:
+def test_too_large_cell_does_not_hide_the_rows_before_it() -> None:
     table = read_table("a,b\n1,2\n" + "x" * 200_000 + ",3\n")
     assert table is not None
     assert table.rows == (("1", "2"),)
@@ -184,6 +186,6 @@ def test_cell_that_is_too_large_to_be_read_does_not_hide_the_rows_before_it() ->
 
 
 @given(st.text())
-def test_any_text_is_read_as_a_table_or_as_none(text: str) -> None:
+def test_any_text_is_parsed_as_a_table_or_as_none(text: str) -> None:
     table = read_table(text)
     assert table is not None or not text or "\r" in text

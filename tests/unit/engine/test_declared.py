@@ -67,7 +67,7 @@ def call_with(stage: InboxStage, call: ToolCall) -> asyncio.Task[CallOutcome]:
 
 
 @pytest.mark.parametrize("revision", [R1, R3, R4])
-async def test_a_handshake_says_it_once_and_a_change_takes_connecting_again(
+async def test_session_declares_once_and_a_change_needs_a_reconnect(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision, era=revision.date)
@@ -85,7 +85,7 @@ async def test_a_handshake_says_it_once_and_a_change_takes_connecting_again(
     assert stage.seen[-1].end is CardEnd.REFUSED
 
 
-async def test_in_the_stateless_era_the_next_request_says_it(stage: InboxStage) -> None:
+async def test_stateless_change_is_declared_with_the_next_request(stage: InboxStage) -> None:
     peer = await stage.connect(R5, era=R5.date)
     call = stage.call()
     assert declared_by(await peer.reply(**DONE)) == ALL.capabilities(R5)
@@ -119,7 +119,7 @@ async def test_a_change_while_connecting_is_not_lost(stage: InboxStage) -> None:
     await call
 
 
-async def test_what_a_person_wrote_goes_over_the_wire_as_it_is(stage: InboxStage) -> None:
+async def test_user_written_capabilities_are_sent_verbatim(stage: InboxStage) -> None:
     odd: JSONObject = {"sampling": True, "tasks": {"list": {}}, "x": [1.5, None]}
     peer = await stage.connect(R1, era=R1.date)
     stage.engine.set_declared("srv", exactly(odd))
@@ -138,7 +138,7 @@ async def test_what_a_person_wrote_goes_over_the_wire_as_it_is(stage: InboxStage
         (("roots",), "roots/list", {}, -32601),
     ],
 )
-async def test_what_was_not_declared_is_refused_in_the_words_of_the_protocol(
+async def test_undeclared_request_is_rejected_with_the_protocol_error(
     stage: InboxStage, path: tuple[str, ...], method: str, params: JSONObject, code: int
 ) -> None:
     declared = ALL.switched(path, None)
@@ -151,7 +151,7 @@ async def test_what_was_not_declared_is_refused_in_the_words_of_the_protocol(
 # ------------------------------------------------------------------ for one call
 
 
-async def test_one_call_can_declare_something_else(stage: InboxStage) -> None:
+async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     own: JSONObject = {"elicitation": {"form": {}}}
     call = call_with(stage, ToolCall("greet", capabilities=own))
@@ -169,7 +169,7 @@ async def test_one_call_can_declare_something_else(stage: InboxStage) -> None:
 
 
 @pytest.mark.parametrize("said", [{}, {"roots": {}}])
-async def test_what_a_meta_of_the_person_declares_is_what_may_be_asked(
+async def test_capabilities_in_user_written_meta_decide_what_may_be_asked(
     stage: InboxStage, said: JSONObject
 ) -> None:
     peer = await stage.connect(R5)
@@ -179,7 +179,7 @@ async def test_what_a_meta_of_the_person_declares_is_what_may_be_asked(
     assert "did not declare elicitation" in (await call).summary
 
 
-async def test_a_handshake_cannot_be_changed_for_one_call_and_nothing_is_sent(stage: InboxStage) -> None:
+async def test_session_capabilities_cannot_change_for_one_call_and_nothing_is_sent(stage: InboxStage) -> None:
     peer = await stage.connect(R4)
     outcome = await call_with(stage, ToolCall("greet", capabilities={}))
     assert outcome.kind is OutcomeKind.FAILED
@@ -191,7 +191,7 @@ async def test_a_handshake_cannot_be_changed_for_one_call_and_nothing_is_sent(st
 # ------------------------------------------------------------------ roots
 
 
-async def test_roots_are_changed_while_connected_and_the_server_is_told(
+async def test_roots_change_while_connected_and_the_server_is_notified(
     stage: InboxStage, tmp_path: Path
 ) -> None:
     peer = await stage.connect(R4)
@@ -211,7 +211,7 @@ async def test_roots_are_changed_while_connected_and_the_server_is_told(
     ("revision", "declared"),
     [(R4, ALL.switched(("roots", "listChanged"), None)), (R4, NOTHING), (R5, ALL)],
 )
-async def test_nobody_is_told_of_roots_where_we_did_not_say_so(
+async def test_roots_change_is_not_notified_unless_declared(
     stage: InboxStage, revision: Revision, declared: Declared
 ) -> None:
     peer = await stage.connect(revision, capabilities=declared.whole)
@@ -220,7 +220,7 @@ async def test_nobody_is_told_of_roots_where_we_did_not_say_so(
     assert peer.wire.sends_nothing()
 
 
-async def test_roots_inside_a_result_are_those_of_the_moment(stage: InboxStage) -> None:
+async def test_roots_in_a_result_are_the_current_ones(stage: InboxStage) -> None:
     peer = await stage.connect(R5, roots=("/before",))
     await stage.engine.set_roots("srv", ("/after",))
     call = stage.call()
@@ -242,7 +242,7 @@ async def kept(tmp_path: Path) -> AsyncIterator[tuple[Engine, Path]]:
     await engine.close()
 
 
-async def test_the_choice_is_kept_in_the_catalogue(kept: tuple[Engine, Path]) -> None:
+async def test_choice_is_saved_in_the_server_list(kept: tuple[Engine, Path]) -> None:
     engine, path = kept
 
     def written() -> JSONObject:
@@ -263,7 +263,7 @@ async def test_the_choice_is_kept_in_the_catalogue(kept: tuple[Engine, Path]) ->
     assert (entry.capabilities, entry.exact_capabilities) == (None, False)
 
 
-async def test_what_cannot_be_written_is_not_in_force_either(kept: tuple[Engine, Path]) -> None:
+async def test_change_that_cannot_be_saved_does_not_take_effect(kept: tuple[Engine, Path]) -> None:
     engine, path = kept
     path.write_text("no JSON")
     with pytest.raises(ConfigError):
@@ -276,7 +276,7 @@ async def test_what_cannot_be_written_is_not_in_force_either(kept: tuple[Engine,
 
 
 @pytest.mark.parametrize("capabilities", [[], "all", 7])
-def test_capabilities_that_are_no_object_are_named(tmp_path: Path, capabilities: object) -> None:
+def test_non_object_capabilities_are_reported(tmp_path: Path, capabilities: object) -> None:
     path = tmp_path / "servers.json"
     server = {"command": "x", "capabilities": capabilities}
     path.write_text(json.dumps({"mcpServers": {"a": server, "b": {"command": "y", "capabilities": {}}}}))

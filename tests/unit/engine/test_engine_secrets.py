@@ -29,7 +29,7 @@ def secrets_in(folder: Path, backend: MemoryKeychain) -> Secrets:
     return Secrets(lambda: SecretStore(folder, Keychain(lambda: backend), CHEAP))
 
 
-async def test_an_engine_has_secrets_and_ends_them(tmp_path: Path) -> None:
+async def test_engine_owns_and_closes_its_secrets(tmp_path: Path) -> None:
     engine = Engine(secrets=secrets_in(tmp_path, MemoryKeychain()))
     await engine.secrets.put(NAME, VALUE)
     assert await engine.secrets.get(NAME) == VALUE
@@ -50,7 +50,7 @@ async def test_an_engine_without_a_folder_keeps_secrets_in_memory() -> None:
     await engine.close()
 
 
-async def test_nothing_is_loaded_before_somebody_asks() -> None:
+async def test_nothing_is_loaded_before_it_is_needed() -> None:
     def make() -> SecretStore:
         raise AssertionError("asked")
 
@@ -59,7 +59,7 @@ async def test_nothing_is_loaded_before_somebody_asks() -> None:
     await engine.close()
 
 
-async def test_places_change_on_the_thread_of_the_secrets(tmp_path: Path) -> None:
+async def test_storage_changes_run_on_the_secrets_thread(tmp_path: Path) -> None:
     secrets = secrets_in(tmp_path, MemoryKeychain())
     await secrets.put(NAME, VALUE)
     await secrets.keep_in(Rung.PASSPHRASE, PASSPHRASE)
@@ -73,9 +73,7 @@ async def test_places_change_on_the_thread_of_the_secrets(tmp_path: Path) -> Non
     await secrets.end()
 
 
-async def test_ending_does_not_wait_for_a_keychain_that_waits(
-    tmp_path: Path, waiting: WaitingKeychain
-) -> None:
+async def test_closing_does_not_wait_for_a_blocked_keychain(tmp_path: Path, waiting: WaitingKeychain) -> None:
     secrets = secrets_in(tmp_path, waiting)
     put = asyncio.create_task(secrets.put(NAME, VALUE))
     behind = asyncio.create_task(secrets.put("a/b", VALUE))
@@ -87,7 +85,7 @@ async def test_ending_does_not_wait_for_a_keychain_that_waits(
             await task
 
 
-async def test_a_secret_is_renewed_by_one_at_a_time(tmp_path: Path) -> None:
+async def test_secret_is_refreshed_by_one_task_at_a_time(tmp_path: Path) -> None:
     secrets = secrets_in(tmp_path, MemoryKeychain())
     await secrets.put(NAME, "old")
     grants = 0
@@ -105,7 +103,7 @@ async def test_a_secret_is_renewed_by_one_at_a_time(tmp_path: Path) -> None:
     await secrets.end()
 
 
-async def test_a_claim_is_waited_for_only_so_long_and_freed_by_an_error(tmp_path: Path) -> None:
+async def test_wait_for_a_claim_is_limited_and_errors_release_it(tmp_path: Path) -> None:
     secrets = secrets_in(tmp_path, MemoryKeychain())
 
     async def fail_inside() -> None:

@@ -36,7 +36,7 @@ def names(engine: Engine) -> list[str]:
 # ------------------------------------------------------------------ the catalogue
 
 
-async def test_what_the_catalogue_holds_is_loaded_and_its_problems_are_told(
+async def test_server_list_is_loaded_and_its_problems_are_reported(
     engine: Engine, catalogue: Catalogue
 ) -> None:
     catalogue.path.write_text('{"mcpServers": {"a": {"command": "x", "disabled": true}, "b": 5}}')
@@ -49,7 +49,7 @@ async def test_what_the_catalogue_holds_is_loaded_and_its_problems_are_told(
     assert "server 'b'" in problems[0]
 
 
-async def test_a_saved_server_is_written_and_one_for_this_run_is_not(
+async def test_saved_server_is_written_and_a_session_only_one_is_not(
     engine: Engine, catalogue: Catalogue
 ) -> None:
     engine.save(StdioEntry(name="kept", command="x"))
@@ -62,14 +62,14 @@ async def test_a_saved_server_is_written_and_one_for_this_run_is_not(
     assert [view.status for view in engine.views()] == [ServerStatus.DISABLED, ServerStatus.DISABLED]
 
 
-async def test_a_server_that_cannot_be_written_is_not_added(engine: Engine, catalogue: Catalogue) -> None:
+async def test_server_that_cannot_be_saved_is_not_added(engine: Engine, catalogue: Catalogue) -> None:
     catalogue.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
         engine.save(StdioEntry(name="a", command="x"))
     assert names(engine) == []
 
 
-async def test_a_name_is_used_once(engine: Engine, catalogue: Catalogue) -> None:
+async def test_names_are_unique(engine: Engine, catalogue: Catalogue) -> None:
     engine.save(StdioEntry(name="a", command="x"))
     with pytest.raises(ConfigError, match="There is a server 'a' already"):
         engine.save(StdioEntry(name="a", command="y"))
@@ -78,7 +78,7 @@ async def test_a_name_is_used_once(engine: Engine, catalogue: Catalogue) -> None
     assert engine.unique_name("b") == "b"
 
 
-async def test_a_removed_server_is_gone_from_the_file_and_its_history_stays(
+async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
     engine: Engine, catalogue: Catalogue
 ) -> None:
     removed: list[str] = []
@@ -106,14 +106,14 @@ async def test_a_failure_is_raised_and_shown(lab: Lab) -> None:
     assert isinstance(error, ConnectFailed)
 
 
-async def test_connecting_soon_fails_in_the_view_only(lab: Lab) -> None:
+async def test_connect_soon_reports_failure_only_in_the_view(lab: Lab) -> None:
     lab.engine.add(shell_entry("exit 3"))
     lab.engine.connect_soon("srv")
     view = await lab.until(ServerStatus.FAILED)
     assert view.reason == "The server exited with code 3."
 
 
-async def test_stopping_while_connecting_tells_who_waits_that_it_was_stopped(lab: Lab) -> None:
+async def test_stopping_a_connect_tells_the_waiting_caller(lab: Lab) -> None:
     lab.engine.add(fault_entry("silent"))
     connecting = asyncio.get_running_loop().create_task(lab.engine.connect("srv"))
     await lab.until(ServerStatus.CONNECTING)
@@ -123,7 +123,7 @@ async def test_stopping_while_connecting_tells_who_waits_that_it_was_stopped(lab
     assert lab.view().status is ServerStatus.IDLE
 
 
-async def test_cancelling_who_waits_does_not_stop_the_connecting(lab: Lab) -> None:
+async def test_cancelling_the_waiting_caller_does_not_stop_the_connect(lab: Lab) -> None:
     lab.engine.add(fault_entry())
     connecting = asyncio.get_running_loop().create_task(lab.engine.connect("srv"))
     await lab.until(ServerStatus.CONNECTING)
@@ -136,7 +136,7 @@ async def test_cancelling_who_waits_does_not_stop_the_connecting(lab: Lab) -> No
 @pytest.mark.parametrize(
     ("last", "status"), [("connect", ServerStatus.CONNECTED), ("disconnect", ServerStatus.IDLE)]
 )
-async def test_of_hasty_clicks_the_last_one_counts(lab: Lab, last: str, status: ServerStatus) -> None:
+async def test_last_of_several_quick_clicks_wins(lab: Lab, last: str, status: ServerStatus) -> None:
     lab.engine.add(fault_entry())
     clicks = ["connect", "connect", "disconnect", "connect", "disconnect", last]
     loop = asyncio.get_running_loop()
@@ -149,7 +149,7 @@ async def test_of_hasty_clicks_the_last_one_counts(lab: Lab, last: str, status: 
     assert lab.view().status is status
 
 
-async def test_a_disabled_server_is_shown_as_disabled_also_after_a_failure(lab: Lab) -> None:
+async def test_disabled_server_is_shown_as_disabled_even_after_a_failure(lab: Lab) -> None:
     await lab.fails_to_connect(shell_entry("exit 3"))
     await lab.engine.set_enabled("srv", False)
     assert lab.view().status is ServerStatus.DISABLED
@@ -172,7 +172,7 @@ async def test_several_servers_are_connected_at_once(lab: Lab) -> None:
     assert texts == ["I am 0", "I am 1", "I am 2", "I am 3"]
 
 
-async def test_the_engine_tells_which_list_changed(lab: Lab) -> None:
+async def test_engine_signals_which_list_changed(lab: Lab) -> None:
     changes: list[tuple[str, str]] = []
     lab.engine.list_changed.connect(lambda server, kind: changes.append((server, kind)))
     await lab.connect()

@@ -55,7 +55,7 @@ def test_cancelling_the_future_cancels_the_work() -> None:
     thread.stop()
 
 
-def test_stopping_ends_servers_and_answers_who_still_waits(tmp_path: Path) -> None:
+def test_stopping_stops_servers_and_resolves_waiting_callers(tmp_path: Path) -> None:
     thread = EngineThread(Engine())
     thread.start()
     thread.engine.add(fault_entry("never"))

@@ -27,40 +27,42 @@ async def worker() -> object:
     await worker.close()
 
 
-async def test_a_small_frame_is_done_where_we_are(worker: Worker) -> None:
+async def test_small_message_is_processed_inline(worker: Worker) -> None:
     assert await worker.run(pretty_text, b"[1]") == pretty_text(b"[1]")
     assert worker.pid is None
 
 
-async def test_a_big_frame_is_done_elsewhere_and_gives_the_same(worker: Worker) -> None:
+async def test_big_message_is_processed_in_a_worker_with_the_same_result(worker: Worker) -> None:
     assert await worker.run(pretty_text, BIG) == pretty_text(BIG)
     assert worker.pid not in (None, os.getpid())
 
 
-async def test_values_big_and_small_come_back_whole_however_many_slices_they_take(worker: Worker) -> None:
+async def test_values_of_any_size_arrive_intact_however_many_slices_they_take(worker: Worker) -> None:
     parts = [{"uri": f"x://{size}", "text": "ż" * size} for size in (0, 1, 70_000, 300_000, 3, 1_500_000)]
     raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"contents": parts}}).encode()
     assert await worker.run(digest_read, raw) == digest_read(raw)
 
 
-async def test_work_that_may_take_for_ever_is_done_elsewhere_however_small(worker: Worker) -> None:
+async def test_potentially_endless_work_runs_in_a_worker_however_small(worker: Worker) -> None:
     assert await worker.run(pretty_text, b"[1]", apart=True) == pretty_text(b"[1]")
     assert worker.pid not in (None, os.getpid())
 
 
-async def test_one_process_does_one_thing_after_the_other(worker: Worker) -> None:
+async def test_one_worker_process_handles_jobs_sequentially(worker: Worker) -> None:
     sizes = await asyncio.gather(*(worker.run(len, b"x" * (AT_ONCE + extra)) for extra in range(1, 6)))
     assert sizes == [AT_ONCE + extra for extra in range(1, 6)]
 
 
-async def test_a_limit_ends_the_process_and_says_so() -> None:
+async def test_timeout_kills_the_process_and_says_so() -> None:
     worker = Worker(time_limit=0.01)  # less than it takes to start
     with pytest.raises(UserError, match=r"Reading the frame took more than 0\.01 s"):
         await worker.run(len, BIG)
     assert worker.pid is None
 
 
-async def test_cancelling_ends_the_process_and_the_next_answer_is_the_next_ones(worker: Worker) -> None:
+async def test_cancel_kills_the_process_and_the_next_result_belongs_to_the_next_request(
+    worker: Worker,
+) -> None:
     slow = random.Random(1).randbytes(8 * 2**20)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(worker.run(lzma.compress, slow), 0.3)
@@ -75,7 +77,7 @@ async def test_a_process_that_fails_says_so_and_the_next_one_works(
     assert await worker.run(len, BIG) == len(BIG)
 
 
-async def test_a_process_that_was_killed_meanwhile_says_so_and_the_next_one_works(worker: Worker) -> None:
+async def test_killed_process_says_so_and_the_next_one_works(worker: Worker) -> None:
     await worker.run(len, BIG)
     assert worker.pid is not None
     os.kill(worker.pid, signal.SIGKILL)
@@ -85,7 +87,7 @@ async def test_a_process_that_was_killed_meanwhile_says_so_and_the_next_one_work
     assert await worker.run(len, BIG) == len(BIG)
 
 
-async def test_after_the_close_nothing_is_started_any_more(worker: Worker) -> None:
+async def test_nothing_is_started_after_close(worker: Worker) -> None:
     waiting = [asyncio.get_running_loop().create_task(worker.run(len, BIG)) for _ in range(3)]
     await asyncio.sleep(0)
     await worker.close()

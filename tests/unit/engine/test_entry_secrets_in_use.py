@@ -66,9 +66,7 @@ async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
     assert server.calls == []
 
 
-async def test_the_secret_of_the_moment_is_sent_with_each_connecting(
-    engine: Engine, server: FaultServer
-) -> None:
+async def test_current_secret_is_sent_with_each_connection(engine: Engine, server: FaultServer) -> None:
     engine.add(entry(server, X_Key=SecretRef(NAME), X_Plain="p"))
     for value in ("hush-1", "hush-2"):
         await engine.secrets.put(NAME, value)
@@ -80,7 +78,7 @@ async def test_the_secret_of_the_moment_is_sent_with_each_connecting(
     assert {b"hush-1", b"hush-2"} <= set(engine.log.credentials.names())
 
 
-async def test_a_secret_that_goes_ends_the_connection_of_before_when_connecting_again(
+async def test_reconnecting_without_the_secret_ends_the_previous_connection(
     engine: Engine, server: FaultServer
 ) -> None:
     engine.add(entry(server, X_Key=SecretRef(NAME)))
@@ -93,7 +91,7 @@ async def test_a_secret_that_goes_ends_the_connection_of_before_when_connecting_
     assert len(server.called("initialize")) == 1
 
 
-async def test_waiting_for_the_secret_store_can_be_stopped(
+async def test_wait_for_the_secret_store_can_be_cancelled(
     engine: Engine, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = asyncio.Event()
@@ -129,14 +127,14 @@ async def test_a_server_is_saved_with_its_secrets_or_not_at_all(
     engine.view("a")
 
 
-async def test_a_server_that_cannot_be_written_leaves_no_secret(engine: Engine, tmp_path: Path) -> None:
+async def test_server_that_cannot_be_saved_leaves_no_secret(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "servers.json").write_text("no JSON")
     with pytest.raises(ConfigError):
         await engine.save_with_secrets(HttpEntry(name="a", url="http://h/"), {NAME: "hush"})
     assert await engine.secrets.stored() == ()
 
 
-async def test_moving_takes_what_was_chosen_and_leaves_the_rest(
+async def test_moving_moves_the_selected_secrets_and_leaves_the_rest(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
     engine.save(entry(server, X_Key="hush-1", X_Token="hush-2", Accept="x"))
@@ -152,7 +150,7 @@ async def test_moving_takes_what_was_chosen_and_leaves_the_rest(
     assert server.called("initialize")[-1].headers["x-key"] == "hush-3"
 
 
-async def test_nothing_is_moved_to_where_it_would_be_lost(
+async def test_secrets_are_not_moved_where_they_would_be_lost(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
     await engine.secrets.keep_in(Rung.MEMORY)
@@ -163,9 +161,7 @@ async def test_nothing_is_moved_to_where_it_would_be_lost(
     assert engine.view("a").plain_secrets == ("X-Key",)
 
 
-async def test_a_server_that_is_removed_takes_its_own_secrets_along(
-    engine: Engine, server: FaultServer
-) -> None:
+async def test_removed_server_deletes_its_own_secrets(engine: Engine, server: FaultServer) -> None:
     await engine.secrets.put("shared", "hush-2")
     await engine.save_with_secrets(
         entry(server, X_Key=SecretRef(NAME), X_Other=SecretRef("shared")), {NAME: "hush-1"}

@@ -80,7 +80,7 @@ async def post(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Post]:
 # ------------------------------------------------------------------ changes
 
 
-async def test_a_change_on_a_stream_reaches_who_shows_the_list(post: Post) -> None:
+async def test_list_change_on_a_stream_reaches_the_view(post: Post) -> None:
     await post.connect(tools={"listChanged": True}, prompts={"listChanged": True})
     stream = await post.wire.next()
     assert stream["method"] == "subscriptions/listen"
@@ -91,7 +91,7 @@ async def test_a_change_on_a_stream_reaches_who_shows_the_list(post: Post) -> No
     assert post.changes == [("srv", "tools"), ("srv", "prompts")]
 
 
-async def test_after_a_gap_every_list_that_was_listened_for_counts_as_changed(post: Post) -> None:
+async def test_after_a_gap_every_subscribed_list_counts_as_changed(post: Post) -> None:
     await post.connect(tools={"listChanged": True}, resources={"listChanged": True})
     await post.wire.next()
     time = LoopTime()
@@ -105,7 +105,7 @@ async def test_after_a_gap_every_list_that_was_listened_for_counts_as_changed(po
     assert post.changes == [("srv", "tools"), ("srv", "resources")]
 
 
-async def test_in_the_handshake_era_the_server_tells_by_itself(post: Post) -> None:
+async def test_session_server_sends_change_notifications_unasked(post: Post) -> None:
     post.is_stateless = False
     await post.connect(tools={"listChanged": True})
     assert (await post.wire.next())["method"] == "notifications/initialized"
@@ -127,7 +127,7 @@ async def test_in_the_handshake_era_the_server_tells_by_itself(post: Post) -> No
         (Timeouts(total=2), 2),
     ],
 )
-async def test_a_server_may_have_limits_of_its_own(post: Post, timeouts: Timeouts, limit: float) -> None:
+async def test_server_may_have_its_own_timeouts(post: Post, timeouts: Timeouts, limit: float) -> None:
     await post.connect(replace(ENTRY, timeouts=timeouts), tools={})
     time = LoopTime()
     call = asyncio.get_running_loop().create_task(post.engine.call_tool("srv", "x", {}))
@@ -140,7 +140,7 @@ async def test_a_server_may_have_limits_of_its_own(post: Post, timeouts: Timeout
     assert "did not answer tools/call within" in outcome.summary
 
 
-async def test_a_server_may_have_its_own_limit_for_connecting(post: Post) -> None:
+async def test_server_may_have_its_own_connection_timeout(post: Post) -> None:
     post.engine.add(replace(ENTRY, timeouts=Timeouts(connect=2)))
     time = LoopTime()
     connecting = asyncio.get_running_loop().create_task(post.engine.connect("srv"))
@@ -151,7 +151,7 @@ async def test_a_server_may_have_its_own_limit_for_connecting(post: Post) -> Non
 
 
 @pytest.mark.parametrize(("own", "asks"), [(None, True), (0, False), (60, False)])
-async def test_a_server_may_be_left_in_peace_though_the_others_are_asked(
+async def test_keep_alive_can_be_disabled_for_one_server(
     monkeypatch: pytest.MonkeyPatch, own: float | None, asks: bool
 ) -> None:
     post = Post(monkeypatch, Settings(keep_alive=30))
@@ -166,7 +166,7 @@ async def test_a_server_may_be_left_in_peace_though_the_others_are_asked(
 # ------------------------------------------------------------------ entries that cannot be used
 
 
-async def test_one_entry_that_cannot_be_used_is_reported_and_stops_no_other(tmp_path: Path) -> None:
+async def test_one_unusable_entry_is_reported_and_blocks_no_other(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path / "servers.json")
     catalogue.path.write_text(
         '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x", "era": "soon"},'
@@ -186,7 +186,7 @@ async def test_one_entry_that_cannot_be_used_is_reported_and_stops_no_other(tmp_
     await engine.close()
 
 
-async def test_what_cannot_be_added_is_not_written_either(tmp_path: Path) -> None:
+async def test_server_that_cannot_be_added_is_not_saved_either(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path / "servers.json")
     engine = Engine(catalogue)
     with pytest.raises(ConfigError, match="has the era 'soon', which is none"):
@@ -196,7 +196,7 @@ async def test_what_cannot_be_added_is_not_written_either(tmp_path: Path) -> Non
     await engine.close()
 
 
-async def test_the_view_says_when_a_certificate_is_not_checked() -> None:
+async def test_view_says_when_certificates_are_not_verified() -> None:
     engine = Engine()
     unchecked = NetworkSettings(verify=False)
     engine.add(HttpEntry(name="a", url="https://x"))

@@ -63,17 +63,17 @@ def test_a_glob_finds_its_files(folder: Path, glob: str, found: list[str]) -> No
     assert names(folder, glob) == found
 
 
-def test_globs_may_lead_out_of_the_folder(folder: Path) -> None:
+def test_globs_may_leave_the_folder(folder: Path) -> None:
     assert names(folder / "src", "../*.md") == ["../README.md"]
     assert names(folder / "src", f"{folder}/*.md") == ["../README.md"]
 
 
-def test_what_tools_make_and_install_is_left_out(folder: Path) -> None:
+def test_generated_and_installed_files_are_excluded(folder: Path) -> None:
     found = names(folder, "**/*")
     assert not [name for name in found if re.match(r"node_modules|\.venv|__pycache__|\.git", name)]
 
 
-def test_circles_of_links_end(folder: Path) -> None:
+def test_symlink_cycles_terminate(folder: Path) -> None:
     (folder / "src" / "round").symlink_to(folder)
     assert "src/app.py" in names(folder, "**/*.py")
 
@@ -87,7 +87,7 @@ def test_a_folder_that_cannot_be_read_does_not_hide_the_others(folder: Path) -> 
         closed.chmod(0o700)
 
 
-def test_written_new_and_gone_files_are_changes(folder: Path) -> None:
+def test_modified_new_and_deleted_files_are_changes(folder: Path) -> None:
     before = look(folder, ["**/*.py"])
     assert before.changed(before) == ()
     (folder / "server.py").write_text("something longer")
@@ -98,7 +98,7 @@ def test_written_new_and_gone_files_are_changes(folder: Path) -> None:
     assert [os.path.basename(path) for path in changed] == ["new.py", "server.py", "app.py"]
 
 
-def test_too_many_files_are_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files_are_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fileglobs, "MOST_SEEN", 5)
     seen = look(folder, ["**/*.py"])
     assert "More than 5 files" in seen.problem
@@ -106,12 +106,12 @@ def test_too_many_files_are_said(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("glob", ["", "  ", "a\0b", "x" * 501, "src/[z-a].py", "{a,b}" * 8])
-def test_what_is_no_pattern_is_refused_with_a_sentence(glob: str) -> None:
+def test_invalid_pattern_is_rejected_with_the_reason(glob: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check_globs([glob])
     assert caught.value.next_step
 
 
-def test_there_is_a_limit_to_how_many(folder: Path) -> None:
+def test_number_of_globs_is_limited(folder: Path) -> None:
     with pytest.raises(ConfigError, match="more than 50"):
         check_globs(["*.py"] * (MOST_GLOBS + 1))

@@ -88,7 +88,7 @@ async def test_an_edited_file_restarts_its_server(watched: Watched) -> None:
     assert "server.py changed: restarting." in notes
 
 
-async def test_a_server_that_does_not_come_up_is_tried_again_with_the_next_save(watched: Watched) -> None:
+async def test_server_that_fails_to_start_is_retried_at_the_next_save(watched: Watched) -> None:
     path = write_server(watched.folder, say="one")
     await watched.start("*.py")
     await watched.until_looked()
@@ -104,7 +104,7 @@ async def test_a_server_that_does_not_come_up_is_tried_again_with_the_next_save(
     assert watched.view.failure == ""
 
 
-async def test_a_save_repairs_a_server_that_never_came_up(watched: Watched) -> None:
+async def test_save_repairs_a_server_that_never_started(watched: Watched) -> None:
     (watched.folder / "server.py").write_text("this is no python")
     watched.engine.save(edited_entry(watched.folder, "*.py"))
     watched.engine.connect_soon("edited")
@@ -126,7 +126,7 @@ async def test_other_files_do_not_restart_it(watched: Watched) -> None:
     assert watched.restarts == [("edited", "watched.txt changed")]
 
 
-async def test_files_written_one_after_the_other_are_one_restart(watched: Watched) -> None:
+async def test_files_written_in_quick_succession_cause_one_restart(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.txt", "*.py")
     await watched.until_looked()
@@ -143,7 +143,7 @@ async def test_files_written_one_after_the_other_are_one_restart(watched: Watche
     assert watched.restarts == [("edited", "0.txt, 1.txt, 2.txt and 1 more changed")]
 
 
-async def test_who_disconnects_is_left_alone(watched: Watched) -> None:
+async def test_disconnected_server_is_not_restarted(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.py")
     await watched.until_looked()
@@ -152,7 +152,7 @@ async def test_who_disconnects_is_left_alone(watched: Watched) -> None:
     assert watched.status is ServerStatus.IDLE
 
 
-async def test_connecting_again_watches_again(watched: Watched) -> None:
+async def test_reconnecting_resumes_the_watch(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.py")
     await watched.until_looked()
@@ -165,7 +165,7 @@ async def test_connecting_again_watches_again(watched: Watched) -> None:
     await watched.until_restarts(1)
 
 
-async def test_globs_are_changed_while_it_runs_and_kept(watched: Watched) -> None:
+async def test_globs_can_be_changed_while_running_and_are_saved(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start()
     assert not watched.view.is_on
@@ -179,7 +179,7 @@ async def test_globs_are_changed_while_it_runs_and_kept(watched: Watched) -> Non
     assert watched.view.globs == ()
 
 
-async def test_globs_that_are_changed_during_a_restart_count_after_it(watched: Watched) -> None:
+async def test_globs_changed_during_a_restart_apply_after_it(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     (watched.folder / "other.txt").write_text("x")
     (watched.folder / "more.txt").write_text("x")
@@ -195,7 +195,7 @@ async def test_globs_that_are_changed_during_a_restart_count_after_it(watched: W
     assert watched.restarts[1] == ("edited", "other.txt changed")
 
 
-async def test_who_disconnects_during_a_restart_is_left_alone(watched: Watched) -> None:
+async def test_server_disconnected_during_a_restart_is_left_alone(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.py")
     await watched.until_looked()
@@ -207,7 +207,7 @@ async def test_who_disconnects_during_a_restart_is_left_alone(watched: Watched) 
     assert watched.status is ServerStatus.IDLE
 
 
-async def test_globs_that_fit_nothing_are_said(watched: Watched) -> None:
+async def test_globs_without_matches_are_reported(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.rs")
     await watched.until_looked()
@@ -215,7 +215,7 @@ async def test_globs_that_fit_nothing_are_said(watched: Watched) -> None:
     assert watched.view.is_on
 
 
-async def test_a_glob_that_is_none_is_refused(watched: Watched) -> None:
+async def test_invalid_glob_is_rejected(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start()
     with pytest.raises(ConfigError):
@@ -223,7 +223,7 @@ async def test_a_glob_that_is_none_is_refused(watched: Watched) -> None:
     assert watched.view.globs == ()
 
 
-async def test_a_glob_that_was_written_by_hand_and_is_none_is_said(watched: Watched) -> None:
+async def test_invalid_glob_in_the_file_is_reported(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("[z-a]")
     await watched.until(lambda: bool(watched.view.problem))
@@ -240,7 +240,7 @@ async def test_a_removed_server_is_watched_no_longer(watched: Watched) -> None:
         await watched.engine.filewatch.view("edited")
 
 
-async def test_the_last_words_of_a_removed_server_are_let_pass(watched: Watched) -> None:
+async def test_late_event_of_a_removed_server_is_ignored(watched: Watched) -> None:
     write_server(watched.folder, say="one")
     await watched.start("*.py")
     await watched.until_looked()
@@ -250,7 +250,7 @@ async def test_the_last_words_of_a_removed_server_are_let_pass(watched: Watched)
     assert "edited" not in watched.engine.filewatch._views
 
 
-async def test_a_server_that_we_do_not_start_has_no_files(watched: Watched) -> None:
+async def test_remote_server_has_no_watched_files(watched: Watched) -> None:
     entry = HttpEntry(name="edited", url="http://127.0.0.1:9/mcp", watch=("*.py",))
     watched.engine.add(entry)
     assert (await watched.engine.filewatch.view("edited")).globs == ()

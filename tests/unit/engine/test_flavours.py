@@ -38,7 +38,7 @@ from tests.helpers.steps import steps_of
         ("one, two\nthree, four.", "plain"),
     ],
 )
-def test_a_text_is_taken_for_what_it_looks_like(text: str, flavour: Flavour) -> None:
+def test_text_format_is_detected(text: str, flavour: Flavour) -> None:
     assert flavour_of(text) == flavour
 
 
@@ -52,17 +52,17 @@ def test_a_text_is_taken_for_what_it_looks_like(text: str, flavour: Flavour) -> 
         ("text/plain", "json"),
     ],
 )
-def test_what_the_server_says_counts_more_unless_it_says_little(mime_type: str, flavour: Flavour) -> None:
+def test_declared_type_wins_unless_it_is_generic(mime_type: str, flavour: Flavour) -> None:
     assert flavour_of('{"a": 1}', mime_type) == flavour
 
 
 @given(st.text(alphabet=st.sampled_from('#-*`[](){}|,;\n" a1.~>')))
-def test_any_text_has_a_flavour(text: str) -> None:
+def test_any_text_has_a_format(text: str) -> None:
     assert flavour_of(text) in ("plain", "json", "markdown", "csv")
 
 
 @pytest.mark.parametrize("piece", ["[", "`", "- x\n", "**a", "|---", "a,", '"', "![", "1. x\n", "~~~ "])
-def test_a_long_text_of_any_kind_is_looked_at_in_few_passes(piece: str) -> None:
+def test_long_text_of_any_kind_is_scanned_in_few_passes(piece: str) -> None:
     """A look at all the rest for each character would take an hour."""
     text = piece * (1_000_000 // len(piece))
     assert flavour_of(text) in ("plain", "json", "markdown", "csv")
@@ -77,20 +77,20 @@ def hints(**annotations: JSON) -> ToolHints:
     return ToolHints.of(Tool.read(source))
 
 
-def test_without_annotations_the_defaults_of_the_specification_hold() -> None:
+def test_without_annotations_the_spec_defaults_apply() -> None:
     for silent in (ToolHints.of(Tool.read({"name": "x"})), hints(), hints(destructiveHint="yes")):
         assert (silent.is_read_only, silent.may_destroy, silent.is_idempotent) == (False, True, False)
         assert silent.is_open_world
         assert not silent.says_it_destroys
 
 
-def test_claims_are_read() -> None:
+def test_annotations_are_read() -> None:
     assert hints(destructiveHint=True).says_it_destroys
     assert not hints(destructiveHint=False).may_destroy
     assert hints(idempotentHint=True).is_idempotent
     assert not hints(openWorldHint=False).is_open_world
 
 
-def test_a_tool_that_only_reads_destroys_nothing_whatever_else_it_says() -> None:
+def test_read_only_tool_is_not_destructive_whatever_else_it_says() -> None:
     reading = hints(readOnlyHint=True, destructiveHint=True)
     assert (reading.may_destroy, reading.says_it_destroys, reading.is_idempotent) == (False, False, True)

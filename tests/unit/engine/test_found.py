@@ -85,7 +85,7 @@ def fault(*words: str, **members: object) -> JSONObject:
 # ------------------------------------------------------------------ T1: nothing by itself
 
 
-async def test_nothing_that_was_found_is_started_or_contacted(desk: Desk, tmp_path: Path) -> None:
+async def test_found_servers_are_neither_started_nor_contacted(desk: Desk, tmp_path: Path) -> None:
     marker, contacts = tmp_path / "marker", 0
 
     def count(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -116,7 +116,7 @@ async def test_nothing_that_was_found_is_started_or_contacted(desk: Desk, tmp_pa
     assert contacts == 1  # our own
 
 
-async def test_the_review_shows_all_and_shortens_nothing(desk: Desk) -> None:
+async def test_review_shows_everything_untruncated(desk: Desk) -> None:
     long = "x" * 4096
     desk.write(
         srv={
@@ -140,7 +140,7 @@ async def test_the_review_shows_all_and_shortens_nothing(desk: Desk) -> None:
     assert "k3y" not in repr(view.facts)
 
 
-async def test_of_two_of_a_name_both_are_shown_with_who_overrides_whom(desk: Desk) -> None:
+async def test_servers_with_equal_names_are_both_shown_with_which_overrides_which(desk: Desk) -> None:
     desk.write(srv=fault())
     (desk.home / ".mcp.json").write_text(json.dumps({"mcpServers": {"srv": {"command": "x"}}}))
     report = await desk.found.look()
@@ -159,7 +159,7 @@ async def test_a_broken_file_is_reported_and_the_others_load(desk: Desk) -> None
     assert "line 2" in problem
 
 
-async def test_another_folder_can_be_looked_into(desk: Desk, tmp_path: Path) -> None:
+async def test_another_folder_can_be_searched(desk: Desk, tmp_path: Path) -> None:
     desk.write(srv=fault())
     other = tmp_path / "other"
     other.mkdir()
@@ -171,7 +171,7 @@ async def test_another_folder_can_be_looked_into(desk: Desk, tmp_path: Path) -> 
 # ------------------------------------------------------------------ trusting
 
 
-async def test_a_trusted_server_is_one_of_ours_for_this_run_and_the_next(desk: Desk) -> None:
+async def test_trusted_server_is_listed_in_this_run_and_the_next(desk: Desk) -> None:
     desk.write(srv=fault())
     view = await desk.trust()
     assert (view.trust, view.server) == (Trust.GIVEN, "srv")
@@ -189,7 +189,7 @@ async def test_a_trusted_server_is_one_of_ours_for_this_run_and_the_next(desk: D
     await lab.engine.connect("srv")
 
 
-async def test_what_changed_while_one_looked_is_not_trusted(desk: Desk) -> None:
+async def test_change_during_the_review_is_not_trusted(desk: Desk) -> None:
     desk.write(srv=fault())
     view = await desk.look()
     desk.write(srv=fault("silent"))
@@ -201,7 +201,7 @@ async def test_what_changed_while_one_looked_is_not_trusted(desk: Desk) -> None:
     assert desk.lab.engine.views() == ()
 
 
-async def test_a_server_that_is_not_trusted_any_more_is_disconnected_and_gone(desk: Desk) -> None:
+async def test_server_that_loses_trust_is_disconnected_and_removed(desk: Desk) -> None:
     desk.write(srv=fault())
     view = await desk.trust()
     await desk.lab.engine.connect("srv")
@@ -210,7 +210,7 @@ async def test_a_server_that_is_not_trusted_any_more_is_disconnected_and_gone(de
     assert desk.found.view(view.id).trust is Trust.NONE
 
 
-async def test_a_name_that_is_taken_gets_a_number(desk: Desk) -> None:
+async def test_taken_name_gets_a_number(desk: Desk) -> None:
     desk.lab.engine.save(StdioEntry(name="srv", command="x"))
     desk.write(srv=fault())
     view = await desk.trust()
@@ -218,7 +218,7 @@ async def test_a_name_that_is_taken_gets_a_number(desk: Desk) -> None:
     await desk.lab.engine.connect("srv 2")
 
 
-async def test_a_found_server_is_not_edited_and_not_removed_but_copied(desk: Desk) -> None:
+async def test_found_server_cannot_be_edited_or_removed_but_copied(desk: Desk) -> None:
     desk.write(srv=fault())
     before = desk.file.read_bytes()
     view = await desk.trust()
@@ -234,7 +234,7 @@ async def test_a_found_server_is_not_edited_and_not_removed_but_copied(desk: Des
     assert desk.file.read_bytes() == before
 
 
-async def test_an_import_is_written_with_its_folder_and_the_values_of_its_inputs(desk: Desk) -> None:
+async def test_import_is_saved_with_its_folder_and_input_values(desk: Desk) -> None:
     (desk.folder / ".vscode").mkdir()
     (desk.folder / ".vscode" / "mcp.json").write_text(
         json.dumps(
@@ -318,7 +318,7 @@ async def test_a_program_that_was_replaced_is_asked_about_again(desk: Desk) -> N
         (["./dist"], "dist/index.js"),
     ],
 )
-async def test_a_file_that_the_arguments_stand_for_is_asked_about_again(
+async def test_changed_file_referenced_by_the_arguments_is_asked_about_again(
     desk: Desk, args: list[str], file: str
 ) -> None:
     script = desk.folder / file
@@ -331,7 +331,7 @@ async def test_a_file_that_the_arguments_stand_for_is_asked_about_again(
     assert (await desk.look()).trust is Trust.CHANGED
 
 
-async def test_big_files_among_the_arguments_do_not_hold_up_the_look(
+async def test_big_files_among_the_arguments_do_not_delay_the_scan(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A repository can name any file of the machine, and have a thousand links to it."""
@@ -367,7 +367,7 @@ async def test_big_files_among_the_arguments_do_not_hold_up_the_look(
         {"url": f"https://h.example/{'x' * 300_000}"},
     ],
 )
-async def test_what_nobody_can_read_is_neither_trusted_nor_imported(desk: Desk, members: JSONObject) -> None:
+async def test_unreadable_server_is_neither_trusted_nor_imported(desk: Desk, members: JSONObject) -> None:
     desk.write(srv=members)
     view = await desk.look()
     assert "Nobody can" in view.problem
@@ -377,7 +377,7 @@ async def test_what_nobody_can_read_is_neither_trusted_nor_imported(desk: Desk, 
         await desk.found.import_(view.id, view.seen, variables=view.variables)
 
 
-async def test_a_connection_that_there_is_stays_and_is_not_made_again_by_itself(desk: Desk) -> None:
+async def test_existing_connection_stays_and_is_not_reconnected_automatically(desk: Desk) -> None:
     desk.write(srv=fault())
     await desk.trust()
     await desk.lab.engine.connect("srv")
@@ -388,7 +388,7 @@ async def test_a_connection_that_there_is_stays_and_is_not_made_again_by_itself(
         await desk.lab.engine.connect("srv")
 
 
-async def test_a_server_that_left_its_file_is_not_started(desk: Desk) -> None:
+async def test_server_removed_from_its_file_is_not_started(desk: Desk) -> None:
     desk.write(srv=fault(), other=fault())
     await desk.trust()
     desk.write(other=fault())
@@ -412,7 +412,7 @@ async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(desk: Desk
 # ------------------------------------------------------------------ T3: names
 
 
-async def test_names_in_an_untrusted_url_stay_as_they_are(
+async def test_references_in_an_untrusted_url_are_not_expanded(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_SECRET", "s3cr3t-value")
@@ -423,7 +423,7 @@ async def test_names_in_an_untrusted_url_stay_as_they_are(
     assert "s3cr3t-value" not in repr(desk.found.report)
 
 
-async def test_a_variable_is_put_in_only_when_it_was_agreed_to(
+async def test_variable_is_substituted_only_with_approval(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_ONE", "one")
@@ -440,7 +440,7 @@ async def test_a_variable_is_put_in_only_when_it_was_agreed_to(
     assert [approval["variables"] for approval in stored["approvals"]] == [["LENS_ONE"]]
 
 
-async def test_a_file_cannot_ask_for_stored_secrets(desk: Desk) -> None:
+async def test_file_cannot_reference_stored_secrets(desk: Desk) -> None:
     await desk.lab.engine.secrets.put("header/other/K", "s3cr3t")
     desk.write(srv={"url": "https://evil.example", "headers": {"K": {"ref": "header/other/K"}}})
     view = await desk.look()
@@ -452,9 +452,7 @@ async def test_a_file_cannot_ask_for_stored_secrets(desk: Desk) -> None:
         await desk.found.import_(view.id, view.seen)
 
 
-async def test_a_copy_gets_no_variable_that_was_not_agreed_to(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_copy_gets_no_unapproved_variable(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """One's own servers may have the whole environment: so it is asked before it is one."""
     monkeypatch.setenv("LENS_ONE", "1")
     desk.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
@@ -472,7 +470,7 @@ async def test_a_copy_gets_no_variable_that_was_not_agreed_to(
 # ------------------------------------------------------------------ T4, T5: how it is started
 
 
-async def test_arguments_arrive_as_they_stand_and_no_shell_sees_them(desk: Desk, tmp_path: Path) -> None:
+async def test_arguments_are_passed_verbatim_without_a_shell(desk: Desk, tmp_path: Path) -> None:
     marker, touched = tmp_path / "marker", tmp_path / "x"
     words = [f"; touch {touched}", f"$(touch {touched})", f"`touch {touched}`", "& calc", "a b", "*", "$HOME"]
     desk.write(srv=touching(marker, *words))
@@ -497,7 +495,7 @@ async def test_a_relative_command_is_shown_and_refused(desk: Desk, command: str)
     assert entry.command == str((desk.folder / command).resolve()), "the copy says where the program is"
 
 
-async def test_a_program_of_the_folder_is_not_taken_for_one_on_the_path(
+async def test_program_in_the_folder_is_not_mistaken_for_one_on_the_path(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marker = tmp_path / "marker"
@@ -515,7 +513,7 @@ async def test_a_program_of_the_folder_is_not_taken_for_one_on_the_path(
     assert not marker.exists()
 
 
-async def test_a_server_does_not_get_our_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_does_not_inherit_our_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MCP_PROXY_TOKEN", "OPENAI_API_KEY", "HTTPS_PROXY", "PYTHONPATH"):
         monkeypatch.setenv(name, "leaked")
     desk.write(srv=fault(env={"MINE": "1"}))

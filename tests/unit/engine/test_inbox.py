@@ -50,9 +50,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
 
 
 @pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
-async def test_a_request_of_the_server_waits_on_a_card_for_its_answer(
-    stage: InboxStage, answer: JSONObject
-) -> None:
+async def test_server_request_is_pending_on_a_card(stage: InboxStage, answer: JSONObject) -> None:
     peer = await stage.connect()
     call = stage.call("greet")
     request = await peer.next()
@@ -84,7 +82,7 @@ async def test_a_request_of_the_server_waits_on_a_card_for_its_answer(
 
 
 @pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
-async def test_a_question_in_a_result_waits_on_a_card_and_the_call_is_repeated(
+async def test_request_in_a_result_is_pending_on_a_card_and_the_call_is_repeated(
     stage: InboxStage, answer: JSONObject
 ) -> None:
     peer = await stage.connect(R5)
@@ -120,7 +118,7 @@ async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage)
     assert (await stage.end()) == (CardEnd.ANSWERED, "")
 
 
-async def test_rejecting_sampling_in_a_result_ends_the_call_though_another_question_is_open(
+async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pending_request(
     stage: InboxStage,
 ) -> None:
     peer = await stage.connect(R5)
@@ -139,7 +137,7 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_though_another_quest
     assert (await stage.end())[0] is CardEnd.ANSWERED
 
 
-async def test_several_questions_are_one_card_and_are_sent_when_each_has_its_answer(
+async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
     stage: InboxStage, tmp_path: Path
 ) -> None:
     peer = await stage.connect(R5, roots=(str(tmp_path),))
@@ -176,13 +174,13 @@ async def test_roots_alone_are_answered_without_a_card(stage: InboxStage, tmp_pa
     assert (stage.seen, stage.inbox.past()) == ([], ())
 
 
-async def test_a_server_without_folders_is_told_that_there_are_none(stage: InboxStage) -> None:
+async def test_server_without_roots_gets_an_empty_list(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("roots/list", {})
     assert (await peer.next())["result"] == {"roots": []}
 
 
-async def test_what_was_asked_before_is_on_the_card_of_the_next_round(stage: InboxStage) -> None:
+async def test_previous_rounds_are_on_the_card_of_the_next_round(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result("one", who=FORM_ASKED)
@@ -220,7 +218,7 @@ async def test_two_servers_ask_at_once_and_are_answered_in_any_order(stage: Inbo
     assert await old.next() == {"jsonrpc": "2.0", "id": 7, "result": ACCEPT}
 
 
-async def test_what_is_wrong_with_a_question_that_can_be_answered_is_on_its_card(stage: InboxStage) -> None:
+async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxStage) -> None:
     peer = await stage.connect()
     nested: JSONObject = {"type": "object", "properties": {"n": {"type": "object"}}}
     peer.ask("elicitation/create", {"message": "?", "requestedSchema": nested})
@@ -232,7 +230,7 @@ async def test_what_is_wrong_with_a_question_that_can_be_answered_is_on_its_card
 # ------------------------------------------------------------------ without an answer
 
 
-async def test_what_the_server_takes_back_leaves_the_list_with_its_reason(stage: InboxStage) -> None:
+async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     await stage.card()
@@ -243,7 +241,7 @@ async def test_what_the_server_takes_back_leaves_the_list_with_its_reason(stage:
         stage.reply(stage.seen[0], ACCEPT)
 
 
-async def test_what_is_taken_back_before_it_could_be_shown_is_told_of_all_the_same(
+async def test_request_cancelled_before_it_is_shown_is_still_reported(
     stage: InboxStage,
 ) -> None:
     peer = await stage.connect()
@@ -257,7 +255,7 @@ async def test_what_is_taken_back_before_it_could_be_shown_is_told_of_all_the_sa
     assert (await peer.next())["result"] == ACCEPT
 
 
-async def test_a_ping_that_is_taken_back_concerns_nobody(stage: InboxStage) -> None:
+async def test_cancelled_ping_is_ignored(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("ping", {})
     peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
@@ -266,7 +264,7 @@ async def test_a_ping_that_is_taken_back_concerns_nobody(stage: InboxStage) -> N
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
-async def test_a_card_of_a_server_that_is_gone_ends(stage: InboxStage, is_lost: bool) -> None:
+async def test_card_of_a_disconnected_server_closes(stage: InboxStage, is_lost: bool) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     await stage.card()
@@ -278,7 +276,7 @@ async def test_a_card_of_a_server_that_is_gone_ends(stage: InboxStage, is_lost: 
     assert await stage.end() == (CardEnd.SERVER_GONE, reason)
 
 
-async def test_a_call_whose_questions_are_open_fails_when_the_server_is_gone(stage: InboxStage) -> None:
+async def test_call_with_pending_requests_fails_when_the_server_disconnects(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(who=FORM_ASKED)
@@ -290,7 +288,7 @@ async def test_a_call_whose_questions_are_open_fails_when_the_server_is_gone(sta
     assert await stage.end() == (CardEnd.SERVER_GONE, "The server exited with code 9.")
 
 
-async def test_cancelling_the_call_closes_the_questions_of_its_result(stage: InboxStage) -> None:
+async def test_cancelling_the_call_closes_the_requests_of_its_result(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(who=FORM_ASKED)
@@ -314,7 +312,7 @@ async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: Inb
     assert (await peer.next())["result"] == ACCEPT
 
 
-async def test_an_answer_that_was_written_by_hand_closes_the_card(stage: InboxStage) -> None:
+async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     await stage.card()
@@ -336,7 +334,7 @@ async def test_an_answer_that_was_written_by_hand_closes_the_card(stage: InboxSt
         ),
     ],
 )
-async def test_a_card_that_waits_too_long_is_answered_for_the_person(
+async def test_card_that_times_out_is_answered_automatically(
     stage: InboxStage, method: str, params: JSONObject, answer: JSONObject
 ) -> None:
     peer = await stage.connect()
@@ -351,7 +349,7 @@ async def test_a_card_that_waits_too_long_is_answered_for_the_person(
     assert await stage.end() == (CardEnd.OVERDUE, "")
 
 
-async def test_of_a_card_that_waits_too_long_the_answers_that_it_has_are_sent(stage: InboxStage) -> None:
+async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     stage.inbox.answer_within = 30
     time = LoopTime()
@@ -379,7 +377,7 @@ async def test_of_a_card_that_waits_too_long_the_answers_that_it_has_are_sent(st
         ("magic/do", {}, -32601, "We do not offer magic/do"),
     ],
 )
-async def test_what_nobody_can_answer_is_refused_and_shown(
+async def test_unanswerable_request_is_rejected_and_shown(
     stage: InboxStage, method: str, params: JSON, code: int, words: str
 ) -> None:
     peer = await stage.connect()
@@ -393,7 +391,7 @@ async def test_what_nobody_can_answer_is_refused_and_shown(
     assert stage.seen == [card]
 
 
-async def test_what_was_not_declared_is_refused_and_shown(stage: InboxStage) -> None:
+async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> None:
     stage.declare_only("elicitation/create")
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
@@ -411,7 +409,7 @@ async def test_what_was_not_declared_is_refused_and_shown(stage: InboxStage) -> 
         ({"params": {}}, "the input request “who” cannot be used", 0),
     ],
 )
-async def test_a_result_that_asks_what_nobody_can_answer_fails_the_call_and_is_shown(
+async def test_unanswerable_request_in_a_result_fails_the_call_and_is_shown(
     stage: InboxStage, asked: JSONObject, reason: str, count: int
 ) -> None:
     peer = await stage.connect(R5)
@@ -427,7 +425,7 @@ async def test_a_result_that_asks_what_nobody_can_answer_fails_the_call_and_is_s
     assert (card.method, card.subject, card.round) == ("tools/call", "greet", 1)
 
 
-async def test_a_server_that_asks_for_ever_is_left_after_ten_rounds(stage: InboxStage) -> None:
+async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     for count in range(1, 11):
@@ -444,7 +442,7 @@ async def test_a_server_that_asks_for_ever_is_left_after_ten_rounds(stage: Inbox
 # ------------------------------------------------------------------ time
 
 
-async def test_the_limits_of_a_call_stand_still_while_its_question_is_open(stage: InboxStage) -> None:
+async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStage) -> None:
     peer = await stage.connect()
     time = LoopTime()
     call = stage.call()
@@ -464,7 +462,7 @@ async def test_the_limits_of_a_call_stand_still_while_its_question_is_open(stage
     assert outcome.waited_ns == 1000 * 10**9
 
 
-async def test_limits_run_on_when_the_question_is_answered(stage: InboxStage) -> None:
+async def test_timeouts_resume_when_the_request_is_answered(stage: InboxStage) -> None:
     peer = await stage.connect()
     time = LoopTime()
     call = stage.call()
@@ -481,7 +479,7 @@ async def test_limits_run_on_when_the_question_is_answered(stage: InboxStage) ->
     assert outcome.waited_ns == 1000 * 10**9
 
 
-async def test_questions_that_are_open_at_the_same_time_are_counted_once(stage: InboxStage) -> None:
+async def test_overlapping_pending_requests_are_counted_once(stage: InboxStage) -> None:
     peer = await stage.connect()
     time = LoopTime()
     call = stage.call()
@@ -499,7 +497,7 @@ async def test_questions_that_are_open_at_the_same_time_are_counted_once(stage: 
     stage.reply(await stage.card(), DECLINE)
 
 
-async def test_a_call_that_did_not_cause_the_question_keeps_its_limits(stage: InboxStage) -> None:
+async def test_unrelated_call_keeps_its_timeouts(stage: InboxStage) -> None:
     peer = await stage.connect()
     time = LoopTime()
     call = stage.call()
@@ -515,7 +513,7 @@ async def test_a_call_that_did_not_cause_the_question_keeps_its_limits(stage: In
     stage.reply(await stage.card(), DECLINE)
 
 
-async def test_all_open_calls_wait_when_nobody_can_tell_which_one_caused_it(stage: InboxStage) -> None:
+async def test_all_pending_calls_pause_when_the_cause_is_unknown(stage: InboxStage) -> None:
     peer = await stage.connect()
     time = LoopTime()
     calls = [stage.call("one"), stage.call("two")]
@@ -531,7 +529,7 @@ async def test_all_open_calls_wait_when_nobody_can_tell_which_one_caused_it(stag
     assert [(await call).kind for call in calls] == [OutcomeKind.RESULT] * 2
 
 
-async def test_the_time_of_a_person_is_counted_apart_in_the_stateless_era_too(stage: InboxStage) -> None:
+async def test_user_time_is_counted_separately_in_stateless_mode_too(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     time = LoopTime()
     call = stage.call()
@@ -544,7 +542,7 @@ async def test_the_time_of_a_person_is_counted_apart_in_the_stateless_era_too(st
     assert (await call).waited_ns == 100 * 10**9
 
 
-async def test_reading_a_resource_may_ask_and_counts_the_time_too(stage: InboxStage) -> None:
+async def test_reading_a_resource_may_send_requests_and_counts_user_time_too(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     time = LoopTime()
     reading = stage.start(stage.engine.read_resource("srv", "a://b"))
@@ -560,7 +558,7 @@ async def test_reading_a_resource_may_ask_and_counts_the_time_too(stage: InboxSt
 # ------------------------------------------------------------------ many
 
 
-async def test_only_so_many_cards_of_the_past_are_kept(stage: InboxStage) -> None:
+async def test_number_of_finished_cards_is_limited(stage: InboxStage) -> None:
     peer = await stage.connect(R1)
     for number in range(600):
         peer.ask("sampling/createMessage", {}, number)
@@ -569,7 +567,7 @@ async def test_only_so_many_cards_of_the_past_are_kept(stage: InboxStage) -> Non
     assert stage.inbox.past()[-1].id == 600
 
 
-async def test_thousands_of_cards_of_a_server_that_dies_end_with_it(stage: InboxStage) -> None:
+async def test_thousands_of_cards_of_a_crashed_server_close_with_it(stage: InboxStage) -> None:
     peer = await stage.connect()
     for number in range(3000):
         peer.ask("elicitation/create", ASK, number)
@@ -579,7 +577,7 @@ async def test_thousands_of_cards_of_a_server_that_dies_end_with_it(stage: Inbox
     assert (await stage.end())[0] is CardEnd.SERVER_GONE
 
 
-async def test_a_server_that_asks_without_end_is_refused_when_nobody_could_answer_that_much(
+async def test_requests_beyond_the_inbox_limit_are_rejected(
     stage: InboxStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_module, "MOST_OPEN", 3)
@@ -604,7 +602,7 @@ async def test_a_server_that_asks_without_end_is_refused_when_nobody_could_answe
 
 
 @pytest.mark.parametrize("way", ["withdrawn", "server gone"])
-async def test_what_ends_in_the_moment_of_its_answer_is_one_card(stage: InboxStage, way: str) -> None:
+async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, way: str) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     card = await stage.card()
@@ -617,7 +615,7 @@ async def test_what_ends_in_the_moment_of_its_answer_is_one_card(stage: InboxSta
     assert [each.id for each in stage.inbox.past()] == [card.id]
 
 
-async def test_a_call_that_is_cancelled_in_the_moment_of_its_answer_leaves_one_card(
+async def test_call_cancelled_while_being_answered_leaves_one_card(
     stage: InboxStage,
 ) -> None:
     peer = await stage.connect(R5)
@@ -639,7 +637,7 @@ def picture(data: str) -> JSONObject:
     return {"messages": [{"role": "user", "content": content}], "maxTokens": 9}
 
 
-async def test_a_big_picture_is_looked_through_beside_the_loop(
+async def test_big_image_is_validated_off_the_event_loop(
     stage: InboxStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[int] = []
@@ -661,7 +659,7 @@ async def test_a_big_picture_is_looked_through_beside_the_loop(
     assert (await peer.next())["result"] == SAMPLED
 
 
-async def test_a_big_question_is_parsed_once(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_big_request_is_parsed_once(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[int] = []
 
     def parse(text: str) -> JSON:
@@ -678,9 +676,7 @@ async def test_a_big_question_is_parsed_once(stage: InboxStage, monkeypatch: pyt
     assert sum(size > 1_000_000 for size in texts) == 1
 
 
-async def test_cards_of_the_past_take_no_more_memory_than_there_is_for_them(
-    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_finished_cards_have_a_memory_limit(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pastcards, "MOST_BYTES", 2_500_000)
     peer = await stage.connect(R1)
     for number in range(4):
@@ -689,7 +685,7 @@ async def test_cards_of_the_past_take_no_more_memory_than_there_is_for_them(
     assert [card.id for card in stage.inbox.past()] == [3, 4]
 
 
-async def test_answered_questions_are_not_held_by_the_call_that_goes_on(stage: InboxStage) -> None:
+async def test_answered_requests_are_not_retained_by_the_running_call(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     request = await peer.next()
@@ -704,7 +700,7 @@ async def test_answered_questions_are_not_held_by_the_call_that_goes_on(stage: I
 
 
 @pytest.mark.parametrize("params", [ASK, PAGE])
-async def test_an_answer_that_cannot_be_sent_is_said_on_its_card(
+async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
     stage: InboxStage, monkeypatch: pytest.MonkeyPatch, params: JSONObject
 ) -> None:
     peer = await stage.connect()
@@ -722,7 +718,7 @@ async def test_an_answer_that_cannot_be_sent_is_said_on_its_card(
     assert stage.inbox._asked == {}
 
 
-async def test_of_what_was_answered_nothing_is_remembered_but_its_card(stage: InboxStage) -> None:
+async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     stage.reply(await stage.card(), ACCEPT)

@@ -44,7 +44,7 @@ def complete(peer: Peer, id: JSON) -> None:
 # ------------------------------------------------------------------ a request of the server's own
 
 
-async def test_consent_is_sent_at_once_and_the_card_stays_until_the_page_is_done(stage: InboxStage) -> None:
+async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
     stage.reply(await stage.card(), CONSENT)
@@ -62,7 +62,7 @@ async def test_consent_is_sent_at_once_and_the_card_stays_until_the_page_is_done
 
 
 @pytest.mark.parametrize("answer", [DECLINE, CANCEL])
-async def test_who_does_not_consent_waits_for_no_page(stage: InboxStage, answer: JSONObject) -> None:
+async def test_without_consent_completion_is_not_awaited(stage: InboxStage, answer: JSONObject) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
     stage.reply(await stage.card(), answer)
@@ -70,7 +70,7 @@ async def test_who_does_not_consent_waits_for_no_page(stage: InboxStage, answer:
     assert await stage.end() == (CardEnd.ANSWERED, "")
 
 
-async def test_a_page_that_was_done_before_the_consent_is_not_waited_for(stage: InboxStage) -> None:
+async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
     card = await stage.card()
@@ -80,7 +80,7 @@ async def test_a_page_that_was_done_before_the_consent_is_not_waited_for(stage: 
     assert await stage.end() == (CardEnd.ANSWERED, "")
 
 
-async def test_a_card_that_waits_for_a_page_is_dismissed_or_said_to_be_done(stage: InboxStage) -> None:
+async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: InboxStage) -> None:
     peer = await stage.connect()
     for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.page_done, "")):
         peer.ask("elicitation/create", PAGE)
@@ -93,7 +93,7 @@ async def test_a_card_that_waits_for_a_page_is_dismissed_or_said_to_be_done(stag
         assert await stage.end() == (CardEnd.ANSWERED, note)
 
 
-async def test_a_card_that_waits_for_a_page_ends_with_its_server_and_no_other(stage: InboxStage) -> None:
+async def test_card_awaiting_completion_closes_with_its_server_and_no_other(stage: InboxStage) -> None:
     one, two = await stage.connect(name="one"), await stage.connect(name="two")
     for peer in (one, two):
         peer.ask("elicitation/create", PAGE)
@@ -117,7 +117,7 @@ async def test_without_an_id_there_is_nothing_to_wait_for(stage: InboxStage) -> 
     assert await stage.end() == (CardEnd.ANSWERED, "")
 
 
-async def test_in_the_stateless_era_the_call_is_repeated_at_once(stage: InboxStage) -> None:
+async def test_stateless_call_is_repeated_immediately(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(page={"method": "elicitation/create", "params": PAGE})
@@ -130,7 +130,7 @@ async def test_in_the_stateless_era_the_call_is_repeated_at_once(stage: InboxSta
 # ------------------------------------------------------------------ the error -32042
 
 
-async def test_the_request_is_sent_again_when_all_its_pages_are_done(stage: InboxStage) -> None:
+async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call("pay")
     first = await peer.refuse(REQUIRED, {"elicitations": [PAGE, OTHER_PAGE]})
@@ -151,7 +151,7 @@ async def test_the_request_is_sent_again_when_all_its_pages_are_done(stage: Inbo
     assert await stage.end() == (CardEnd.ANSWERED, "")
 
 
-async def test_the_person_may_say_that_the_page_is_done(stage: InboxStage) -> None:
+async def test_user_may_mark_the_url_elicitation_as_done(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -163,7 +163,7 @@ async def test_the_person_may_say_that_the_page_is_done(stage: InboxStage) -> No
 
 
 @pytest.mark.parametrize("answer", [DECLINE, CANCEL])
-async def test_who_does_not_consent_gets_the_error_as_it_came(stage: InboxStage, answer: JSONObject) -> None:
+async def test_declining_returns_the_original_error(stage: InboxStage, answer: JSONObject) -> None:
     peer = await stage.connect()
     call = stage.call()
     data: JSONObject = {"elicitations": [PAGE, OTHER_PAGE]}
@@ -176,7 +176,7 @@ async def test_who_does_not_consent_gets_the_error_as_it_came(stage: InboxStage,
     assert await stage.end() == (CardEnd.ANSWERED, "")
 
 
-async def test_who_dismisses_the_card_gets_the_error_too(stage: InboxStage) -> None:
+async def test_dismissing_the_card_returns_the_error_too(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -187,7 +187,7 @@ async def test_who_dismisses_the_card_gets_the_error_too(stage: InboxStage) -> N
     assert await stage.end() == (CardEnd.ANSWERED, NO_NOTICE)
 
 
-async def test_any_request_may_want_a_page(stage: InboxStage) -> None:
+async def test_any_request_may_require_url_elicitation(stage: InboxStage) -> None:
     peer = await stage.connect()
     listing = stage.start(stage.engine.list_tools("srv"))
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -215,7 +215,7 @@ async def test_cancelling_the_call_or_losing_the_server_closes_the_card(stage: I
     assert (await stage.ended()).end is CardEnd.SERVER_GONE
 
 
-async def test_the_time_for_an_answer_ends_with_the_consent(stage: InboxStage) -> None:
+async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
     peer = await stage.connect()
     stage.inbox.answer_within = 30
     time = LoopTime()
@@ -231,7 +231,7 @@ async def test_the_time_for_an_answer_ends_with_the_consent(stage: InboxStage) -
     assert (await call).waited_ns == 120 * 10**9
 
 
-async def test_who_answers_too_late_gets_the_error(stage: InboxStage) -> None:
+async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
     peer = await stage.connect()
     stage.inbox.answer_within = 30
     time = LoopTime()
@@ -258,7 +258,7 @@ async def test_who_answers_too_late_gets_the_error(stage: InboxStage) -> None:
         ),
     ],
 )
-async def test_an_error_that_names_no_pages_is_the_outcome_with_a_remark(
+async def test_error_without_elicitations_is_the_result_with_a_finding(
     stage: InboxStage, data: JSON, reason: str
 ) -> None:
     peer = await stage.connect()
@@ -271,7 +271,7 @@ async def test_an_error_that_names_no_pages_is_the_outcome_with_a_remark(
     assert stage.seen == []
 
 
-async def test_what_was_not_declared_is_not_asked(stage: InboxStage) -> None:
+async def test_undeclared_elicitation_is_not_shown(stage: InboxStage) -> None:
     stage.declare_only("roots/list")
     peer = await stage.connect()
     call = stage.call()
@@ -281,7 +281,7 @@ async def test_what_was_not_declared_is_not_asked(stage: InboxStage) -> None:
 
 
 @pytest.mark.parametrize("revision", [R3, R5])
-async def test_only_one_revision_knows_this_error(
+async def test_only_one_protocol_version_has_this_error(
     stage: InboxStage, revision: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     peer = await stage.connect(revision)  # type: ignore[arg-type]
@@ -291,7 +291,7 @@ async def test_only_one_revision_knows_this_error(
     assert stage.seen == []
 
 
-async def test_a_server_that_wants_pages_for_ever_is_left_after_ten_rounds(stage: InboxStage) -> None:
+async def test_server_that_requires_urls_endlessly_is_stopped_after_ten_rounds(stage: InboxStage) -> None:
     peer = await stage.connect()
     call = stage.call()
     for count in range(1, 11):

@@ -58,7 +58,7 @@ def rules(stage: InboxStage) -> Rules:
     return rules
 
 
-async def test_what_a_rule_answers_is_marked_and_never_waits(stage: InboxStage, rules: Rules) -> None:
+async def test_automatic_reply_is_marked_and_never_pending(stage: InboxStage, rules: Rules) -> None:
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     assert (await peer.next())["result"] == SAMPLED
@@ -70,7 +70,7 @@ async def test_what_a_rule_answers_is_marked_and_never_waits(stage: InboxStage, 
     assert note.startswith("Answered by the rule “always")
 
 
-async def test_what_no_rule_answers_is_left_to_the_person(stage: InboxStage, rules: Rules) -> None:
+async def test_request_without_a_matching_rule_is_left_to_the_user(stage: InboxStage, rules: Rules) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     card = await stage.card()
@@ -95,7 +95,7 @@ async def test_a_rule_may_answer_a_part_of_a_card(stage: InboxStage, rules: Rule
 
 
 @pytest.mark.parametrize("failure", [UserError("The endpoint is away."), KeyError("oops")])
-async def test_a_rule_that_fails_leaves_it_to_the_person_and_says_so(
+async def test_failing_rule_leaves_the_request_to_the_user_and_says_so(
     stage: InboxStage, rules: Rules, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     rules.failure = failure
@@ -108,7 +108,7 @@ async def test_a_rule_that_fails_leaves_it_to_the_person_and_says_so(
     assert (await peer.next())["result"] == SAMPLED
 
 
-async def test_a_person_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -> None:
+async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -> None:
     rules.may_answer.clear()
     shown = asyncio.Event()
     stage.inbox.changed.connect(lambda card: shown.set())
@@ -122,7 +122,7 @@ async def test_a_person_may_be_faster_than_a_rule(stage: InboxStage, rules: Rule
     assert stage.notes() == []
 
 
-async def test_a_rule_that_is_slow_answers_a_card_that_is_shown(stage: InboxStage, rules: Rules) -> None:
+async def test_slow_rule_answers_a_visible_card(stage: InboxStage, rules: Rules) -> None:
     rules.may_answer.clear()
     shown = asyncio.Event()
     stage.inbox.changed.connect(lambda card: shown.set())
@@ -135,7 +135,7 @@ async def test_a_rule_that_is_slow_answers_a_card_that_is_shown(stage: InboxStag
     assert (await stage.ended()).end is CardEnd.ANSWERED
 
 
-async def test_a_rule_is_stopped_when_no_answer_is_wanted_any_more(stage: InboxStage, rules: Rules) -> None:
+async def test_rule_is_cancelled_when_no_reply_is_needed_any_more(stage: InboxStage, rules: Rules) -> None:
     rules.may_answer.clear()
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)

@@ -47,7 +47,7 @@ BASIC = base64.b64encode(b"me:hush-Zz9-1").decode()
         (StdioEntry(name="a", command="x", args=("http://h/?api_key=hush-1", "page=2")), {"hush-1"}),
     ],
 )
-def test_secrets_of_a_servers_configuration_are_in_use(entry: Entry, wanted: set[str]) -> None:
+def test_secrets_in_a_server_configuration_are_in_use(entry: Entry, wanted: set[str]) -> None:
     credentials = Credentials()
     use_entry(credentials, entry)
     assert {value.decode() for value in credentials.names()} == wanted
@@ -68,7 +68,7 @@ def test_secrets_of_a_servers_configuration_are_in_use(entry: Entry, wanted: set
         (json.dumps({"client_id": "c", "secret": "s1", "list": [{"id_token": "i1"}]}), {"s1", "i1"}),
     ],
 )
-def test_what_leaves_the_store_is_in_use(value: str, wanted: set[str]) -> None:
+def test_secret_read_from_the_store_is_in_use(value: str, wanted: set[str]) -> None:
     credentials = Credentials()
     use_secret(credentials, "header/a/b", value)
     assert {value.decode() for value in credentials.names()} == wanted
@@ -90,7 +90,7 @@ async def secrets(tmp_path: Path, backend: MemoryKeychain) -> AsyncIterator[Secr
 
 
 @pytest.mark.parametrize("value", ["hush-1", 12345678, {"a": ["hush-1"]}])
-async def test_a_secret_variable_is_kept_in_the_store_and_read_from_there(
+async def test_secret_variable_is_stored_and_read_from_the_store(
     value: object, secrets: Secrets, tmp_path: Path
 ) -> None:
     calls = Calls(saved=tmp_path / "calls", secrets=secrets)
@@ -106,7 +106,7 @@ async def test_a_secret_variable_is_kept_in_the_store_and_read_from_there(
     assert await secrets.stored() == ()
 
 
-async def test_a_secret_variable_of_somebody_else_has_no_value_until_it_is_given_one(
+async def test_foreign_secret_variable_has_no_value_until_one_is_set(
     secrets: Secrets, tmp_path: Path
 ) -> None:
     calls = Calls(saved=tmp_path, secrets=secrets)
@@ -116,7 +116,7 @@ async def test_a_secret_variable_of_somebody_else_has_no_value_until_it_is_given
     assert await calls.variable_values() == {"api_token": "mine"}
 
 
-async def test_a_secret_variable_that_cannot_be_kept_is_for_this_run_and_that_is_told(tmp_path: Path) -> None:
+async def test_unstorable_secret_variable_is_session_only_and_reported(tmp_path: Path) -> None:
     failing = FailingKeychain()
     secrets = Secrets(lambda: SecretStore(tmp_path / "secrets", Keychain(lambda: failing), CHEAP))
     calls = Calls(saved=tmp_path, secrets=secrets)

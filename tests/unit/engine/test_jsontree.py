@@ -53,11 +53,11 @@ def all_values(value: TreeValue) -> Iterator[TreeValue]:
 
 
 @given(values)
-def test_tree_stands_for_the_value_that_was_written(value: JSON) -> None:
+def test_tree_represents_the_original_value(value: JSON) -> None:
     assert plain(json_tree(json.dumps(value).encode()).value) == value
 
 
-def test_spelling_of_numbers_and_repeated_keys_stay() -> None:
+def test_number_spelling_and_duplicate_keys_are_kept() -> None:
     tree = json_tree(b'{"a": 1.10, "a": 1e400, "n": NaN, "big": 12345678901234567890123}')
     assert tree.value == [("a", "1.10"), ("a", "1e400"), ("n", "NaN"), ("big", "12345678901234567890123")]
 
@@ -71,7 +71,7 @@ def test_spelling_of_numbers_and_repeated_keys_stay() -> None:
         (b"", "Expecting value"),
     ],
 )
-def test_what_cannot_be_a_tree_says_why(raw: bytes, words: str) -> None:
+def test_text_that_cannot_be_a_tree_says_why(raw: bytes, words: str) -> None:
     assert words in json_tree(raw).problem
 
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_a_tree_says_why(raw: bytes, words: str) -> None:
         ["y" * 30_000] * 200,
     ],
 )
-def test_tree_of_a_big_text_is_bounded_and_crosses_to_another_process(value: JSON) -> None:
+def test_tree_of_a_big_text_is_bounded_and_picklable(value: JSON) -> None:
     raw = json.dumps(value).encode()
     assert len(raw) > AT_ONCE
     tree = json_tree(raw)
@@ -98,7 +98,7 @@ def test_tree_of_a_big_text_is_bounded_and_crosses_to_another_process(value: JSO
     assert pickle.loads(data).value == tree.value
 
 
-def test_cut_tree_says_how_much_is_missing() -> None:
+def test_truncated_tree_says_how_much_is_missing() -> None:
     tree = pickle.loads(pickle.dumps(json_tree(json.dumps([0] * 100_000 + ["x" * 200_000]).encode())))
     assert left_out(tree.value) == 100_001 - WIDEST
     (text,) = pickle.loads(pickle.dumps(json_tree(json.dumps(["x" * 200_000]).encode()))).value

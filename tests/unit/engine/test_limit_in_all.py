@@ -39,7 +39,7 @@ async def ask(peer: Peer, revision: Revision, request: JSONObject) -> None:
 
 
 @BOTH
-async def test_a_call_that_reaches_it_is_told_to_have_timed_out(
+async def test_call_that_exceeds_the_total_timeout_is_reported_as_timed_out(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision)
@@ -57,7 +57,7 @@ async def test_a_call_that_reaches_it_is_told_to_have_timed_out(
 
 
 @BOTH
-async def test_a_call_that_a_person_cancels_is_told_to_be_cancelled_by_them(
+async def test_call_cancelled_by_the_user_is_reported_as_cancelled(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision)
@@ -70,7 +70,7 @@ async def test_a_call_that_a_person_cancels_is_told_to_be_cancelled_by_them(
 
 
 @BOTH
-async def test_it_stands_still_while_a_question_waits_in_the_inbox(
+async def test_total_timeout_pauses_while_a_request_is_pending_in_the_inbox(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision)
@@ -93,7 +93,7 @@ async def test_it_stands_still_while_a_question_waits_in_the_inbox(
 
 
 @BOTH
-async def test_after_an_answer_it_goes_on_where_it_stood(stage: InboxStage, revision: Revision) -> None:
+async def test_total_timeout_resumes_where_it_paused(stage: InboxStage, revision: Revision) -> None:
     peer = await stage.connect(revision)
     time, calling = LoopTime(), start(stage)
     request = await peer.next()
@@ -111,7 +111,7 @@ async def test_after_an_answer_it_goes_on_where_it_stood(stage: InboxStage, revi
     assert (await peer.next())["params"]["reason"] == "timed out"
 
 
-async def test_questions_at_once_count_once(stage: InboxStage) -> None:
+async def test_overlapping_requests_count_once(stage: InboxStage) -> None:
     peer = await stage.connect(R4)
     time, calling = LoopTime(), start(stage)
     request = await peer.next()
@@ -133,7 +133,7 @@ async def test_questions_at_once_count_once(stage: InboxStage) -> None:
 
 
 @BOTH
-async def test_it_stands_still_while_the_task_of_the_call_asks(
+async def test_total_timeout_pauses_while_the_task_of_the_call_has_a_pending_request(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     answered = asyncio.Event()

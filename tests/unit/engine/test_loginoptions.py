@@ -13,7 +13,7 @@ from inspector.oauth.steps import Overrides
 CHOSEN = Overrides(scope="read", is_strict=True)
 
 
-async def test_options_are_remembered_for_each_server_alone(tmp_path: Path) -> None:
+async def test_options_are_saved_per_server(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text('{"captures": {"keepDays": 3}}')
     await LoginOptions(path).keep("one", CHOSEN)
@@ -25,13 +25,13 @@ async def test_options_are_remembered_for_each_server_alone(tmp_path: Path) -> N
     }
 
 
-async def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
+async def test_secrets_are_in_no_file(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     await LoginOptions(path).keep("one", Overrides(client_id="me", client_secret="hush-1"))
     assert "hush-1" not in path.read_text()
 
 
-async def test_back_to_the_usual_and_a_removed_server_leave_nothing(tmp_path: Path) -> None:
+async def test_restored_defaults_and_removed_servers_leave_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     options = LoginOptions(path)
     await options.keep("one", CHOSEN)
@@ -41,7 +41,7 @@ async def test_back_to_the_usual_and_a_removed_server_leave_nothing(tmp_path: Pa
     assert json.loads(path.read_text()) == {"logins": {}}
 
 
-async def test_a_renamed_server_takes_its_options_along(tmp_path: Path) -> None:
+async def test_renamed_server_keeps_its_options(tmp_path: Path) -> None:
     options = LoginOptions(tmp_path / "preferences.json")
     await options.keep("one", CHOSEN)
     await options.move("one", "other")
@@ -53,7 +53,7 @@ async def test_a_renamed_server_takes_its_options_along(tmp_path: Path) -> None:
     assert await options.of("other") == CHOSEN
 
 
-async def test_the_engine_takes_options_along_when_it_renames_and_forgets_them_with_the_server() -> None:
+async def test_engine_moves_options_on_rename_and_deletes_them_with_the_server() -> None:
     engine = Engine()
     try:
         engine.add(HttpEntry(name="one", url="http://127.0.0.1:9/mcp"))
@@ -66,13 +66,13 @@ async def test_the_engine_takes_options_along_when_it_renames_and_forgets_them_w
         await engine.close()
 
 
-async def test_nothing_is_written_where_nothing_was_chosen(tmp_path: Path) -> None:
+async def test_nothing_is_written_without_a_choice(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     await LoginOptions(path).forget("one")
     assert not path.exists()
 
 
-async def test_a_damaged_file_is_left_alone_and_the_usual_holds(tmp_path: Path) -> None:
+async def test_damaged_file_is_left_alone_and_the_defaults_apply(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_text("{")
     assert await LoginOptions(path).of("one") == Overrides()
@@ -80,7 +80,7 @@ async def test_a_damaged_file_is_left_alone_and_the_usual_holds(tmp_path: Path) 
     assert path.read_text() == "{"
 
 
-async def test_without_a_file_they_hold_for_this_run() -> None:
+async def test_without_a_file_options_are_session_only() -> None:
     options = LoginOptions()
     await options.keep("one", CHOSEN)
     assert await options.of("one") == CHOSEN

@@ -72,9 +72,7 @@ def scopes_at(page: str) -> set[str]:
     return set(dict(parse_qsl(urlsplit(page).query))["scope"].split())
 
 
-async def test_login_that_the_person_refused_is_why_the_server_is_not_connected(
-    engine: Engine, person: Person
-) -> None:
+async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, person: Person) -> None:
     person.answer = "deny"
     with pytest.raises(NeedsLogin) as failed:
         await engine.connect(NAME)
@@ -85,9 +83,7 @@ async def test_login_that_the_person_refused_is_why_the_server_is_not_connected(
     assert view.next_step == "Connect again, or walk through the login in the Auth tab."
 
 
-async def test_while_connecting_waits_for_the_browser_the_server_says_so(
-    engine: Engine, person: Person
-) -> None:
+async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, person: Person) -> None:
     seen: list[ServerView] = []
     engine.server_changed.connect(seen.append)
     await engine.connect(NAME)
@@ -98,7 +94,7 @@ async def test_while_connecting_waits_for_the_browser_the_server_says_so(
     assert states[-1][0] is ServerStatus.CONNECTED
 
 
-async def test_login_that_is_cancelled_while_connecting_waits_leaves_a_server_that_needs_one(
+async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
     engine: Engine,
 ) -> None:
     opened = asyncio.Event()
@@ -118,7 +114,7 @@ async def test_login_that_is_cancelled_while_connecting_waits_leaves_a_server_th
     assert view.next_step == "Connect again, or walk through the login in the Auth tab."
 
 
-async def test_call_that_needs_more_says_what_and_the_next_login_asks_for_it(
+async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_it(
     engine: Engine, person: Person
 ) -> None:
     wanted: list[LoginWanted] = []
@@ -137,7 +133,7 @@ async def test_call_that_needs_more_says_what_and_the_next_login_asks_for_it(
     assert (await write(engine)).kind is OutcomeKind.RESULT
 
 
-async def test_asking_again_without_a_login_is_answered_the_same(engine: Engine) -> None:
+async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> None:
     await engine.connect(NAME)
     first = await write(engine)
     for _ in range(3):
@@ -145,9 +141,7 @@ async def test_asking_again_without_a_login_is_answered_the_same(engine: Engine)
         assert (again.summary, again.next_step) == (first.summary, first.next_step)
 
 
-async def test_after_a_sign_out_a_login_asks_for_no_more_than_the_first(
-    engine: Engine, person: Person
-) -> None:
+async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, person: Person) -> None:
     await engine.connect(NAME)
     await write(engine)
     await engine.logins.sign_out(NAME)

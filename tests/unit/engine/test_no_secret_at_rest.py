@@ -569,7 +569,7 @@ async def test_no_secret_at_rest(path: Path_, app: App, capfd: pytest.CaptureFix
         assert secret.encode() not in vault  # it is sealed
 
 
-def test_a_secret_that_is_there_is_found(tmp_path: Path) -> None:
+def test_planted_secret_is_found(tmp_path: Path) -> None:
     """Else the test above would say nothing."""
     secret = "M4rk3r/there+Zq9"
     for number, text in enumerate(

@@ -33,11 +33,11 @@ def check(result: JSONObject, schema: JSON = SCHEMA) -> OutputCheck:
     return check_packed(pack(frame(id=1, result=result), schema))
 
 
-def test_what_was_promised_fits() -> None:
+def test_declared_output_matches() -> None:
     assert check(mirrored({"n": 2**70})) == OutputCheck(OutputState.FITS)
 
 
-def test_each_difference_is_named_at_its_place() -> None:
+def test_each_mismatch_is_reported_with_its_path() -> None:
     found = check(mirrored({"n": 1.5, "a/b": ["x", 5]}))
     assert found.state is OutputState.DIFFERS
     assert [one.pointer for one in found.differences] == ["/n", "/a~1b/1"]
@@ -45,27 +45,27 @@ def test_each_difference_is_named_at_its_place() -> None:
     assert [one.pointer for one in check(mirrored({})).differences] == ["/n"]
 
 
-def test_many_differences_are_cut_and_a_long_message_too() -> None:
+def test_many_mismatches_and_long_messages_are_truncated() -> None:
     found = check(mirrored({"n": 1, "a/b": [*range(500)]}))
     assert (len(found.differences), found.has_more) == (MOST_DIFFERENCES, True)
     found = check(mirrored({"n": "x" * 100_000}))
     assert len(found.differences[0].message) <= 300
 
 
-def test_structured_content_that_was_promised_is_missed_unless_the_call_failed() -> None:
+def test_declared_structured_content_is_required_unless_the_call_failed() -> None:
     assert check({"content": []}).state is OutputState.MISSING
     assert check({"content": [], "isError": True}).state is OutputState.NOT_EXPECTED
     refused = frame(id=1, error={"code": -32000, "message": "no"})
     assert check_output(refused, SCHEMA).state is OutputState.NOT_EXPECTED
 
 
-def test_without_a_schema_there_is_nothing_to_check_but_the_mirror() -> None:
+def test_without_a_schema_only_the_text_copy_is_checked() -> None:
     assert check(mirrored({"n": 1}), None) == OutputCheck(OutputState.NOT_DECLARED)
     (remark,) = check({"structuredContent": {"n": 1}}, None).remarks
     assert "older clients see nothing of it" in remark
 
 
-def test_a_text_that_says_something_else_than_the_structured_content_is_remarked() -> None:
+def test_text_that_differs_from_the_structured_content_is_reported() -> None:
     result: JSONObject = {"content": [{"type": "text", "text": '{"n": 2}'}, 5], "structuredContent": {"n": 1}}
     found = check(result)
     assert found.state is OutputState.FITS
@@ -88,12 +88,12 @@ def test_a_schema_that_cannot_be_used_says_why_and_nothing_is_fetched(schema: JS
     assert reason in found.reason
 
 
-def test_an_evil_pattern_ends() -> None:
+def test_catastrophic_pattern_terminates() -> None:
     found = check(mirrored("a" * 5_000 + "b"), {"pattern": "^(a+)+$"})
     assert found.state in (OutputState.DIFFERS, OutputState.UNCHECKED)
 
 
-def test_an_answer_that_cannot_be_read_is_not_checked() -> None:
+def test_unreadable_result_is_not_checked() -> None:
     assert check_output(b'{"jsonrpc":"2.0","id":1,"result":{', SCHEMA).state is OutputState.UNCHECKED
 
 

@@ -37,7 +37,7 @@ async def started(lab: Lab, *args: str, cwd: str = "") -> ProcessView:
     return await lab.engine.processes.look("srv")
 
 
-async def test_a_look_shows_the_process_that_runs(lab: Lab, tmp_path: Path) -> None:
+async def test_snapshot_shows_the_running_process(lab: Lab, tmp_path: Path) -> None:
     view = await started(lab, cwd=str(tmp_path))
     assert view.pid == lab.view().pid
     assert view.folder == str(tmp_path)
@@ -54,7 +54,7 @@ async def test_a_look_shows_the_process_that_runs(lab: Lab, tmp_path: Path) -> N
     assert view.ended == ()
 
 
-async def test_the_second_look_says_how_much_of_a_core_was_used(lab: Lab) -> None:
+async def test_second_snapshot_shows_the_cpu_usage(lab: Lab) -> None:
     await started(lab)
     await call(lab, "burn", ms=120)
     view = await lab.engine.processes.look("srv")
@@ -63,7 +63,7 @@ async def test_the_second_look_says_how_much_of_a_core_was_used(lab: Lab) -> Non
     assert view.sample.share > 0.1
 
 
-async def test_children_stand_below_their_parents(lab: Lab) -> None:
+async def test_children_are_listed_below_their_parents(lab: Lab) -> None:
     await started(lab)
     await call(lab, "family")
     view = await lab.engine.processes.look("srv")
@@ -73,7 +73,7 @@ async def test_children_stand_below_their_parents(lab: Lab) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="groups of processes are of POSIX")
-async def test_a_process_whose_parent_is_gone_is_still_shown(lab: Lab) -> None:
+async def test_orphaned_process_is_still_shown(lab: Lab) -> None:
     await started(lab)
     await call(lab, "orphan")
     view = await lab.engine.processes.look("srv")
@@ -82,7 +82,7 @@ async def test_a_process_whose_parent_is_gone_is_still_shown(lab: Lab) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell it")
-async def test_memory_that_grew_is_looked_at_closely_at_once(lab: Lab) -> None:
+async def test_grown_memory_is_measured_in_detail_immediately(lab: Lab) -> None:
     before = (await started(lab)).sample
     await call(lab, "family")
     await lab.engine.processes.look("srv")  # sees that there is more of it
@@ -103,7 +103,7 @@ async def test_open_files_are_listed(lab: Lab, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell it")
-async def test_shared_memory_is_counted_in_parts(lab: Lab) -> None:
+async def test_shared_memory_is_counted_proportionally(lab: Lab) -> None:
     view = await started(lab)
     assert view.sample is not None
     assert view.sample.pss is not None
@@ -119,7 +119,7 @@ async def test_secrets_in_the_command_are_masked(lab: Lab) -> None:
 # ------------------------------------------------------------------ how processes ended
 
 
-async def test_an_exit_is_remembered_with_its_code_and_last_lines(lab: Lab) -> None:
+async def test_exit_is_recorded_with_its_code_and_last_lines(lab: Lab) -> None:
     await lab.fails_to_connect(fault_entry("exit=3"))
     view = await lab.engine.processes.look("srv")
     assert (view.pid, view.sample) == (None, None)
@@ -129,14 +129,14 @@ async def test_an_exit_is_remembered_with_its_code_and_last_lines(lab: Lab) -> N
     assert latest.ended_ns >= latest.started_ns
 
 
-async def test_an_end_by_our_own_wish_is_told_apart(lab: Lab) -> None:
+async def test_requested_exit_is_distinguished(lab: Lab) -> None:
     await started(lab)
     await lab.engine.disconnect("srv")
     (ended,) = (await lab.engine.processes.look("srv")).ended
     assert ended.was_asked
 
 
-async def test_a_crash_in_a_call_is_in_the_history_with_its_signal(lab: Lab) -> None:
+async def test_crash_during_a_call_is_in_the_history_with_its_signal(lab: Lab) -> None:
     await started(lab)
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
@@ -145,7 +145,7 @@ async def test_a_crash_in_a_call_is_in_the_history_with_its_signal(lab: Lab) -> 
     assert ended.last_lines == ("about to crash",)
 
 
-async def test_each_life_has_its_own_last_lines(lab: Lab) -> None:
+async def test_each_run_has_its_own_last_lines(lab: Lab) -> None:
     await started(lab)
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
@@ -155,7 +155,7 @@ async def test_each_life_has_its_own_last_lines(lab: Lab) -> None:
     assert [each.last_lines for each in ended] == [(), ("about to crash",)]
 
 
-async def test_a_start_and_an_end_are_told(lab: Lab) -> None:
+async def test_start_and_exit_are_signalled(lab: Lab) -> None:
     told: list[str] = []
     lab.engine.processes.changed.connect(told.append)
     await started(lab)
@@ -169,14 +169,14 @@ async def test_a_removed_server_has_no_history(lab: Lab) -> None:
     assert await lab.engine.processes.look("srv") == ProcessView("srv")
 
 
-async def test_looks_at_the_same_time_do_not_mix(lab: Lab) -> None:
+async def test_concurrent_snapshots_do_not_mix(lab: Lab) -> None:
     await started(lab)
     looks = (lab.engine.processes.look("srv") for _ in range(5))
     views = await asyncio.gather(*looks)
     assert all(view.sample is not None and len(view.sample.processes) == 1 for view in views)
 
 
-async def test_a_process_that_is_gone_gives_nothing(lab: Lab) -> None:
+async def test_finished_process_gives_no_sample(lab: Lab) -> None:
     lab.engine.add(shell_entry("exit 0"))
     await lab.fails_to_connect(shell_entry("exit 0", name="other"))
     pid = (await lab.engine.processes.look("other")).ended[0].pid
@@ -187,7 +187,7 @@ async def test_a_process_that_is_gone_gives_nothing(lab: Lab) -> None:
 # ------------------------------------------------------------------ what a call cost
 
 
-async def test_a_call_says_how_much_time_its_process_worked(lab: Lab) -> None:
+async def test_call_reports_the_cpu_time_of_its_process(lab: Lab) -> None:
     await started(lab)
     idle, busy = await call(lab, "nothing"), await call(lab, "burn", ms=100)
     assert idle.cost is not None
@@ -198,7 +198,7 @@ async def test_a_call_says_how_much_time_its_process_worked(lab: Lab) -> None:
     assert busy.cost.cpu_ns >= 90_000_000
 
 
-async def test_the_work_of_a_child_that_ended_counts(lab: Lab) -> None:
+async def test_work_of_a_finished_child_counts(lab: Lab) -> None:
     await started(lab)
     outcome = await call(lab, "burn_in_child", ms=100)
     assert outcome.cost is not None
@@ -206,7 +206,7 @@ async def test_the_work_of_a_child_that_ended_counts(lab: Lab) -> None:
     assert outcome.cost.cpu_ns >= 80_000_000
 
 
-async def test_what_was_written_during_a_call_is_counted_and_found(lab: Lab) -> None:
+async def test_stderr_during_a_call_is_counted_and_found(lab: Lab) -> None:
     await started(lab)
     await call(lab, "chatter", stderr=1, stray=1)
     outcome = await call(lab, "chatter", stderr=3, stray=2)
@@ -217,14 +217,14 @@ async def test_what_was_written_during_a_call_is_counted_and_found(lab: Lab) -> 
     assert lines == [b"note 0", b"note 1", b"note 2", b"stray 0", b"stray 1"]
 
 
-async def test_the_cost_is_kept_with_the_operation(lab: Lab) -> None:
+async def test_cost_is_stored_with_the_operation(lab: Lab) -> None:
     await started(lab)
     outcome = await call(lab, "burn", ms=20)
     assert outcome.row is not None
     assert lab.engine.log.cost(outcome.row) == outcome.cost
 
 
-async def test_a_call_that_nobody_looks_at_is_not_measured(lab: Lab) -> None:
+async def test_unobserved_call_is_not_measured(lab: Lab) -> None:
     await started(lab)
     outcome = await lab.call("nothing")
     assert outcome.cost is None

@@ -42,7 +42,7 @@ async def run(calls: Calls, plan: RepeatPlan) -> tuple[RepeatReport, list[Repeat
     return await repeat(calls, plan, FakeClock(), reports.append), reports
 
 
-async def test_one_after_another_with_figures() -> None:
+async def test_calls_run_sequentially_with_metrics() -> None:
     calls = Calls()
     report, reports = await run(calls, RepeatPlan(times=100))
     assert (report.done, report.errors, report.is_over, report.stopped) == (100, 0, True, "")
@@ -57,13 +57,13 @@ async def test_one_after_another_with_figures() -> None:
     assert reports[0].p95_ns == 1_000_000
 
 
-async def test_no_more_at_once_than_wanted() -> None:
+async def test_concurrency_limit_is_respected() -> None:
     calls = Calls()
     report, _ = await run(calls, RepeatPlan(times=20, in_flight=4))
     assert (report.done, calls.most_open) == (20, 4)
 
 
-async def test_the_first_error_ends_it_and_what_is_on_its_way_is_waited_for() -> None:
+async def test_first_error_ends_it_and_pending_calls_are_awaited() -> None:
     calls = Calls(3)
     report, _ = await run(calls, RepeatPlan(times=50, in_flight=2))
     assert 3 <= report.done <= 5
@@ -73,13 +73,13 @@ async def test_the_first_error_ends_it_and_what_is_on_its_way_is_waited_for() ->
     assert calls.open == 0
 
 
-async def test_errors_are_counted_when_they_do_not_end_it() -> None:
+async def test_errors_that_do_not_end_it_are_counted() -> None:
     report, _ = await run(Calls(2, 5), RepeatPlan(times=10, stops_on_error=False))
     assert (report.done, report.errors, report.stopped) == (10, 2, "")
     assert dict(report.kinds) == {OutcomeKind.RESULT: 8, OutcomeKind.TOOL_ERROR: 2}
 
 
-async def test_calls_without_an_answer_have_no_time() -> None:
+async def test_failed_calls_have_no_duration() -> None:
     report, _ = await run(Calls(1, 2, kind=OutcomeKind.FAILED), RepeatPlan(times=2, stops_on_error=False))
     assert (report.errors, report.most_ns, report.median_ns) == (2, 0, 0)
 
@@ -93,7 +93,7 @@ async def test_a_lost_connection_ends_it_whatever_the_plan() -> None:
     assert (report.done, report.stopped) == (1, "It exited.")
 
 
-async def test_cancelling_cancels_what_is_on_its_way() -> None:
+async def test_cancelling_cancels_the_pending_calls() -> None:
     calls = Calls()
     calls.gate.clear()
     reports: list[RepeatReport] = []
@@ -107,7 +107,7 @@ async def test_cancelling_cancels_what_is_on_its_way() -> None:
 
 
 @pytest.mark.parametrize("plan", [RepeatPlan(0), RepeatPlan(10**9), RepeatPlan(5, 0), RepeatPlan(5, 1000)])
-async def test_a_plan_beyond_reason_is_refused(plan: RepeatPlan) -> None:
+async def test_unreasonable_plan_is_rejected(plan: RepeatPlan) -> None:
     calls = Calls()
     with pytest.raises(UserError, match="Choose a number between"):
         await run(calls, plan)

@@ -111,9 +111,7 @@ async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: B
     assert third.bad == 0
 
 
-async def test_what_is_accepted_is_expected_also_by_the_next_run_of_the_app(
-    bench: Bench, tmp_path: Path
-) -> None:
+async def test_accepted_result_is_still_expected_after_a_restart(bench: Bench, tmp_path: Path) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
     await bench.run(1)
@@ -131,7 +129,7 @@ async def test_what_is_accepted_is_expected_also_by_the_next_run_of_the_app(
         await other.engine.close()
 
 
-async def test_until_something_is_accepted_the_first_good_result_is_compared_with(bench: Bench) -> None:
+async def test_until_one_is_accepted_the_first_good_result_is_the_reference(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.save("one")
     await bench.run(1)
@@ -144,7 +142,7 @@ async def test_until_something_is_accepted_the_first_good_result_is_compared_wit
     assert state(await bench.run(4), "one") is RerunState.DIFFERENT
 
 
-async def test_nothing_stays_green_when_the_server_does_not_come_up(bench: Bench) -> None:
+async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) -> None:
     await bench.save("one")
     await bench.start("*.py", one="first")
     await bench.run(1)
@@ -157,7 +155,7 @@ async def test_nothing_stays_green_when_the_server_does_not_come_up(bench: Bench
     assert state(await bench.until_ran(3), "one") is RerunState.SAME
 
 
-async def test_a_call_with_other_arguments_is_not_compared_with_what_it_gave_before(bench: Bench) -> None:
+async def test_call_with_other_arguments_is_not_compared_with_its_previous_result(bench: Bench) -> None:
     call = await bench.save("one")
     await bench.start(one="first")
     await bench.run(1)
@@ -178,7 +176,7 @@ async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
     assert state(await bench.run(3), "one") is RerunState.SAME
 
 
-async def test_a_failure_can_be_what_is_expected(bench: Bench) -> None:
+async def test_failure_can_be_the_expected_result(bench: Bench) -> None:
     await bench.start(one="wrong")
     await bench.save("one")
     await bench.save("missing")
@@ -190,7 +188,7 @@ async def test_a_failure_can_be_what_is_expected(bench: Bench) -> None:
     assert state(await bench.run(3), "one") is RerunState.DIFFERENT
 
 
-async def test_a_failure_is_no_good_result_to_compare_with(bench: Bench) -> None:
+async def test_failure_is_not_a_reference_result(bench: Bench) -> None:
     await bench.start(one="wrong")
     await bench.save("one")
     await bench.run(1)
@@ -198,7 +196,7 @@ async def test_a_failure_is_no_good_result_to_compare_with(bench: Bench) -> None
     assert state(await bench.run(2), "one") is RerunState.NEW
 
 
-async def test_only_watched_calls_of_this_server_are_made(bench: Bench) -> None:
+async def test_only_watched_calls_of_this_server_are_run(bench: Bench) -> None:
     await bench.start(one="first", two="second")
     await bench.save("one")
     await bench.save("two", watch=False)
@@ -208,13 +206,13 @@ async def test_only_watched_calls_of_this_server_are_made(bench: Bench) -> None:
     assert [each.call.tool for each in view.results] == ["one"]
 
 
-async def test_without_watched_calls_a_sentence_says_what_to_do(bench: Bench) -> None:
+async def test_without_watched_calls_a_message_says_what_to_do(bench: Bench) -> None:
     await bench.start(one="first")
     with pytest.raises(ConfigError, match="No saved call of this server is watched"):
         await bench.reruns.run(SERVER)
 
 
-async def test_a_server_that_is_not_connected_is_not_called(bench: Bench) -> None:
+async def test_disconnected_server_is_not_called(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.save("one")
     await bench.engine.disconnect(SERVER)
@@ -222,7 +220,7 @@ async def test_a_server_that_is_not_connected_is_not_called(bench: Bench) -> Non
         await bench.reruns.run(SERVER)
 
 
-async def test_calls_are_listed_before_they_ran_and_anew_when_their_files_change(bench: Bench) -> None:
+async def test_calls_are_listed_before_they_run_and_again_when_their_files_change(bench: Bench) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
     assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NOT_RUN]
@@ -232,7 +230,7 @@ async def test_calls_are_listed_before_they_ran_and_anew_when_their_files_change
     assert bench.views[-1].results == ()
 
 
-async def test_variables_of_the_folder_are_filled_in(bench: Bench) -> None:
+async def test_folder_variables_are_expanded(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.engine.calls.set_variable("who", "you")
     await bench.save("one", arguments={"name": "${who}"})
@@ -243,7 +241,7 @@ async def test_variables_of_the_folder_are_filled_in(bench: Bench) -> None:
     assert json.loads(sent[0].raw)["params"]["arguments"] == {"name": "you"}
 
 
-async def test_a_variable_without_a_value_is_a_failure_in_words(bench: Bench) -> None:
+async def test_variable_without_a_value_is_a_described_failure(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.save("one", arguments={"name": "${nobody}"})
     view = await bench.run(1)
@@ -251,7 +249,7 @@ async def test_a_variable_without_a_value_is_a_failure_in_words(bench: Bench) ->
     assert "nobody" in result(view, "one").problem
 
 
-async def test_a_call_without_an_answer_ends_at_its_limit(bench: Bench) -> None:
+async def test_unanswered_call_times_out(bench: Bench) -> None:
     await bench.start(one="never", two="second")
     await bench.save("one", total=0.2)
     view = await bench.run(1)
@@ -259,7 +257,7 @@ async def test_a_call_without_an_answer_ends_at_its_limit(bench: Bench) -> None:
     assert view.bad == 1
 
 
-async def test_a_run_is_stopped(bench: Bench) -> None:
+async def test_run_can_be_stopped(bench: Bench) -> None:
     await bench.start(one="never", two="second")
     await bench.save("one")
     await bench.save("two")
@@ -270,7 +268,7 @@ async def test_a_run_is_stopped(bench: Bench) -> None:
     assert [each.state for each in view.results] == [RerunState.STOPPED, RerunState.STOPPED]
 
 
-async def test_a_newer_run_takes_the_place_of_one_that_hangs(bench: Bench) -> None:
+async def test_newer_run_replaces_a_hanging_one(bench: Bench) -> None:
     await bench.start(one="never")
     await bench.save("one")
     await bench.reruns.run(SERVER)
@@ -281,7 +279,7 @@ async def test_a_newer_run_takes_the_place_of_one_that_hangs(bench: Bench) -> No
     assert (view.cause, state(view, "one")) == ("again", RerunState.NEW)
 
 
-async def test_places_that_are_no_matter_are_ignored(bench: Bench) -> None:
+async def test_ignored_paths_are_not_compared(bench: Bench) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
     await bench.run(1)
@@ -293,7 +291,7 @@ async def test_places_that_are_no_matter_are_ignored(bench: Bench) -> None:
     assert state(await bench.run(3), "one") is RerunState.SAME
 
 
-async def test_a_broken_expected_result_is_said(bench: Bench, tmp_path: Path) -> None:
+async def test_broken_expected_result_is_reported(bench: Bench, tmp_path: Path) -> None:
     await bench.start(one="first")
     call = await bench.save("one")
     assert call.path is not None
@@ -312,7 +310,7 @@ async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: B
     assert bench.reruns._view(SERVER) == RerunView(SERVER)
 
 
-async def test_a_call_that_came_with_a_folder_waits_for_the_person(bench: Bench, tmp_path: Path) -> None:
+async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_path: Path) -> None:
     await bench.start(one="first")
     project = tmp_path / "checkout"
     project.mkdir()
@@ -333,7 +331,7 @@ async def test_a_call_that_came_with_a_folder_waits_for_the_person(bench: Bench,
     assert state(await bench.until_ran(4), "one") is RerunState.ASKING
 
 
-async def test_what_was_allowed_is_allowed_in_the_next_run_too(tmp_path: Path) -> None:
+async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
     own, project = tmp_path / "calls", tmp_path / "checkout"
     project.mkdir()
     calls = Calls(saved=own)
@@ -350,7 +348,7 @@ async def test_what_was_allowed_is_allowed_in_the_next_run_too(tmp_path: Path) -
     assert not await Calls(saved=own).is_allowed(pulled)
 
 
-async def test_a_call_that_is_marked_here_is_allowed_by_that(bench: Bench, tmp_path: Path) -> None:
+async def test_watching_a_call_here_gives_permission(bench: Bench, tmp_path: Path) -> None:
     await bench.start(one="first")
     project = tmp_path / "checkout"
     project.mkdir()

@@ -78,7 +78,7 @@ async def until(lab: Lab, is_so: Callable[[], bool]) -> None:
 # ------------------------------------------------------------------ over a pipe
 
 
-async def test_the_server_gets_the_very_bytes(parrot: Lab) -> None:
+async def test_server_receives_the_exact_bytes(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     assert got(parrot, outcome) == ODD
     assert (outcome.summary, outcome.http_status) == ("", None)
@@ -86,7 +86,7 @@ async def test_the_server_gets_the_very_bytes(parrot: Lab) -> None:
     assert parrot.engine.log.partner(outcome.row) == outcome.answer_row
 
 
-async def test_a_request_is_sent_again_verbatim_but_for_its_id_and_linked(parrot: Lab) -> None:
+async def test_request_is_resent_verbatim_except_for_its_id_and_linked(parrot: Lab) -> None:
     first = await parrot.engine.send_raw("srv", ODD)
     raw = with_new_id(parrot.engine.log.raw(first.row), parrot.engine.next_id("srv"))
     again = await parrot.engine.send_raw("srv", raw, resent_of=first.row)
@@ -96,7 +96,7 @@ async def test_a_request_is_sent_again_verbatim_but_for_its_id_and_linked(parrot
     assert parrot.engine.log.record(again.row).status is Status.OK
 
 
-async def test_a_call_of_ours_can_be_sent_again_with_its_own_id(parrot: Lab) -> None:
+async def test_own_call_can_be_resent_with_its_original_id(parrot: Lab) -> None:
     outcome = await parrot.engine.call_tool("srv", "any", {})
     assert outcome.row is not None
     raw = parrot.engine.log.raw(outcome.row)
@@ -105,14 +105,14 @@ async def test_a_call_of_ours_can_be_sent_again_with_its_own_id(parrot: Lab) -> 
     assert parrot.engine.log.problem(again.answer_row or 0) == ""
 
 
-async def test_a_notification_of_ours_can_be_sent_again(parrot: Lab) -> None:
+async def test_own_notification_can_be_resent(parrot: Lab) -> None:
     notice = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}'
     first = await parrot.engine.send_raw("srv", notice)
     again = await parrot.engine.send_raw("srv", notice, resent_of=first.row)
     assert parrot.engine.log.resent_of(again.row) == first.row
 
 
-async def test_only_what_we_sent_can_be_sent_again(parrot: Lab) -> None:
+async def test_only_messages_we_sent_can_be_resent(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     rows = len(parrot.engine.log)
     for row in (outcome.answer_row, 0, rows, -1):
@@ -121,7 +121,7 @@ async def test_only_what_we_sent_can_be_sent_again(parrot: Lab) -> None:
     assert len(parrot.engine.log) == rows
 
 
-async def test_broken_bytes_are_answered_and_the_connection_lives_on(parrot: Lab) -> None:
+async def test_broken_bytes_are_answered_and_the_connection_survives(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", b'{"jsonrpc":"2.0","id":1')
     assert (outcome.answer_row, outcome.summary) == (None, "")  # nobody can tell whose the error is
     await until(parrot, lambda: bool(parrot.rows(RecordKind.ERROR)))
@@ -137,7 +137,7 @@ async def test_a_batch_is_answered_as_one(parrot: Lab) -> None:
     assert parrot.engine.log.kind(outcome.answer_row) == RecordKind.BATCH
 
 
-async def test_lines_go_one_by_one_when_that_is_wanted(parrot: Lab) -> None:
+async def test_lines_are_sent_one_by_one_on_request(parrot: Lab) -> None:
     pretty = ODD.replace(b" ", b"\n")
     with pytest.raises(UserError, match="Send it compacted"):
         await parrot.engine.send_raw("srv", pretty)
@@ -145,13 +145,13 @@ async def test_lines_go_one_by_one_when_that_is_wanted(parrot: Lab) -> None:
     assert got(parrot, outcome) == ODD
 
 
-async def test_who_does_not_wait_gets_the_row_at_once(parrot: Lab) -> None:
+async def test_without_waiting_the_row_is_returned_immediately(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD, wait=False)
     assert outcome.answer_row is None
     await until(parrot, lambda: parrot.engine.log.partner(outcome.row) is not None)
 
 
-async def test_a_server_that_dies_of_it_is_an_outcome(lab: Lab) -> None:
+async def test_server_crash_is_an_outcome(lab: Lab) -> None:
     await lab.connect("dies")
     raw = b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"dies"}}'
     outcome = await lab.engine.send_raw("srv", raw)
@@ -160,14 +160,14 @@ async def test_a_server_that_dies_of_it_is_an_outcome(lab: Lab) -> None:
     assert lab.engine.log.status(outcome.row) is Status.GIVEN_UP
 
 
-async def test_an_answer_that_does_not_come_in_time_is_an_outcome(lab: Lab) -> None:
+async def test_timeout_is_an_outcome(lab: Lab) -> None:
     await lab.connect()
     raw = b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"never"}}'
     outcome = await lab.engine.send_raw("srv", raw, timeout=0.05)
     assert outcome.summary.startswith("The server did not answer tools/call within")
 
 
-async def test_without_a_connection_nothing_is_sent(lab: Lab) -> None:
+async def test_nothing_is_sent_without_a_connection(lab: Lab) -> None:
     with pytest.raises(ConfigError, match="There is no server"):
         await lab.engine.send_raw("srv", ODD)
     lab.engine.add(StdioEntry(name="srv", command="x"))
@@ -180,7 +180,7 @@ async def test_without_a_connection_nothing_is_sent(lab: Lab) -> None:
 # ------------------------------------------------------------------ over HTTP
 
 
-async def test_a_posted_body_is_the_very_bytes(web: Lab, http: FaultServer) -> None:
+async def test_posted_body_is_the_exact_bytes(web: Lab, http: FaultServer) -> None:
     raw = ODD.replace(b" ", b"\r\n\t")
     outcome = await web.engine.send_raw("srv", raw, headers=(("X-Mine", "1"),))
     assert answer(web, outcome)["id"] == "a-1"
@@ -189,7 +189,9 @@ async def test_a_posted_body_is_the_very_bytes(web: Lab, http: FaultServer) -> N
 
 
 @pytest.mark.parametrize("raw", [b"{", b"hello \xff", b'{"jsonrpc":"2.0","id":null,"method":"x"}'])
-async def test_a_refusal_with_a_message_is_what_came_back(web: Lab, http: FaultServer, raw: bytes) -> None:
+async def test_http_error_with_a_message_returns_that_message(
+    web: Lab, http: FaultServer, raw: bytes
+) -> None:
     body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     for key in ("POST", "x"):
         http.order(key, faults.replies(400, body, JSON_TYPE))
@@ -199,7 +201,7 @@ async def test_a_refusal_with_a_message_is_what_came_back(web: Lab, http: FaultS
 
 
 @pytest.mark.parametrize("raw", [b"{", ODD])
-async def test_a_refusal_without_a_message_says_the_status_and_the_beginning_of_the_body(
+async def test_http_error_without_a_message_reports_the_status_and_the_start_of_the_body(
     web: Lab, http: FaultServer, raw: bytes
 ) -> None:
     for key in ("POST", "tools/call"):
@@ -216,7 +218,7 @@ async def test_a_refusal_without_a_message_says_the_status_and_the_beginning_of_
 # ------------------------------------------------------------------ an independent peer
 
 
-async def test_the_demo_server_answers_over_a_pipe_and_forgives_broken_bytes(lab: Lab) -> None:
+async def test_demo_server_answers_over_stdio_and_tolerates_broken_bytes(lab: Lab) -> None:
     program, *args = command("everything")
     lab.engine.add(StdioEntry(name="srv", command=program, args=tuple(args)))
     await lab.engine.connect("srv")

@@ -90,7 +90,7 @@ async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
 # ------------------------------------------------------------------ the waits
 
 
-def test_waits_double_are_spread_out_and_come_to_an_end() -> None:
+def test_delays_double_with_jitter_and_end() -> None:
     for seed in range(50):
         waits = list(delays(chance=random.Random(seed)))
         assert len(waits) == TRIES == 5
@@ -98,18 +98,18 @@ def test_waits_double_are_spread_out_and_come_to_an_end() -> None:
             assert 0.5 * 2**number <= wait <= 2**number
 
 
-def test_no_two_clients_come_back_at_the_same_time() -> None:
+def test_two_clients_never_reconnect_at_the_same_time() -> None:
     assert len({tuple(delays()) for _ in range(20)}) == 20
 
 
-def test_a_wait_is_never_longer_than_half_a_minute() -> None:
+def test_delay_is_never_longer_than_half_a_minute() -> None:
     assert max(delays(tries=20)) <= 30
 
 
 # ------------------------------------------------------------------ restarting
 
 
-async def test_a_lost_connection_is_made_again_and_the_view_says_so(yard: Yard) -> None:
+async def test_lost_connection_is_reconnected_and_the_view_says_so(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     await yard.lose()
@@ -126,7 +126,7 @@ async def test_a_lost_connection_is_made_again_and_the_view_says_so(yard: Yard) 
     assert (yard.view.status, yard.view.reason) == (ServerStatus.CONNECTED, "")
 
 
-async def test_without_the_wish_a_lost_connection_stays_lost(yard: Yard) -> None:
+async def test_lost_connection_stays_lost_unless_configured(yard: Yard) -> None:
     yard.add(auto_restart=False)
     await yard.connect()
     await yard.lose()
@@ -135,7 +135,7 @@ async def test_without_the_wish_a_lost_connection_stays_lost(yard: Yard) -> None
     assert len(yard.wires) == 1
 
 
-async def test_a_connection_that_was_never_made_is_not_made_again(yard: Yard) -> None:
+async def test_connection_that_never_succeeded_is_not_retried(yard: Yard) -> None:
     yard.add()
     yard.refusals = [ConnectFailed("No such command.", "Install it.")]
     with pytest.raises(ConnectFailed):
@@ -144,7 +144,7 @@ async def test_a_connection_that_was_never_made_is_not_made_again(yard: Yard) ->
     assert len(yard.wires) == 1
 
 
-async def test_five_tries_are_made_and_then_the_last_reason_stands(yard: Yard) -> None:
+async def test_after_five_attempts_the_last_reason_stays(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     yard.refusals = [ConnectFailed(f"Refused {number}.", "") for number in range(1, 6)]
@@ -155,7 +155,7 @@ async def test_five_tries_are_made_and_then_the_last_reason_stands(yard: Yard) -
     assert (yard.view.status, yard.view.reason) == (ServerStatus.FAILED, "Refused 5.")
 
 
-async def test_a_server_that_wants_a_login_is_not_tried_again(yard: Yard) -> None:
+async def test_server_that_needs_a_login_is_not_retried(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     yard.refusals = [NeedsLogin("It wants a login.", "Log in.")]
@@ -166,7 +166,9 @@ async def test_a_server_that_wants_a_login_is_not_tried_again(yard: Yard) -> Non
     assert yard.view.status is ServerStatus.NEEDS_LOGIN
 
 
-async def test_a_server_that_falls_over_as_soon_as_it_stands_is_left_after_five_tries(yard: Yard) -> None:
+async def test_server_that_crashes_right_after_connecting_is_abandoned_after_five_attempts(
+    yard: Yard,
+) -> None:
     yard.add()
     await yard.connect()
     for _ in range(5):
@@ -178,7 +180,7 @@ async def test_a_server_that_falls_over_as_soon_as_it_stands_is_left_after_five_
     assert len(yard.wires) == 6
 
 
-async def test_a_server_that_stood_for_a_while_has_all_its_tries_again(yard: Yard) -> None:
+async def test_server_that_stayed_up_for_a_while_gets_all_its_attempts_back(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     for _ in range(8):
@@ -187,7 +189,7 @@ async def test_a_server_that_stood_for_a_while_has_all_its_tries_again(yard: Yar
         await yard.come_back()
 
 
-async def test_a_click_on_connect_takes_the_place_of_the_waiting(yard: Yard) -> None:
+async def test_clicking_connect_replaces_the_delay(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     await yard.lose()
@@ -199,7 +201,7 @@ async def test_a_click_on_connect_takes_the_place_of_the_waiting(yard: Yard) -> 
     assert yard.view.reason.endswith("try 1 of 5")
 
 
-async def test_a_click_on_disconnect_ends_the_waiting(yard: Yard) -> None:
+async def test_clicking_disconnect_ends_the_delay(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     await yard.lose()
@@ -209,7 +211,7 @@ async def test_a_click_on_disconnect_ends_the_waiting(yard: Yard) -> None:
     assert len(yard.wires) == 1
 
 
-async def test_a_click_on_disconnect_ends_a_try_that_is_under_way(yard: Yard) -> None:
+async def test_clicking_disconnect_cancels_a_running_attempt(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     await yard.lose()
@@ -222,7 +224,7 @@ async def test_a_click_on_disconnect_ends_a_try_that_is_under_way(yard: Yard) ->
     assert yard.view.status is ServerStatus.IDLE
 
 
-async def test_a_click_in_the_same_moment_as_the_loss_counts(yard: Yard) -> None:
+async def test_click_at_the_moment_of_the_loss_counts(yard: Yard) -> None:
     """The view that tells of the loss is answered before the first wait has begun."""
     yard.add()
     await yard.connect()
@@ -251,7 +253,7 @@ async def test_a_removed_server_is_not_connected_again(yard: Yard) -> None:
     assert len(yard.wires) == 1
 
 
-async def test_calls_in_flight_fail_with_the_reason_and_what_was_recorded_stays(yard: Yard) -> None:
+async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     call = asyncio.get_running_loop().create_task(yard.engine.call_tool("srv", "x", {}))
@@ -279,7 +281,7 @@ async def pinged(yard: Yard) -> JSONObject:
     return request
 
 
-async def test_a_server_is_asked_now_and_then_whether_it_is_there(yard: Yard) -> None:
+async def test_keep_alive_pings_the_server_periodically(yard: Yard) -> None:
     yard.add(timeouts=Timeouts(keep_alive=30))
     await yard.connect()
     for _ in range(3):
@@ -290,7 +292,7 @@ async def test_a_server_is_asked_now_and_then_whether_it_is_there(yard: Yard) ->
         await yard.time.advance(0)
 
 
-async def test_a_server_that_does_not_answer_is_asked_again_and_stays_connected(yard: Yard) -> None:
+async def test_unanswered_ping_is_repeated_and_the_server_stays_connected(yard: Yard) -> None:
     yard.add(timeouts=Timeouts(keep_alive=30))
     await yard.connect()
     await yard.time.advance(30.1)
@@ -302,14 +304,14 @@ async def test_a_server_that_does_not_answer_is_asked_again_and_stays_connected(
     assert yard.view.status is ServerStatus.CONNECTED
 
 
-async def test_by_default_nobody_is_asked(yard: Yard) -> None:
+async def test_keep_alive_is_off_by_default(yard: Yard) -> None:
     yard.add()
     await yard.connect()
     await yard.time.advance(3600)
     assert yard.wire.sends_nothing()
 
 
-async def test_after_the_connection_ended_nobody_is_asked(yard: Yard) -> None:
+async def test_keep_alive_stops_with_the_connection(yard: Yard) -> None:
     yard.add(timeouts=Timeouts(keep_alive=30))
     await yard.connect()
     await yard.engine.disconnect("srv")

@@ -24,7 +24,7 @@ def text(words: str, **more: Any) -> dict[str, Any]:
     return {"type": "text", "text": words, **more}
 
 
-def test_texts_are_told_apart_by_what_they_look_like() -> None:
+def test_text_formats_are_detected() -> None:
     texts = ["just words", '{"a": [1]}', "# Head\n\n- one\n- two\n", "name,size,kind\na,1,x\nb,2,y\n"]
     parts = result_of(content=[text(each) for each in texts]).parts
     kinds = [part.content.kind for part in parts]
@@ -35,7 +35,7 @@ def test_texts_are_told_apart_by_what_they_look_like() -> None:
     assert table.header == ("name", "size", "kind")
 
 
-def test_pictures_links_resources_and_unknown_kinds_are_all_parts() -> None:
+def test_images_links_resources_and_unknown_types_are_all_parts() -> None:
     picture = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
     link = {"type": "resource_link", "uri": "demo://x", "name": "x", "description": "Leads on."}
     resource = {
@@ -56,14 +56,14 @@ def test_pictures_links_resources_and_unknown_kinds_are_all_parts() -> None:
     assert json.loads(found[3].content.data) == {"type": "hologram", "depth": 3}
 
 
-def test_annotations_are_told_in_words() -> None:
+def test_annotations_are_described_in_words() -> None:
     (part,) = result_of(
         content=[text("x", annotations={"audience": ["user", "assistant"], "priority": 0.5})]
     ).parts
     assert part.remarks == ("for user and assistant", "priority 0.5")
 
 
-def test_structured_content_is_there_even_when_it_is_null() -> None:
+def test_structured_content_is_present_even_when_null() -> None:
     assert result_of(content=[]).structured is None
     nothing = result_of(content=[], structuredContent=None).structured
     assert nothing is not None
@@ -73,7 +73,7 @@ def test_structured_content_is_there_even_when_it_is_null() -> None:
 @pytest.mark.parametrize(
     "written", [b"1e400", b"0.10", b"12345678901234567890.123", b"-0", b'{"b": 1, "a": 2}', b'"\\ud800"']
 )
-def test_structured_content_is_kept_as_it_was_written(written: bytes) -> None:
+def test_structured_content_keeps_its_spelling(written: bytes) -> None:
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":5, "structuredContent" : %s }}' % written
     structured = read_result(raw).structured
     assert structured is not None
@@ -81,7 +81,7 @@ def test_structured_content_is_kept_as_it_was_written(written: bytes) -> None:
 
 
 @pytest.mark.parametrize("member", [b'"structuredContent":', b'"content":[{"type":"?"},', b'"content":'])
-def test_no_depth_of_nesting_is_an_exception(member: bytes) -> None:
+def test_deep_nesting_never_raises(member: bytes) -> None:
     """Some depths can be read and not be written, others be scanned and not be read."""
     tail = b"]" if member.endswith(b",") else b""
     for depth in (200, 300, 400, 700, 900, 930, 960, 990, 10_000):
@@ -89,7 +89,7 @@ def test_no_depth_of_nesting_is_an_exception(member: bytes) -> None:
         assert isinstance(read_result(raw), CallResult)
 
 
-def test_content_that_is_no_list_is_one_unknown_part() -> None:
+def test_non_list_content_is_one_unknown_part() -> None:
     (part,) = result_of(content="words").parts
     assert (part.content.kind, part.content.data) == (ContentKind.UNKNOWN, b'"words"')
     assert part.content.problem == "“content” is not an array"
@@ -101,7 +101,7 @@ def test_annotations_are_read_tolerantly() -> None:
     assert result_of(content=[text("x", annotations=[])]).parts[0].remarks == ()
 
 
-def test_what_is_no_result_has_no_parts() -> None:
+def test_non_result_has_no_parts() -> None:
     assert read_result(b"{not json") == CallResult()
     assert read_result(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}') == CallResult()
 
@@ -115,5 +115,5 @@ KINDS = st.sampled_from(["text", "image", "audio", "resource", "resource_link", 
 
 
 @given(st.lists(st.fixed_dictionaries({"type": KINDS, "text": JSON, "data": JSON, "resource": JSON}) | JSON))
-def test_no_content_raises_and_none_is_dropped(content: list[Any]) -> None:
+def test_any_content_is_accepted_and_none_is_dropped(content: list[Any]) -> None:
     assert len(result_of(content=content, structuredContent=content).parts) == len(content)

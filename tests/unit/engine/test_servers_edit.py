@@ -48,9 +48,7 @@ def in_file(catalogue: Catalogue) -> list[str]:
 # ------------------------------------------------------------------ editing
 
 
-async def test_an_edit_leaves_the_connection_alone_and_says_that_it_is_outdated(
-    lab: Lab, catalogue: Catalogue
-) -> None:
+async def test_edit_keeps_the_connection_and_marks_it_outdated(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     pid = lab.view().pid
@@ -63,7 +61,7 @@ async def test_an_edit_leaves_the_connection_alone_and_says_that_it_is_outdated(
     assert lab.view().pid != pid
 
 
-async def test_notes_a_colour_and_the_like_do_not_outdate_a_connection(lab: Lab) -> None:
+async def test_notes_and_color_do_not_outdate_a_connection(lab: Lab) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     entry = replace(
@@ -73,7 +71,7 @@ async def test_notes_a_colour_and_the_like_do_not_outdate_a_connection(lab: Lab)
     assert (view.is_outdated, view.notes, view.colour, view.auto_connect) == (False, "mine", "red", True)
 
 
-async def test_new_timeouts_are_kept_at_the_next_connecting(lab: Lab) -> None:
+async def test_new_timeouts_apply_at_the_next_connection(lab: Lab) -> None:
     lab.engine.save(fault_entry("silent"))
     entry = replace(lab.engine.entry("srv"), timeouts=Timeouts(connect=0.2))
     await lab.engine.servers.update("srv", entry)
@@ -89,14 +87,14 @@ async def test_disabling_by_an_edit_disconnects(lab: Lab) -> None:
     assert lab.view().status is ServerStatus.DISABLED
 
 
-async def test_a_server_can_be_edited_into_one_of_another_kind(lab: Lab, catalogue: Catalogue) -> None:
+async def test_edit_can_change_the_server_type(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(shell_entry("exit 3"))
     view = await lab.engine.servers.update("srv", HttpEntry(name="srv", url="http://localhost:1/mcp"))
     assert view.transport == "http"
     assert catalogue.find("srv") == HttpEntry(name="srv", url="http://localhost:1/mcp")
 
 
-async def test_an_edit_that_cannot_be_written_changes_nothing(lab: Lab, catalogue: Catalogue) -> None:
+async def test_edit_that_cannot_be_saved_changes_nothing(lab: Lab, catalogue: Catalogue) -> None:
     entry = fault_entry()
     lab.engine.save(entry)
     catalogue.path.write_text("{broken")
@@ -115,7 +113,7 @@ async def test_an_edit_that_could_never_connect_is_refused(lab: Lab, catalogue: 
     assert (lab.engine.entry("srv"), catalogue.find("srv")) == (entry, entry)
 
 
-async def test_secrets_that_an_edit_gives_up_are_forgotten(lab: Lab) -> None:
+async def test_secrets_dropped_by_an_edit_are_deleted(lab: Lab) -> None:
     entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
     await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
     edited = replace(entry, headers={"L": SecretRef("header/srv/L")})
@@ -127,7 +125,7 @@ async def test_secrets_that_an_edit_gives_up_are_forgotten(lab: Lab) -> None:
 # ------------------------------------------------------------------ renaming
 
 
-async def test_a_renamed_server_keeps_its_place_its_secrets_and_unknown_members(
+async def test_renamed_server_keeps_its_position_secrets_and_unknown_members(
     lab: Lab, catalogue: Catalogue
 ) -> None:
     catalogue.path.write_text(
@@ -153,7 +151,7 @@ async def test_a_renamed_server_keeps_its_place_its_secrets_and_unknown_members(
     assert await lab.engine.secrets.get("header/new/K") == "v"
 
 
-async def test_a_renamed_server_that_was_connected_is_connected_again(lab: Lab) -> None:
+async def test_renamed_connected_server_is_reconnected(lab: Lab) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     pid = lab.view().pid
@@ -163,7 +161,7 @@ async def test_a_renamed_server_that_was_connected_is_connected_again(lab: Lab) 
     await gone(pid)
 
 
-async def test_calls_and_exits_of_a_renamed_server_go_along(tmp_path: Path) -> None:
+async def test_calls_and_exits_follow_a_renamed_server(tmp_path: Path) -> None:
     lab = Lab(engine=Engine(calls=Calls(tmp_path / "history", tmp_path / "calls")))
     calls = lab.engine.calls
     try:
@@ -189,7 +187,7 @@ async def test_calls_and_exits_of_a_renamed_server_go_along(tmp_path: Path) -> N
         await lab.engine.close()
 
 
-async def test_calls_in_a_folder_that_others_share_are_told_of_and_not_changed(tmp_path: Path) -> None:
+async def test_calls_in_a_shared_folder_are_reported_and_not_changed(tmp_path: Path) -> None:
     lab = Lab(engine=Engine(calls=Calls(saved=tmp_path / "calls")))
     calls, shared, problems = lab.engine.calls, tmp_path / "shared", list[str]()
     shared.mkdir()
@@ -209,7 +207,7 @@ async def test_calls_in_a_folder_that_others_share_are_told_of_and_not_changed(t
         await lab.engine.close()
 
 
-async def test_a_name_that_is_taken_is_refused_and_nothing_changes(lab: Lab, catalogue: Catalogue) -> None:
+async def test_taken_name_is_rejected_and_nothing_changes(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
     lab.engine.save(StdioEntry(name="b", command="y"))
     with pytest.raises(ConfigError, match="There is a server 'b' already"):
@@ -220,7 +218,7 @@ async def test_a_name_that_is_taken_is_refused_and_nothing_changes(lab: Lab, cat
 # ------------------------------------------------------------------ duplicating
 
 
-async def test_a_duplicate_stands_behind_with_secrets_of_its_own(lab: Lab, catalogue: Catalogue) -> None:
+async def test_duplicate_follows_the_original_with_its_own_secrets(lab: Lab, catalogue: Catalogue) -> None:
     entry = HttpEntry(
         name="a",
         url="http://x",
@@ -255,9 +253,7 @@ async def test_a_bearer_token_is_copied_too(lab: Lab) -> None:
 # ------------------------------------------------------------------ removing, and having back
 
 
-async def test_what_was_removed_can_be_had_back_as_it_was_where_it_was(
-    lab: Lab, catalogue: Catalogue
-) -> None:
+async def test_removed_server_can_be_restored_in_place(lab: Lab, catalogue: Catalogue) -> None:
     catalogue.path.write_text(
         '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y", "mine": [1.50]},'
         ' "c": {"command": "z"}}}'
@@ -274,7 +270,7 @@ async def test_what_was_removed_can_be_had_back_as_it_was_where_it_was(
         await lab.engine.servers.removals.undo(removed.id)
 
 
-async def test_a_server_that_was_connected_is_connected_when_it_is_back(lab: Lab) -> None:
+async def test_server_that_was_connected_is_reconnected_when_restored(lab: Lab) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     removed = await lab.engine.servers.removals.remove("srv")
@@ -282,7 +278,7 @@ async def test_a_server_that_was_connected_is_connected_when_it_is_back(lab: Lab
     await lab.until(ServerStatus.CONNECTED)
 
 
-async def test_a_server_that_was_connecting_goes_on_connecting_when_it_is_back(lab: Lab) -> None:
+async def test_server_that_was_connecting_resumes_connecting_when_restored(lab: Lab) -> None:
     lab.engine.save(fault_entry("silent"))
     lab.engine.connect_soon("srv")
     await lab.until(ServerStatus.CONNECTING)
@@ -292,9 +288,7 @@ async def test_a_server_that_was_connecting_goes_on_connecting_when_it_is_back(l
     await lab.until(ServerStatus.CONNECTING)
 
 
-async def test_a_server_whose_file_cannot_be_written_is_not_switched_off(
-    lab: Lab, catalogue: Catalogue
-) -> None:
+async def test_server_is_not_disabled_when_its_file_cannot_be_written(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     catalogue.path.write_text("{broken")
@@ -303,7 +297,9 @@ async def test_a_server_whose_file_cannot_be_written_is_not_switched_off(
     assert (lab.view().status, lab.engine.entry("srv").enabled) == (ServerStatus.CONNECTED, True)
 
 
-async def test_secrets_stay_until_it_is_too_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_secrets_are_deleted_only_when_undo_has_expired(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
     await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
     removed = await lab.engine.servers.removals.remove("srv")
@@ -321,7 +317,7 @@ async def test_secrets_stay_until_it_is_too_late(lab: Lab, monkeypatch: pytest.M
         await lab.engine.servers.removals.undo(removed.id)
 
 
-async def test_a_new_server_of_the_name_does_not_get_the_secrets_of_the_one_before(lab: Lab) -> None:
+async def test_new_server_with_the_same_name_does_not_get_the_old_secrets(lab: Lab) -> None:
     entry = HttpEntry(name="srv", url="http://x", headers={"K": SecretRef("header/srv/K")})
     await lab.engine.save_with_secrets(entry, {"header/srv/K": "v"})
     removed = await lab.engine.servers.removals.remove("srv")
@@ -332,7 +328,7 @@ async def test_a_new_server_of_the_name_does_not_get_the_secrets_of_the_one_befo
     assert names(lab) == ["srv"]
 
 
-async def test_a_server_whose_file_cannot_be_written_is_not_removed(lab: Lab, catalogue: Catalogue) -> None:
+async def test_server_is_not_removed_when_its_file_cannot_be_written(lab: Lab, catalogue: Catalogue) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
     catalogue.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
@@ -343,7 +339,7 @@ async def test_a_server_whose_file_cannot_be_written_is_not_removed(lab: Lab, ca
 # ------------------------------------------------------------------ names in settings
 
 
-async def test_names_are_shown_and_expanded_at_connecting_only(
+async def test_references_are_shown_and_expanded_only_on_connect(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_WORD", "hello")
@@ -372,7 +368,7 @@ async def test_the_value_of_a_secret_variable_is_written_nowhere(
 # ------------------------------------------------------------------ all at once
 
 
-async def test_those_to_be_connected_at_the_start_are_connected_and_no_others(lab: Lab) -> None:
+async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> None:
     lab.engine.save(replace(fault_entry(name="one"), auto_connect=True))
     lab.engine.save(replace(fault_entry("silent", name="slow"), auto_connect=True))
     lab.engine.save(replace(fault_entry(name="off"), auto_connect=True, enabled=False))
@@ -395,7 +391,7 @@ async def test_those_to_be_connected_at_the_start_are_connected_and_no_others(la
 # ------------------------------------------------------------------ addresses with names in them
 
 
-async def test_a_login_is_for_the_address_that_the_names_stand_for_and_is_kept_between_two_connectings(
+async def test_login_belongs_to_the_expanded_url_and_survives_a_reconnect(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with FaultServer() as server:

@@ -80,7 +80,7 @@ CHOICES: dict[str, JSON] = {
 }
 
 
-async def test_every_setting_is_as_usual_at_first_and_comes_back_in_the_next_run(run: Run) -> None:
+async def test_every_setting_starts_with_its_default_and_survives_a_restart(run: Run) -> None:
     values = await run.desk.values()
     wanted = {setting.id for setting in SETTINGS if setting.has_value} - IN_LAYOUT
     assert set(values) == wanted == set(CHOICES)
@@ -94,7 +94,7 @@ async def test_every_setting_is_as_usual_at_first_and_comes_back_in_the_next_run
     await again.engine.close()
 
 
-async def test_what_cannot_be_is_refused_and_nothing_is_written(run: Run) -> None:
+async def test_invalid_value_is_rejected_and_nothing_is_written(run: Run) -> None:
     for id, value in (("connections.mostPages", 0), ("captures.keepDays", 0), ("calls.keepHistory", "yes")):
         with pytest.raises(ConfigError):
             await run.desk.set(id, value)
@@ -104,27 +104,27 @@ async def test_what_cannot_be_is_refused_and_nothing_is_written(run: Run) -> Non
     assert run.engine.settings == Settings()
 
 
-async def test_a_file_that_cannot_be_written_leaves_things_as_they_were(run: Run) -> None:
+async def test_failed_write_changes_nothing(run: Run) -> None:
     run.path.write_text("[")
     with pytest.raises(ConfigError, match="line 1"):
         await run.desk.set("connections.connectTimeout", 1)
     assert run.engine.settings == Settings()
 
 
-async def test_what_is_wrong_in_the_file_is_told_at_the_start(run: Run) -> None:
+async def test_errors_in_the_file_are_reported_at_startup(run: Run) -> None:
     run.path.write_text('{"connections": {"mostPages": "all"}}')
     await run.desk.begin()
     assert "connections.mostPages" in run.problems[0]
 
 
-async def test_the_next_connection_keeps_a_new_limit(run: Run) -> None:
+async def test_new_timeout_applies_to_the_next_connection(run: Run) -> None:
     run.engine.add(fault_entry("silent"))
     await run.desk.set("connections.connectTimeout", 0.3)
     with pytest.raises(UserError, match=r"0\.3 s"):
         await run.engine.connect("srv")
 
 
-async def test_lists_are_given_up_after_the_new_number_of_pages(run: Run) -> None:
+async def test_lists_stop_at_the_new_pagination_limit(run: Run) -> None:
     run.engine.add(scripted("srv", page=1))
     await run.engine.connect("srv")
     await run.desk.set("connections.mostPages", 2)
@@ -132,7 +132,7 @@ async def test_lists_are_given_up_after_the_new_number_of_pages(run: Run) -> Non
         await run.engine.list_tools("srv")
 
 
-async def test_a_limit_in_all_that_is_no_more_is_for_ever(run: Run) -> None:
+async def test_cleared_timeout_means_unlimited(run: Run) -> None:
     await run.desk.set("inbox.answerWithin", 5)
     for never in (None, 0):
         await run.desk.set("inbox.answerWithin", never)
@@ -140,5 +140,5 @@ async def test_a_limit_in_all_that_is_no_more_is_for_ever(run: Run) -> None:
         assert run.kept()["inbox"] == {}
 
 
-async def test_the_places_of_this_run_are_known(run: Run) -> None:
+async def test_file_paths_of_this_run_are_known(run: Run) -> None:
     assert await run.desk.places() == {"preferences": run.path}

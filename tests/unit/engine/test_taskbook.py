@@ -55,7 +55,7 @@ async def end(desk: TaskDesk, seconds: float = 1.1) -> None:
 @pytest.mark.parametrize(
     ("revision", "interval"), [(R4, {"pollInterval": 5000}), (R5, {"pollIntervalMs": 5000})], ids=str
 )
-async def test_a_task_is_asked_after_as_often_as_the_server_wishes(
+async def test_task_is_polled_at_the_interval_set_by_the_server(
     monkeypatch: pytest.MonkeyPatch, revision: Revision, interval: JSONObject
 ) -> None:
     async with task_desk(revision, monkeypatch) as desk:
@@ -75,7 +75,7 @@ async def test_a_task_is_asked_after_as_often_as_the_server_wishes(
 
 
 @BOTH
-async def test_without_a_wish_a_task_is_asked_after_each_second(
+async def test_without_a_poll_interval_a_task_is_polled_every_second(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     async with task_desk(revision, monkeypatch) as desk:
@@ -87,7 +87,7 @@ async def test_without_a_wish_a_task_is_asked_after_each_second(
 
 
 @BOTH
-async def test_a_task_that_somebody_cancelled_has_no_outcome(
+async def test_task_cancelled_elsewhere_has_no_result(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     async with task_desk(revision, monkeypatch) as desk:
@@ -102,7 +102,7 @@ async def test_a_task_that_somebody_cancelled_has_no_outcome(
 
 
 @BOTH
-async def test_a_notification_tells_as_much_as_asking_does(
+async def test_notification_is_equivalent_to_polling(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     async with task_desk(revision, monkeypatch) as desk:
@@ -166,7 +166,7 @@ async def test_a_server_that_forgot_its_task_is_believed(
         assert desk.view.note == "The server no longer knows the task: its time to live is over"
 
 
-async def test_time_to_live_counts_from_the_creation(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ttl_counts_from_the_creation(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R5, monkeypatch) as desk:
         await desk.run(ttlMs=60_000)
         made = desk.clock.monotonic_ns()
@@ -177,7 +177,7 @@ async def test_time_to_live_counts_from_the_creation(monkeypatch: pytest.MonkeyP
         assert desk.view.expires_ns is None
 
 
-async def test_asking_that_fails_is_tried_again_and_given_up_after_five_times(
+async def test_failed_poll_is_retried_and_abandoned_after_five_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R5, monkeypatch) as desk:
@@ -199,7 +199,7 @@ async def test_asking_that_fails_is_tried_again_and_given_up_after_five_times(
         assert await desk.sends_nothing()
 
 
-async def test_the_state_of_another_task_is_named_once_and_not_believed(
+async def test_status_of_another_task_is_reported_once_and_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R5, monkeypatch) as desk:
@@ -217,7 +217,7 @@ async def test_the_state_of_another_task_is_named_once_and_not_believed(
 
 
 @BOTH
-async def test_cancelling_the_call_cancels_the_task_and_leaving_it_does_not(
+async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
     async with task_desk(revision, monkeypatch) as desk:
@@ -242,7 +242,7 @@ async def test_cancelling_the_call_cancels_the_task_and_leaving_it_does_not(
     assert desk.removed == ["t"]
 
 
-async def test_asking_now_does_not_wait_for_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_poll_now_does_not_wait_for_the_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R5, monkeypatch) as desk:
         calling = await desk.run(pollIntervalMs=3_600_000)
         await desk.book.poll("srv", "t")
@@ -268,7 +268,7 @@ async def test_a_task_can_be_added_by_its_id_and_forgotten(monkeypatch: pytest.M
     assert desk.removed == ["t"]
 
 
-async def test_the_servers_list_is_followed_but_outcomes_only_on_request(
+async def test_server_task_list_is_followed_but_results_only_on_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R4, monkeypatch) as desk:
@@ -291,7 +291,7 @@ async def test_the_servers_list_is_followed_but_outcomes_only_on_request(
         assert [view.id for view in desk.book.views("srv")] == ["a"]
 
 
-async def test_of_a_long_list_only_some_are_followed_and_what_is_left_out_is_said(
+async def test_long_lists_are_truncated_and_the_omission_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R4, monkeypatch) as desk:
@@ -322,7 +322,7 @@ async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyP
         assert desk.book.views("srv") == ()
 
 
-async def test_progress_of_a_later_connection_is_not_that_of_a_task_of_an_earlier_one(
+async def test_progress_on_a_later_connection_does_not_belong_to_an_earlier_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R4, monkeypatch) as desk:
@@ -342,7 +342,7 @@ async def test_progress_of_a_later_connection_is_not_that_of_a_task_of_an_earlie
 # ------------------------------------------------------------------ 2025-11-25
 
 
-async def test_progress_goes_on_under_the_token_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_progress_continues_under_the_token_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R4, monkeypatch) as desk:
         calling = desk.call()
         request = await desk.reply(task=state("working"))
@@ -371,7 +371,7 @@ async def test_a_failed_task_gives_what_the_call_would_have_given(monkeypatch: p
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "the disk is full (-32000)")
 
 
-async def test_a_task_that_wants_input_is_waited_for_and_still_asked_after(
+async def test_task_that_needs_input_is_awaited_and_still_polled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server asks with requests of its own while tasks/result waits."""
@@ -412,7 +412,7 @@ async def test_a_result_that_is_refused_too_early_is_fetched_at_the_end(
 # ------------------------------------------------------------------ the extension
 
 
-async def test_changes_of_tasks_are_listened_for_while_they_run(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_task_changes_are_listened_for_while_tasks_run(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R5, monkeypatch) as desk:
         calling = await desk.run()
         assert await desk.sends_nothing()
@@ -424,7 +424,7 @@ async def test_changes_of_tasks_are_listened_for_while_they_run(monkeypatch: pyt
         assert len(desk.listens) == 1
 
 
-async def test_each_question_of_a_task_is_answered_once_however_often_it_is_polled(
+async def test_each_task_request_is_answered_once_however_often_it_is_polled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with task_desk(R5, monkeypatch, {"elicitation/create": accept}) as desk:
@@ -445,7 +445,7 @@ async def test_each_question_of_a_task_is_answered_once_however_often_it_is_poll
     ]
 
 
-async def test_a_question_is_open_until_answered_and_ends_with_the_task(
+async def test_task_request_is_pending_until_answered_and_closes_with_the_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended = asyncio.Event()
@@ -470,7 +470,7 @@ async def test_a_question_is_open_until_answered_and_ends_with_the_task(
         assert await desk.sends_nothing()
 
 
-async def test_a_refused_question_ends_the_waiting_and_can_be_asked_again(
+async def test_rejected_request_ends_the_wait_and_can_be_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answerers = {"elicitation/create": refuse}
@@ -496,7 +496,7 @@ async def test_a_refused_question_ends_the_waiting_and_can_be_asked_again(
         await desk.reply(**state("input_required", inputRequests={"k": ASK}))
 
 
-async def test_a_question_that_we_did_not_declare_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_undeclared_request_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R5, monkeypatch) as desk:
         calling = await desk.run()
         await desk.poll("input_required", inputRequests={"k": ASK})
@@ -504,7 +504,7 @@ async def test_a_question_that_we_did_not_declare_ends_the_waiting(monkeypatch: 
         assert await desk.sends_nothing()
 
 
-async def test_a_question_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_malformed_request_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_desk(R5, monkeypatch) as desk:
         await desk.run()
         await desk.poll("input_required", inputRequests=[1])
@@ -521,7 +521,7 @@ async def test_a_question_that_cannot_be_read_is_named(monkeypatch: pytest.Monke
         (None, "as the status says (-32603)"),
     ],
 )
-async def test_a_failed_task_gives_the_error_inside_it(
+async def test_failed_task_gives_its_embedded_error(
     monkeypatch: pytest.MonkeyPatch, error: JSON, summary: str
 ) -> None:
     async with task_desk(R5, monkeypatch) as desk:
@@ -535,9 +535,7 @@ async def test_a_failed_task_gives_the_error_inside_it(
 
 
 @BOTH
-async def test_the_time_that_a_person_takes_is_counted_apart(
-    monkeypatch: pytest.MonkeyPatch, revision: Revision
-) -> None:
+async def test_user_time_is_counted_separately(monkeypatch: pytest.MonkeyPatch, revision: Revision) -> None:
     answered = asyncio.Event()
 
     async def think(params: JSONObject) -> JSONObject:
@@ -570,7 +568,7 @@ async def test_the_time_that_a_person_takes_is_counted_apart(
     assert outcome.elapsed_ns == pytest.approx(90.1e9)
 
 
-async def test_a_question_that_we_did_not_declare_is_shown_as_refused(
+async def test_undeclared_request_is_shown_as_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended: list[tuple[AskingEnd, str, str]] = []

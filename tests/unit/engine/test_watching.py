@@ -60,7 +60,7 @@ async def watching() -> AsyncIterator[Watching]:
     await asyncio.wait([watching.task])
 
 
-async def test_it_looks_every_five_seconds(watching: Watching) -> None:
+async def test_watch_polls_every_five_seconds(watching: Watching) -> None:
     watching.outcomes.put_nowait(gave(1))
     await watching.time.advance(4.9)
     assert watching.looks == 1
@@ -68,7 +68,7 @@ async def test_it_looks_every_five_seconds(watching: Watching) -> None:
     assert watching.looks == 2
 
 
-async def test_two_looks_never_overlap(watching: Watching) -> None:
+async def test_polls_never_overlap(watching: Watching) -> None:
     await watching.time.advance(60)
     assert (watching.looks, watching.sightings) == (1, [])
     watching.outcomes.put_nowait(gave(1))
@@ -77,7 +77,7 @@ async def test_two_looks_never_overlap(watching: Watching) -> None:
     assert watching.looks == 2
 
 
-async def test_a_change_is_told_with_both_values(watching: Watching) -> None:
+async def test_change_is_reported_with_both_values(watching: Watching) -> None:
     first = await watching.see(gave(1, n=1))
     assert (first.number, first.before, first.has_changed) == (1, None, False)
     same = await watching.see(gave(2, n=1))
@@ -91,7 +91,7 @@ async def test_a_change_is_told_with_both_values(watching: Watching) -> None:
     assert changed.diff.path_text(index) == "result.n"
 
 
-async def test_ids_times_and_metadata_are_no_changes_unless_wanted(watching: Watching) -> None:
+async def test_ids_times_and_metadata_are_not_changes_unless_requested(watching: Watching) -> None:
     await watching.see(gave(1, requestId="a", at="2025-01-01T10:00:00Z", _meta={"x": 1}))
     second = gave(2, requestId="b", at="2025-01-01T10:00:05Z", _meta={"x": 2})
     assert not (await watching.see(second)).has_changed
@@ -99,7 +99,7 @@ async def test_ids_times_and_metadata_are_no_changes_unless_wanted(watching: Wat
     assert not compare_packed(pack(first.answer, second.answer, NOTHING)).is_same
 
 
-async def test_ending_in_another_way_is_a_change(watching: Watching) -> None:
+async def test_different_outcome_is_a_change(watching: Watching) -> None:
     await watching.see(gave(1))
     failed = CallOutcome(OutcomeKind.FAILED, 1, summary="It did not answer.")
     lost = await watching.see(failed)
@@ -108,7 +108,7 @@ async def test_ending_in_another_way_is_a_change(watching: Watching) -> None:
     assert (await watching.see(gave(2))).changes == 2
 
 
-async def test_a_lost_server_ends_it_at_once_with_the_reason(watching: Watching) -> None:
+async def test_lost_server_ends_the_watch_immediately_with_the_reason(watching: Watching) -> None:
     watching.outcomes.put_nowait(gave(1))
     await watching.time.advance(1)
     watching.lost.set_result("The server is failed. It exited.")
@@ -116,21 +116,21 @@ async def test_a_lost_server_ends_it_at_once_with_the_reason(watching: Watching)
     assert watching.looks == 1
 
 
-async def test_a_look_that_failed_with_the_server_is_no_sighting(watching: Watching) -> None:
+async def test_poll_that_failed_with_the_server_is_not_reported(watching: Watching) -> None:
     watching.lost.set_result("gone")
     watching.outcomes.put_nowait(CallOutcome(OutcomeKind.FAILED, 1))
     assert await watching.task == "gone"
     assert watching.sightings == []
 
 
-async def test_a_lost_connection_ends_it_before_the_server_is_said_to_be_gone(watching: Watching) -> None:
+async def test_lost_connection_ends_the_watch_before_the_server_is_reported_lost(watching: Watching) -> None:
     watching.outcomes.put_nowait(CallOutcome(OutcomeKind.FAILED, 1, summary="It exited.", is_lost=True))
     assert await watching.task == "It exited."
     assert watching.sightings == []
 
 
 @pytest.mark.parametrize("interval", [0.9, 0, -1, 1e9, float("nan")])
-async def test_an_interval_beyond_reason_is_refused(interval: float) -> None:
+async def test_unreasonable_interval_is_rejected(interval: float) -> None:
     with pytest.raises(UserError, match="every 1 s to 24 h"):
         await Watching(WatchPlan(interval)).task
 
@@ -150,5 +150,5 @@ async def test_an_interval_beyond_reason_is_refused(interval: float) -> None:
         (b"[1]", b"[2]", False),
     ],
 )
-def test_answers_are_compared_without_what_is_new_in_each(before: bytes, after: bytes, is_same: bool) -> None:
+def test_results_are_compared_without_volatile_values(before: bytes, after: bytes, is_same: bool) -> None:
     assert compare_packed(pack(before, after, WATCH_IGNORING)).is_same == is_same

@@ -52,7 +52,7 @@ def jwt_of(token: str) -> JwtView:
 # ------------------------------------------------------------------ the first time
 
 
-async def test_connecting_to_a_server_that_wants_a_login_logs_in(engine: Engine, world: World) -> None:
+async def test_connecting_to_a_server_that_requires_a_login_logs_in(engine: Engine, world: World) -> None:
     await connect(engine, world)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
     assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer access-1"
@@ -72,7 +72,7 @@ async def test_without_a_browser_the_server_needs_a_login_and_says_why(engine: E
     assert world.asked("/authorize") == []
 
 
-async def test_a_login_that_was_walked_through_serves_the_connection(engine: Engine, world: World) -> None:
+async def test_stepped_login_is_used_by_the_connection(engine: Engine, world: World) -> None:
     engine.logins.opens_browser = frozenset()
     add(engine, world)
     await engine.logins.start(SERVER)
@@ -98,14 +98,14 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
     assert len(world.asked("/authorize")) == 1
 
 
-async def test_tokens_outlive_a_server_that_is_disconnected(engine: Engine, world: World) -> None:
+async def test_tokens_survive_a_disconnect(engine: Engine, world: World) -> None:
     await connect(engine, world)
     await engine.disconnect(SERVER)
     await engine.connect(SERVER)
     assert len(world.asked("/authorize")) == 1
 
 
-async def test_who_says_who_asks_in_a_header_gets_no_login(engine: Engine, world: World) -> None:
+async def test_configured_authorization_header_disables_the_login(engine: Engine, world: World) -> None:
     add(engine, world, headers={"authorization": "Bearer mine"})
     with pytest.raises(NeedsLogin):
         await engine.connect(SERVER)
@@ -113,7 +113,7 @@ async def test_who_says_who_asks_in_a_header_gets_no_login(engine: Engine, world
     assert world.asked("/authorize") == []
 
 
-async def test_a_bearer_token_of_the_person_is_sent_and_never_renewed(engine: Engine, world: World) -> None:
+async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: Engine, world: World) -> None:
     world.tokens.append("by-hand")
     await engine.secrets.put("bearer/notes", "by-hand")
     add(engine, world, BearerSettings(token=SecretRef("bearer/notes")))
@@ -131,9 +131,7 @@ async def test_a_removed_server_leaves_nothing_in_the_secret_store(engine: Engin
     assert await engine.secrets.stored() == ()
 
 
-async def test_tokens_are_not_those_of_a_server_whose_address_was_changed(
-    engine: Engine, world: World
-) -> None:
+async def test_tokens_are_not_reused_after_the_url_changed(engine: Engine, world: World) -> None:
     await connect(engine, world)
     async with World() as other:
         store = engine.logins.authorizer(SERVER).store
@@ -142,9 +140,7 @@ async def test_tokens_are_not_those_of_a_server_whose_address_was_changed(
         assert await store.held() is not None
 
 
-async def test_a_login_goes_with_the_headers_of_the_server_out_of_the_secret_store(
-    engine: Engine, world: World
-) -> None:
+async def test_login_sends_the_server_headers_from_the_secret_store(engine: Engine, world: World) -> None:
     await engine.secrets.put("header/notes/X-Gateway", "k3y-of-the-gateway")
     add(engine, world, headers={"X-Gateway": SecretRef("header/notes/X-Gateway"), "X-Plain": "1"})
     await engine.logins.start(SERVER)
@@ -157,7 +153,7 @@ async def test_a_login_goes_with_the_headers_of_the_server_out_of_the_secret_sto
     assert b"k3y-of-the-gateway" in engine.log.credentials.names(), "the log knows it, and masks it"
 
 
-async def test_a_login_that_lacks_a_secret_of_the_server_sends_nothing(engine: Engine, world: World) -> None:
+async def test_login_with_a_missing_server_secret_sends_nothing(engine: Engine, world: World) -> None:
     add(engine, world, headers={"X-Gateway": SecretRef("header/notes/X-Gateway")})
     await engine.logins.start(SERVER)
     view = await engine.logins.run(SERVER)
@@ -169,7 +165,7 @@ async def test_a_login_that_lacks_a_secret_of_the_server_sends_nothing(engine: E
 
 
 @pytest.mark.parametrize(("life", "age"), [(300, 240), (40, 30)])
-async def test_a_token_is_renewed_a_little_before_its_end(world: World, life: int, age: int) -> None:
+async def test_token_is_refreshed_shortly_before_it_expires(world: World, life: int, age: int) -> None:
     clock = FakeClock()
     engine = Engine(clock=clock)
     engine.logins.opens_browser = frozenset(Occasion)
@@ -194,9 +190,7 @@ async def test_a_token_is_renewed_a_little_before_its_end(world: World, life: in
     assert forms[2]["refresh_token"] == "refresh-2", "the rotated one counts"
 
 
-async def test_a_refused_token_is_renewed_once_and_the_request_sent_again(
-    engine: Engine, world: World
-) -> None:
+async def test_rejected_token_is_refreshed_once_and_the_request_resent(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.tokens.remove("access-1")
     listing = await engine.list_tools(SERVER)
@@ -208,7 +202,7 @@ async def test_a_refused_token_is_renewed_once_and_the_request_sent_again(
     assert len(world.asked("/authorize")) == 1
 
 
-async def test_a_server_that_refuses_the_renewed_token_too_is_not_asked_for_ever(
+async def test_server_that_rejects_the_refreshed_token_too_is_not_retried_endlessly(
     engine: Engine, world: World
 ) -> None:
     await connect(engine, world)
@@ -235,7 +229,7 @@ async def test_a_refused_refresh_token_leads_to_a_login(engine: Engine, world: W
     assert len(world.asked("/authorize")) == 2
 
 
-async def test_a_server_that_fails_does_not_cost_the_refresh_token(engine: Engine, world: World) -> None:
+async def test_server_error_does_not_discard_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.paths["/token"] = lambda _: Answer(503)
     world.tokens.clear()
@@ -247,7 +241,7 @@ async def test_a_server_that_fails_does_not_cost_the_refresh_token(engine: Engin
     assert world.asked("/token")[-1].form["refresh_token"] == "refresh-1"
 
 
-async def test_many_refused_requests_renew_once(engine: Engine, world: World) -> None:
+async def test_many_rejected_requests_refresh_once(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.tokens.clear()
     outcomes = await asyncio.gather(*(engine.call_tool(SERVER, "read", {}) for _ in range(8)))
@@ -255,7 +249,7 @@ async def test_many_refused_requests_renew_once(engine: Engine, world: World) ->
     assert len(world.asked("/token")) == 2
 
 
-async def test_a_token_is_known_to_be_old_after_a_restart(world: World) -> None:
+async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> None:
     clock = FakeClock()
     engine = Engine(clock=clock)
     engine.logins.opens_browser = frozenset(Occasion)
@@ -290,7 +284,9 @@ def needs_scope(world: World, scope: str) -> None:
     world.paths["/mcp"] = mcp
 
 
-async def test_a_missing_scope_is_asked_for_together_with_those_before(engine: Engine, world: World) -> None:
+async def test_missing_scope_is_requested_together_with_the_previous_ones(
+    engine: Engine, world: World
+) -> None:
     needs_scope(world, "notes:write")
     await connect(engine, world)
     outcome = await engine.call_tool(SERVER, "read", {})
@@ -299,7 +295,7 @@ async def test_a_missing_scope_is_asked_for_together_with_those_before(engine: E
     assert scopes == ["notes:read", "notes:read notes:write"]
 
 
-async def test_a_server_that_is_never_content_is_given_up(engine: Engine, world: World) -> None:
+async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine, world: World) -> None:
     needs_scope(world, "never:granted")
     works = world.authorize
 
@@ -316,7 +312,7 @@ async def test_a_server_that_is_never_content_is_given_up(engine: Engine, world:
     assert len(world.asked("/authorize")) <= 3
 
 
-async def test_a_plain_403_is_not_a_question_of_scopes(engine: Engine, world: World) -> None:
+async def test_plain_403_is_not_a_scope_challenge(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.paths["/mcp"] = lambda _: Answer(403)
     outcome = await engine.call_tool(SERVER, "read", {})
@@ -324,7 +320,7 @@ async def test_a_plain_403_is_not_a_question_of_scopes(engine: Engine, world: Wo
     assert len(world.asked("/authorize")) == 1
 
 
-async def test_a_server_that_moves_to_another_issuer_gets_nothing_of_the_old_one(
+async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one(
     engine: Engine, world: World
 ) -> None:
     await connect(engine, world)
@@ -340,7 +336,7 @@ async def test_a_server_that_moves_to_another_issuer_gets_nothing_of_the_old_one
 # ------------------------------------------------------------------ the end
 
 
-async def test_signing_out_gives_the_refresh_token_back(engine: Engine, world: World) -> None:
+async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
     words = await engine.logins.sign_out(SERVER)
     assert words == "Signed out. The authorization server has taken the tokens back."
@@ -350,9 +346,7 @@ async def test_signing_out_gives_the_refresh_token_back(engine: Engine, world: W
     assert await engine.logins.tokens(SERVER) is None
 
 
-async def test_signing_out_forgets_the_tokens_even_if_nobody_takes_them_back(
-    engine: Engine, world: World
-) -> None:
+async def test_logging_out_forgets_the_tokens_even_if_revocation_fails(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.paths["/revoke"] = lambda _: Answer(500)
     assert "500" in await engine.logins.sign_out(SERVER)
@@ -362,7 +356,7 @@ async def test_signing_out_forgets_the_tokens_even_if_nobody_takes_them_back(
 # ------------------------------------------------------------------ without a browser
 
 
-async def test_client_credentials_with_a_secret(engine: Engine, world: World) -> None:
+async def test_client_credentials_work_with_a_secret(engine: Engine, world: World) -> None:
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
     await engine.secrets.put("s", "hush")
     settings = OAuthSettings(
@@ -395,7 +389,7 @@ async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(engine: E
     assert world.asked("/token") == []
 
 
-async def test_client_credentials_with_a_key_are_made_out_to_the_issuer(engine: Engine, world: World) -> None:
+async def test_client_credentials_assertion_has_the_issuer_as_audience(engine: Engine, world: World) -> None:
     world.server["token_endpoint_auth_methods_supported"] = ["private_key_jwt"]
     await engine.secrets.put("k", new_key().pem())
     settings = OAuthSettings(
@@ -407,7 +401,7 @@ async def test_client_credentials_with_a_key_are_made_out_to_the_issuer(engine: 
     assert claims["aud"] == world.origin
 
 
-async def test_each_request_says_that_we_log_in_as_a_client(engine: Engine, world: World) -> None:
+async def test_each_request_declares_the_client_credentials_extension(engine: Engine, world: World) -> None:
     await engine.secrets.put("s", "hush")
     settings = OAuthSettings(
         grant="client_credentials", client_id="robot", client_secret=SecretRef("s"), issuer=world.origin
@@ -450,7 +444,7 @@ async def test_an_enterprise_login_exchanges_the_id_token_first(engine: Engine, 
     assert token["assertion"] == "the-id-jag"
 
 
-async def test_a_workload_shows_its_jwt_and_is_not_asked_twice(
+async def test_workload_sends_its_jwt_and_is_not_asked_twice(
     engine: Engine, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKLOAD_JWT", "a.b.c\n")
@@ -499,7 +493,7 @@ class Binding:
         return answer
 
 
-async def test_a_bound_token_goes_with_a_new_proof_every_time(engine: Engine, world: World) -> None:
+async def test_bound_token_is_sent_with_a_new_proof_every_time(engine: Engine, world: World) -> None:
     binding = Binding(world)
     await connect(engine, world)
     await engine.list_tools(SERVER)

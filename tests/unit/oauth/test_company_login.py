@@ -59,7 +59,7 @@ _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK, StepId.ID_TOKEN_REQU
 # ------------------------------------------------------------------ signing in
 
 
-async def test_the_person_signs_in_and_the_id_token_leads_to_an_access_token(
+async def test_user_logs_in_and_the_id_token_leads_to_an_access_token(
     desk: Desk, company: Company, world: World
 ) -> None:
     view = await log_in(desk, company, Overrides(is_strict=True))
@@ -111,7 +111,7 @@ async def test_every_step_is_shown_before_it_is_sent(desk: Desk, company: Compan
         ({"exp": 1}, "exp: "),
     ],
 )
-async def test_an_id_token_that_does_not_hold_is_neither_kept_nor_exchanged(
+async def test_invalid_id_token_is_neither_stored_nor_exchanged(
     desk: Desk, company: Company, claims: dict[str, Any], words: str
 ) -> None:
     company.claims = claims
@@ -122,14 +122,14 @@ async def test_an_id_token_that_does_not_hold_is_neither_kept_nor_exchanged(
     assert await desk.store(company.world).sign_ins() == ()
 
 
-async def test_metadata_of_another_provider_is_used_by_nobody(desk: Desk, company: Company) -> None:
+async def test_metadata_of_another_provider_is_never_used(desk: Desk, company: Company) -> None:
     company.document["issuer"] = "https://attacker.example"
     view = await log_in(desk, company)
     assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
     assert company.asked() == []
 
 
-async def test_an_answer_of_another_provider_is_not_used(desk: Desk, company: Company) -> None:
+async def test_callback_from_another_provider_is_not_used(desk: Desk, company: Company) -> None:
     real, company.issuer = company.issuer, "https://attacker.example"
     view = await log_in(
         desk,
@@ -140,9 +140,7 @@ async def test_an_answer_of_another_provider_is_not_used(desk: Desk, company: Co
     assert company.world.asked("/idp/token") == []
 
 
-async def test_endpoints_of_the_provider_on_another_host_are_asked_about(
-    desk: Desk, company: Company
-) -> None:
+async def test_provider_endpoints_on_another_host_need_confirmation(desk: Desk, company: Company) -> None:
     company.document["token_endpoint"] = company.document["token_endpoint"].replace("127.0.0.1", "localhost")
     async with desk.login(company.world, settings=company.settings) as login:
         await login.run()
@@ -163,7 +161,7 @@ async def test_endpoints_of_the_provider_on_another_host_are_asked_about(
         (IdentityProvider(issuer="here"), "no client ID"),
     ],
 )
-async def test_what_is_not_configured_is_named(
+async def test_missing_configuration_is_named(
     desk: Desk, company: Company, provider: IdentityProvider | None, words: str
 ) -> None:
     if provider is not None and provider.issuer:
@@ -173,7 +171,7 @@ async def test_what_is_not_configured_is_named(
     assert "settings" in view.next_step
 
 
-async def test_a_secret_of_the_provider_is_shown_to_it_alone(desk: Desk, company: Company) -> None:
+async def test_provider_secret_is_sent_only_to_the_provider(desk: Desk, company: Company) -> None:
     await desk.secrets.put("idp-secret", "only-for-the-provider")
     provider = IdentityProvider(
         issuer=company.issuer, client_id="desk", client_secret=SecretRef("idp-secret")
@@ -191,7 +189,7 @@ async def test_a_secret_of_the_provider_is_shown_to_it_alone(desk: Desk, company
 # ------------------------------------------------------------------ not signing in again
 
 
-async def test_who_signed_in_before_is_not_asked_again(desk: Desk, company: Company) -> None:
+async def test_logged_in_user_is_not_asked_again(desk: Desk, company: Company) -> None:
     await log_in(desk, company)
     view = await log_in(desk, company)
     assert view.failure == ""
@@ -200,7 +198,7 @@ async def test_who_signed_in_before_is_not_asked_again(desk: Desk, company: Comp
     assert len(company.asked("token-exchange")) == 2
 
 
-async def test_an_id_token_that_ran_out_is_renewed_with_the_refresh_token(
+async def test_expired_id_token_is_refreshed_with_the_refresh_token(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -217,7 +215,7 @@ async def test_an_id_token_that_ran_out_is_renewed_with_the_refresh_token(
     assert company.asked("token-exchange")[-1].form["subject_token"] == kept.id_token
 
 
-async def test_where_the_refresh_is_refused_the_person_signs_in_again(
+async def test_rejected_refresh_makes_the_user_log_in_again(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -234,7 +232,7 @@ async def test_where_the_refresh_is_refused_the_person_signs_in_again(
     assert len(company.asked()) == 2
 
 
-async def test_a_renewed_id_token_of_somebody_else_is_not_used(
+async def test_refreshed_id_token_of_another_user_is_not_used(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -246,7 +244,7 @@ async def test_a_renewed_id_token_of_somebody_else_is_not_used(
     assert len(company.asked("token-exchange")) == 1
 
 
-async def test_without_a_refresh_token_one_signs_in_again(
+async def test_without_a_refresh_token_the_user_logs_in_again(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     company.gives_refresh = False
@@ -257,7 +255,7 @@ async def test_without_a_refresh_token_one_signs_in_again(
     assert len(company.asked()) == 2
 
 
-async def test_a_sign_in_of_another_client_is_not_used(desk: Desk, company: Company) -> None:
+async def test_login_of_another_client_is_not_used(desk: Desk, company: Company) -> None:
     await log_in(desk, company)
     provider = IdentityProvider(issuer=company.issuer, client_id="another")
     company.claims = {"aud": "another"}
@@ -276,7 +274,7 @@ async def test_an_id_token_that_the_provider_refuses_is_forgotten(desk: Desk, co
     assert len(company.asked()) == 2
 
 
-async def test_an_id_token_that_was_entered_is_used_and_nobody_signs_in(desk: Desk, company: Company) -> None:
+async def test_entered_id_token_is_used_without_a_login(desk: Desk, company: Company) -> None:
     await desk.secrets.put("id", company.id_token())
     provider = IdentityProvider(issuer=company.issuer, client_id="desk", id_token=SecretRef("id"))
     settings = replace(company.settings, identity_provider=provider)
@@ -292,7 +290,7 @@ async def test_an_id_token_that_was_entered_is_used_and_nobody_signs_in(desk: De
 # ------------------------------------------------------------------ going back
 
 
-async def test_back_to_the_browser_makes_new_secrets(desk: Desk, company: Company) -> None:
+async def test_going_back_to_the_browser_step_creates_new_secrets(desk: Desk, company: Company) -> None:
     async with desk.login(company.world, settings=company.settings) as login:
         await login.run_to(StepId.ID_TOKEN_REPLY)
         await login.back(StepId.AUTHORIZE)
@@ -306,7 +304,7 @@ async def test_back_to_the_browser_makes_new_secrets(desk: Desk, company: Compan
 # ------------------------------------------------------------------ as it is shown
 
 
-async def test_no_secret_of_the_sign_in_is_in_what_is_handed_on(desk: Desk, company: Company) -> None:
+async def test_exports_contain_no_login_secret(desk: Desk, company: Company) -> None:
     view = await log_in(desk, company)
     [page], [code] = company.asked(), company.asked("authorization_code")
     written = login_text(view) + login_trace(view).decode()
@@ -322,7 +320,7 @@ async def test_no_secret_of_the_sign_in_is_in_what_is_handed_on(desk: Desk, comp
     assert [secret for secret in secrets if secret in written] == []
 
 
-async def test_the_provider_has_a_line_of_its_own_in_the_diagram(desk: Desk, company: Company) -> None:
+async def test_provider_has_its_own_lane_in_the_diagram(desk: Desk, company: Company) -> None:
     view = await log_in(desk, company)
     arrows = arrows_of(view)
     assert Party.PROVIDER in parties_of(arrows)
@@ -346,13 +344,13 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
     await engine.close()
 
 
-async def test_connecting_opens_the_sign_in_page_and_goes_on(engine: Engine, company: Company) -> None:
+async def test_connecting_opens_the_login_page_and_continues(engine: Engine, company: Company) -> None:
     await engine.connect(SERVER)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
     assert len(company.asked()) == 1
 
 
-async def test_a_refused_token_is_replaced_without_a_person_while_the_sign_in_lasts(
+async def test_rejected_token_is_replaced_silently_while_the_provider_login_lasts(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
@@ -362,9 +360,7 @@ async def test_a_refused_token_is_replaced_without_a_person_while_the_sign_in_la
     assert len(company.asked("token-exchange")) == 2
 
 
-async def test_when_the_sign_in_is_over_the_person_is_told_and_no_page_opens(
-    engine: Engine, company: Company
-) -> None:
+async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engine, company: Company) -> None:
     await engine.connect(SERVER)
     wanted: list[LoginWanted] = []
     engine.logins.wanted.connect(wanted.append)
@@ -388,7 +384,7 @@ async def test_without_a_browser_connecting_needs_a_login(engine: Engine, compan
     assert company.asked() == []
 
 
-async def test_signing_out_ends_the_sign_in_too_and_gives_its_token_back(
+async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
@@ -399,7 +395,7 @@ async def test_signing_out_ends_the_sign_in_too_and_gives_its_token_back(
     assert [name for name in names if name.endswith(("/sign-in", "/tokens"))] == []
 
 
-async def test_forgetting_the_tokens_forgets_the_sign_in_and_tells_nobody(
+async def test_forgetting_the_tokens_forgets_the_provider_login_without_revocation(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)

@@ -81,7 +81,7 @@ async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
 @pytest.mark.parametrize(
     "issuer", ["login", "http://[", "https://a b/", "javascript:alert(1)", "https://u:p@h"]
 )
-async def test_an_issuer_that_is_no_address_is_refused_in_words(
+async def test_issuer_that_is_not_a_url_is_rejected_with_the_reason(
     desk: Desk, company: Company, issuer: str
 ) -> None:
     async with desk.login(company.world, settings=at(company, issuer)) as login:
@@ -95,7 +95,7 @@ async def test_an_issuer_that_is_no_address_is_refused_in_words(
     assert "issuer" in f"{view.failure} {view.next_step}"
 
 
-async def test_when_the_network_is_lost_while_renewing_the_sign_in_is_kept(
+async def test_network_loss_during_a_refresh_keeps_the_provider_login(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -112,7 +112,7 @@ async def test_when_the_network_is_lost_while_renewing_the_sign_in_is_kept(
 # ------------------------------------------------------------------ a sign-in that is worth nothing any more
 
 
-async def test_a_sign_in_whose_renewed_token_does_not_hold_is_over(
+async def test_invalid_refreshed_token_ends_the_provider_login(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     """Else each login would end there, until somebody signs out."""
@@ -136,7 +136,7 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
     await engine.close()
 
 
-async def test_when_the_provider_refuses_the_kept_token_the_person_is_asked_to_sign_in(
+async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_token(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
@@ -154,7 +154,7 @@ async def test_when_the_provider_refuses_the_kept_token_the_person_is_asked_to_s
     assert len(company.asked()) == 2
 
 
-async def test_connecting_after_the_kept_token_was_refused_signs_in_at_once(
+async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediately(
     engine: Engine, company: Company
 ) -> None:
     await engine.connect(SERVER)
@@ -176,7 +176,7 @@ async def test_connecting_after_the_kept_token_was_refused_signs_in_at_once(
 # ------------------------------------------------------------------ who else is at it
 
 
-async def test_of_two_logins_at_once_one_renews_the_sign_in(
+async def test_only_one_of_two_concurrent_logins_refreshes_the_provider_login(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -187,7 +187,7 @@ async def test_of_two_logins_at_once_one_renews_the_sign_in(
     assert len(company.asked()) == 1
 
 
-async def test_a_login_that_is_cancelled_while_it_renews_holds_nothing_up(
+async def test_login_cancelled_during_a_refresh_blocks_nothing(
     desk: Desk, company: Company, clock: FakeClock
 ) -> None:
     await log_in(desk, company)
@@ -224,7 +224,7 @@ async def test_each_request_to_the_provider_can_be_cancelled(
         assert login.view.is_over
 
 
-async def test_a_sign_in_that_nobody_finishes_ends_by_itself(desk: Desk, company: Company) -> None:
+async def test_abandoned_login_times_out(desk: Desk, company: Company) -> None:
     async def look_away(url: str) -> None:
         pass
 
@@ -240,7 +240,7 @@ async def test_a_sign_in_that_nobody_finishes_ends_by_itself(desk: Desk, company
 
 
 @pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "authorization_code"])
-async def test_a_secret_that_is_set_for_one_issuer_goes_to_no_other_that_is_picked(
+async def test_secret_set_for_one_issuer_is_not_sent_to_another_selected_issuer(
     desk: Desk, company: Company, grant: Any
 ) -> None:
     """Which of the listed servers is used can be picked for a login: the settings say whose the secret is."""
@@ -253,7 +253,7 @@ async def test_a_secret_that_is_set_for_one_issuer_goes_to_no_other_that_is_pick
     assert not any(b"hush" in seen.body for seen in world.seen)
 
 
-async def test_a_workloads_jwt_goes_to_no_other_issuer_that_is_picked(desk: Desk, world: World) -> None:
+async def test_workload_jwt_is_not_sent_to_another_selected_issuer(desk: Desk, world: World) -> None:
     await desk.secrets.put("jwt", "eyJhbGciOiJub25lIn0.e30.")
     world.resource["authorization_servers"] = ["https://mine.example", world.origin]
     settings = OAuthSettings(grant="wif", issuer="https://mine.example", assertion=SecretRef("jwt"))
@@ -263,7 +263,7 @@ async def test_a_workloads_jwt_goes_to_no_other_issuer_that_is_picked(desk: Desk
     assert world.asked("/token") == []
 
 
-async def test_the_answer_to_a_question_counts_for_that_question_only(desk: Desk, company: Company) -> None:
+async def test_confirmation_applies_only_to_the_question_that_was_shown(desk: Desk, company: Company) -> None:
     """The server may have named somebody else by the time that the person presses the button."""
     settings = replace(company.settings, issuer="")
     async with desk.login(company.world, settings=settings) as login:
@@ -279,7 +279,7 @@ async def test_the_answer_to_a_question_counts_for_that_question_only(desk: Desk
         assert login.view.question is None
 
 
-async def test_a_login_in_the_background_says_why_a_person_is_needed(desk: Desk, world: World) -> None:
+async def test_background_login_says_why_the_user_is_needed(desk: Desk, world: World) -> None:
     """Whatever kind of login it is."""
     engine = Engine(clock=FakeClock())
     await engine.secrets.put("secret", "hush")
@@ -290,7 +290,7 @@ async def test_a_login_in_the_background_says_why_a_person_is_needed(desk: Desk,
     await engine.close()
 
 
-async def test_the_provider_that_was_typed_may_be_in_a_private_network_and_nobody_else(
+async def test_only_the_configured_provider_may_be_in_a_private_network(
     engine: Engine, company: Company
 ) -> None:
     settings = replace(at(company, "https://10.1.2.3/idp"), issuer="")
@@ -301,9 +301,7 @@ async def test_the_provider_that_was_typed_may_be_in_a_private_network_and_nobod
         check_url("https://10.9.9.9/", allowance)
 
 
-async def test_a_login_of_the_person_is_not_ended_by_one_that_happens_by_itself(
-    engine: Engine, company: Company
-) -> None:
+async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engine, company: Company) -> None:
     """They sit before the sign-in page: a request that is refused meanwhile must not take it away."""
     await engine.connect(SERVER)
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
@@ -323,7 +321,7 @@ async def test_a_login_of_the_person_is_not_ended_by_one_that_happens_by_itself(
     assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
 
 
-async def test_of_logins_that_begin_at_once_the_last_one_is_there_and_the_others_are_closed(
+async def test_last_of_several_simultaneous_logins_stays_and_the_others_are_closed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Login] = []

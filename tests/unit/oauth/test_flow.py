@@ -35,7 +35,7 @@ def ids(login: Login) -> set[str]:
     return {found.id for found in login.view.findings}
 
 
-async def test_a_login_runs_to_the_end_by_itself(desk: Desk, world: World) -> None:
+async def test_login_runs_to_the_end_automatically(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run()
         view = login.view
@@ -69,7 +69,7 @@ async def test_each_step_is_shown_before_it_is_sent(desk: Desk, world: World) ->
         assert world.asked("/authorize") == []
 
 
-async def test_what_was_edited_is_sent_instead(desk: Desk, world: World) -> None:
+async def test_edited_request_is_sent_instead(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run_to(StepId.CALLBACK)
         request = preview(login, StepId.TOKEN_REQUEST)
@@ -79,7 +79,7 @@ async def test_what_was_edited_is_sent_instead(desk: Desk, world: World) -> None
     assert world.asked("/token")[0].form["extra"] == "1"
 
 
-async def test_going_back_forgets_what_came_after_and_asks_anew(desk: Desk, world: World) -> None:
+async def test_going_back_discards_later_steps_and_requests_again(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run()
         await login.back(StepId.PREPARE)
@@ -94,7 +94,7 @@ async def test_going_back_forgets_what_came_after_and_asks_anew(desk: Desk, worl
     assert len(world.asked("/register")) == 1
 
 
-async def test_a_step_that_failed_can_be_tried_again(desk: Desk, world: World) -> None:
+async def test_failed_step_can_be_retried(desk: Desk, world: World) -> None:
     works = world.paths["/.well-known/oauth-authorization-server"]
     world.paths["/.well-known/oauth-authorization-server"] = lambda _: Answer(503)
     async with desk.login(world) as login:
@@ -119,7 +119,7 @@ async def test_a_registered_client_is_used_again_with_its_port(desk: Desk, world
     assert first.query["redirect_uri"] == second.query["redirect_uri"]
 
 
-async def test_a_forgotten_client_is_registered_anew(desk: Desk, world: World) -> None:
+async def test_forgotten_client_is_registered_again(desk: Desk, world: World) -> None:
     for overrides in (Overrides(), Overrides(forgets_client=True)):
         async with desk.login(world, overrides) as login:
             await login.run_to(StepId.IDENTITY)
@@ -127,7 +127,7 @@ async def test_a_forgotten_client_is_registered_anew(desk: Desk, world: World) -
 
 
 @pytest.mark.parametrize("iss", ["https://evil.example", None, "own/"])
-async def test_no_token_is_asked_for_when_the_answer_is_not_from_the_issuer(
+async def test_no_token_is_requested_when_the_callback_is_not_from_the_issuer(
     desk: Desk, world: World, iss: str | None
 ) -> None:
     world.iss = f"{world.origin}/" if iss == "own/" else iss
@@ -138,7 +138,7 @@ async def test_no_token_is_asked_for_when_the_answer_is_not_from_the_issuer(
     assert world.asked("/token") == []
 
 
-async def test_an_answer_with_another_state_does_not_end_the_wait(desk: Desk, world: World) -> None:
+async def test_callback_with_another_state_does_not_end_the_wait(desk: Desk, world: World) -> None:
     async def browse_after_a_stranger(url: str) -> None:
         redirect = httpx2.URL(url).params["redirect_uri"]
         async with httpx2.AsyncClient(trust_env=False) as stranger:
@@ -152,7 +152,7 @@ async def test_an_answer_with_another_state_does_not_end_the_wait(desk: Desk, wo
     assert world.asked("/token")[0].form["code"] == "code-1"
 
 
-async def test_pkce_that_is_not_declared_is_refused_where_nobody_looks_on(desk: Desk, world: World) -> None:
+async def test_undeclared_pkce_is_rejected_in_an_unattended_login(desk: Desk, world: World) -> None:
     del world.server["code_challenge_methods_supported"]
     async with desk.login(world, by_itself=True) as login:
         await login.run()
@@ -162,7 +162,7 @@ async def test_pkce_that_is_not_declared_is_refused_where_nobody_looks_on(desk: 
 
 
 @pytest.mark.parametrize(("is_strict", "ends_at"), [(True, "SERVER_CHECK"), (False, None)])
-async def test_strict_stops_at_an_error_and_who_observes_goes_on(
+async def test_strict_mode_stops_at_an_error_and_observe_mode_continues(
     desk: Desk, world: World, is_strict: bool, ends_at: str | None
 ) -> None:
     world.server["code_challenge_methods_supported"] = ["plain"]
@@ -173,7 +173,7 @@ async def test_strict_stops_at_an_error_and_who_observes_goes_on(
         assert "ASM-007" in ids(login)
 
 
-async def test_metadata_of_another_issuer_is_used_by_nobody(desk: Desk, world: World) -> None:
+async def test_metadata_of_another_issuer_is_never_used(desk: Desk, world: World) -> None:
     world.server["issuer"] = "https://attacker.example"
     async with desk.login(world) as login:
         await login.run()
@@ -181,7 +181,7 @@ async def test_metadata_of_another_issuer_is_used_by_nobody(desk: Desk, world: W
     assert world.asked("/register") == world.asked("/authorize") == []
 
 
-async def test_metadata_about_another_server_is_used_by_nobody(desk: Desk, world: World) -> None:
+async def test_metadata_about_another_server_is_never_used(desk: Desk, world: World) -> None:
     world.resource["resource"] = "https://evil.example/mcp"
     async with desk.login(world) as login:
         await login.run()
@@ -189,7 +189,7 @@ async def test_metadata_about_another_server_is_used_by_nobody(desk: Desk, world
     assert world.asked("/.well-known/oauth-authorization-server") == []
 
 
-async def test_an_endpoint_on_another_host_is_asked_about_once(desk: Desk, world: World) -> None:
+async def test_endpoint_on_another_host_needs_confirmation_once(desk: Desk, world: World) -> None:
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with desk.login(world) as login:
         await login.run()
@@ -206,7 +206,7 @@ async def test_an_endpoint_on_another_host_is_asked_about_once(desk: Desk, world
         assert login.view.question is None
 
 
-async def test_trying_again_asks_again_about_a_host_that_was_not_trusted(desk: Desk, world: World) -> None:
+async def test_retry_asks_again_about_an_untrusted_host(desk: Desk, world: World) -> None:
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with desk.login(world) as login:
         await login.run()
@@ -216,7 +216,7 @@ async def test_trying_again_asks_again_about_a_host_that_was_not_trusted(desk: D
         assert world.asked("/register") == []
 
 
-async def test_a_host_that_the_person_does_not_trust_ends_the_login(desk: Desk, world: World) -> None:
+async def test_untrusted_host_ends_the_login(desk: Desk, world: World) -> None:
     world.server["token_endpoint"] = world.server["token_endpoint"].replace("127.0.0.1", "localhost")
     async with desk.login(world) as login:
         await login.run()
@@ -226,7 +226,7 @@ async def test_a_host_that_the_person_does_not_trust_ends_the_login(desk: Desk, 
     assert world.asked("/authorize") == []
 
 
-async def test_without_registration_the_person_is_asked_for_a_client(desk: Desk, world: World) -> None:
+async def test_without_registration_the_user_is_asked_for_a_client(desk: Desk, world: World) -> None:
     del world.server["registration_endpoint"]
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
     async with desk.login(world) as login:
@@ -242,9 +242,7 @@ async def test_without_registration_the_person_is_asked_for_a_client(desk: Desk,
         assert login.view.question is None
 
 
-async def test_a_client_that_belongs_to_another_issuer_is_not_shown_to_this_one(
-    desk: Desk, world: World
-) -> None:
+async def test_client_of_another_issuer_is_not_sent_to_this_one(desk: Desk, world: World) -> None:
     settings = OAuthSettings(client_id="mine", issuer="https://other.example")
     async with desk.login(world, settings=settings) as login:
         await login.run()
@@ -252,7 +250,7 @@ async def test_a_client_that_belongs_to_another_issuer_is_not_shown_to_this_one(
     assert world.asked("/authorize") == []
 
 
-async def test_a_client_document_is_the_client_id_where_the_server_reads_it(desk: Desk, world: World) -> None:
+async def test_client_metadata_document_is_the_client_id_where_supported(desk: Desk, world: World) -> None:
     world.server["client_id_metadata_document_supported"] = True
     document = "https://client.example/client.json"
     async with desk.login(world, settings=OAuthSettings(client_document=document)) as login:
@@ -275,7 +273,9 @@ async def test_a_server_without_metadata_is_logged_in_to_as_in_2025_03_26(desk: 
 
 
 @pytest.mark.parametrize("revision", [R3, R4, R5])
-async def test_a_chosen_revision_knows_no_older_way(desk: Desk, world: World, revision: Revision) -> None:
+async def test_chosen_protocol_version_has_no_older_fallback(
+    desk: Desk, world: World, revision: Revision
+) -> None:
     del world.paths["/.well-known/oauth-protected-resource/mcp"]
     async with desk.login(world, Overrides(revision=revision)) as login:
         await login.run()
@@ -283,7 +283,7 @@ async def test_a_chosen_revision_knows_no_older_way(desk: Desk, world: World, re
         assert "AUTH-005" in ids(login)
 
 
-async def test_a_pasted_address_is_an_answer_too(desk: Desk, world: World) -> None:
+async def test_pasted_url_is_accepted_as_the_callback(desk: Desk, world: World) -> None:
     opened: asyncio.Queue[str] = asyncio.Queue()
 
     async def browse_elsewhere(url: str) -> None:
@@ -318,7 +318,7 @@ async def test_cancelling_frees_the_port_and_says_so(desk: Desk, world: World) -
             await login.next()
 
 
-async def test_back_to_the_browser_makes_new_secrets(desk: Desk, world: World) -> None:
+async def test_going_back_to_the_browser_step_creates_new_secrets(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.begin()
         await login.run_to(StepId.TOKEN_REPLY)
@@ -348,7 +348,7 @@ async def test_a_code_is_good_for_one_request(desk: Desk, world: World) -> None:
     assert len(world.asked("/token")) == 1
 
 
-async def test_an_issuer_in_a_private_network_is_asked_about_once(desk: Desk, world: World) -> None:
+async def test_issuer_in_a_private_network_needs_confirmation_once(desk: Desk, world: World) -> None:
     world.resource["authorization_servers"] = ["https://10.1.2.3/"]
     async with desk.login(world) as login:
         await login.run()
@@ -364,7 +364,7 @@ async def test_an_issuer_in_a_private_network_is_asked_about_once(desk: Desk, wo
         assert states(login)["RESOURCE_CHECK"] is StepState.DONE
 
 
-async def test_this_machine_is_nothing_that_consent_could_open(desk: Desk, world: World) -> None:
+async def test_link_local_addresses_cannot_be_allowed_by_consent(desk: Desk, world: World) -> None:
     world.resource["authorization_servers"] = ["https://169.254.169.254/"]
     async with desk.login(world) as login:
         await login.run()
@@ -378,7 +378,7 @@ def _wrong_audience(_: Seen) -> Answer:
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
-async def test_strict_keeps_no_token_that_is_wrong(desk: Desk, world: World, is_strict: bool) -> None:
+async def test_strict_mode_stores_no_invalid_token(desk: Desk, world: World, is_strict: bool) -> None:
     world.paths["/token"] = _wrong_audience
     async with desk.login(world, Overrides(is_strict=is_strict)) as login:
         await login.run_to(StepId.TOKEN_REPLY)
@@ -388,7 +388,7 @@ async def test_strict_keeps_no_token_that_is_wrong(desk: Desk, world: World, is_
     assert (held is None) is is_strict
 
 
-async def test_a_new_token_that_is_refused_is_found_and_explained(desk: Desk, world: World) -> None:
+async def test_rejected_new_token_is_reported_and_explained(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
         world.tokens.clear()
@@ -405,7 +405,7 @@ async def test_every_request_of_a_login_is_in_the_traffic(desk: Desk, world: Wor
     assert all(row >= 0 for row in rows)
 
 
-async def test_a_bug_of_ours_ends_the_step_and_says_so(
+async def test_internal_error_ends_the_step_and_says_so(
     desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(stage: Stage) -> None:

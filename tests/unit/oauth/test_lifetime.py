@@ -34,7 +34,7 @@ def engine_of(machine: Machine, world: World) -> Engine:
     return engine
 
 
-async def test_two_runs_of_the_app_renew_a_token_once(tmp_path: Path, world: World) -> None:
+async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: World) -> None:
     machine = Machine(tmp_path)
     engines = [engine_of(machine, world) for _ in range(2)]
     try:
@@ -85,7 +85,7 @@ _OTHER_PROCESS = """
 """
 
 
-async def test_a_login_is_not_stored_while_another_process_renews_the_tokens_of_before(
+async def test_login_is_not_stored_while_another_process_refreshes_the_old_tokens(
     tmp_path: Path, world: World
 ) -> None:
     machine = Machine(tmp_path)
@@ -116,13 +116,13 @@ async def test_a_login_is_not_stored_while_another_process_renews_the_tokens_of_
         await engine.close()
 
 
-async def test_two_logins_at_once_bind_their_tokens_to_one_key(desk: Desk, world: World) -> None:
+async def test_two_concurrent_logins_bind_their_tokens_to_one_key(desk: Desk, world: World) -> None:
     stores = desk.store(world), desk.store(world)
     first, second = await asyncio.gather(*(store.key("https://as.example") for store in stores))
     assert first.thumbprint() == second.thumbprint()
 
 
-async def test_what_another_process_is_just_renewing_is_waited_for(tmp_path: Path, world: World) -> None:
+async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, world: World) -> None:
     machine = Machine(tmp_path)
     machine.store.keep_in(Rung.PLAIN, unprotected=True)
     engine = engine_of(machine, world)
@@ -148,7 +148,7 @@ async def test_what_another_process_is_just_renewing_is_waited_for(tmp_path: Pat
         await engine.close()
 
 
-async def test_what_another_issuer_gave_stays_under_its_own_name(desk: Desk, world: World) -> None:
+async def test_tokens_of_another_issuer_stay_under_their_own_name(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
     names = [secret.name for secret in await desk.secrets.stored()]
@@ -157,7 +157,7 @@ async def test_what_another_issuer_gave_stays_under_its_own_name(desk: Desk, wor
     assert await LoginStore(desk.secrets, "another", world.url).issuers() == ()
 
 
-async def test_a_record_that_cannot_be_read_counts_as_none(desk: Desk, world: World) -> None:
+async def test_unreadable_record_counts_as_missing(desk: Desk, world: World) -> None:
     async with desk.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
     for secret in await desk.secrets.stored():
@@ -167,7 +167,7 @@ async def test_a_record_that_cannot_be_read_counts_as_none(desk: Desk, world: Wo
     assert await store.clients() == ()
 
 
-async def test_a_login_is_not_lost_because_the_keychain_is(tmp_path: Path, world: World) -> None:
+async def test_login_is_not_lost_when_the_keychain_fails(tmp_path: Path, world: World) -> None:
     class Broken(MemoryKeychain):
         def set_password(self, service: str, username: str, password: str) -> None:
             raise OSError("no")
@@ -183,7 +183,7 @@ async def test_a_login_is_not_lost_because_the_keychain_is(tmp_path: Path, world
         await engine.close()
 
 
-async def test_a_server_that_is_configured_anew_keeps_its_tokens(desk: Desk, world: World) -> None:
+async def test_reconfigured_server_keeps_its_tokens(desk: Desk, world: World) -> None:
     engine = Engine(secrets=desk.secrets)
     engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
     async with desk.login(world) as login:
@@ -195,7 +195,7 @@ async def test_a_server_that_is_configured_anew_keeps_its_tokens(desk: Desk, wor
     await engine.close()
 
 
-async def test_a_secret_that_is_named_and_not_there_is_told_by_its_name(desk: Desk, world: World) -> None:
+async def test_missing_referenced_secret_is_reported_by_name(desk: Desk, world: World) -> None:
     ref = SecretRef("a/b")
     settings = OAuthSettings(
         grant="client_credentials", client_id="x", client_secret=ref, issuer=world.origin
@@ -208,7 +208,7 @@ async def test_a_secret_that_is_named_and_not_there_is_told_by_its_name(desk: De
 
 @pytest.mark.parametrize("forget", ["sign_out", "forget_tokens"])
 @pytest.mark.parametrize("is_refresh_first", [True, False])
-async def test_whoever_signs_out_during_a_refresh_has_no_token_afterwards(
+async def test_logging_out_during_a_refresh_leaves_no_token(
     tmp_path: Path, world: World, forget: str, is_refresh_first: bool
 ) -> None:
     engine = engine_of(Machine(tmp_path), world)
@@ -227,7 +227,7 @@ async def test_whoever_signs_out_during_a_refresh_has_no_token_afterwards(
         await engine.close()
 
 
-async def test_sign_out_waits_for_the_refresh_that_has_been_sent(tmp_path: Path, world: World) -> None:
+async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: World) -> None:
     engine = engine_of(Machine(tmp_path), world)
     logins = engine.logins
     try:

@@ -108,7 +108,7 @@ async def walk(engine: Engine, overrides: Overrides | None = None) -> LoginView:
     return view
 
 
-async def test_the_demo_without_faults_is_logged_in_to_without_an_error(engine: Engine) -> None:
+async def test_demo_without_faults_logs_in_without_an_error(engine: Engine) -> None:
     view = await walk(engine, Overrides(is_strict=True))
     assert view.failure == ""
     assert view.is_over
@@ -129,7 +129,7 @@ async def use_company(demo: LoginDemo, engine: Engine) -> None:
     engine.add(HttpEntry(name=NAME, url=demo.url, type="http", auth=auth))
 
 
-async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDemo, engine: Engine) -> None:
+async def test_demo_identity_provider_needs_one_login_per_user(demo: LoginDemo, engine: Engine) -> None:
     await use_company(demo, engine)
     first = await walk(engine, Overrides(is_strict=True))
     assert (first.failure, first.is_over) == ("", True)
@@ -144,14 +144,14 @@ async def test_the_demo_is_a_company_too_whose_people_sign_in_once(demo: LoginDe
 
 
 @pytest.mark.parametrize("name", _SHOWN)
-async def test_a_mistake_is_found_by_the_login(engine: Engine, demo: LoginDemo, name: str) -> None:
+async def test_fault_is_found_by_the_login(engine: Engine, demo: LoginDemo, name: str) -> None:
     demo.only(name)
     view = await walk(engine, Overrides(compares_copies=True, scope="notes:read notes:write"))
     assert {found.id for found in view.findings} >= set(SWITCHES[name].shows)
 
 
 @pytest.mark.parametrize("name", _AT_SIGN_IN)
-async def test_a_mistake_of_the_identity_provider_is_found_and_its_token_is_not_used(
+async def test_identity_provider_fault_is_found_and_its_token_is_not_used(
     engine: Engine, demo: LoginDemo, name: str
 ) -> None:
     await use_company(demo, engine)
@@ -163,7 +163,7 @@ async def test_a_mistake_of_the_identity_provider_is_found_and_its_token_is_not_
     assert bool(kept) == (name in _GOES_ON or name.startswith("idp_jag")), "what does not hold is not kept"
 
 
-async def test_a_renewed_id_token_about_somebody_else_is_found(
+async def test_refreshed_id_token_of_another_user_is_found(
     engine: Engine, demo: LoginDemo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await use_company(demo, engine)
@@ -175,13 +175,13 @@ async def test_a_renewed_id_token_about_somebody_else_is_found(
 
 
 @pytest.mark.parametrize("name", ["issuer_path", "opaque_tokens", "dpop", "dpop_nonce"])
-async def test_a_lawful_variant_is_no_obstacle(engine: Engine, demo: LoginDemo, name: str) -> None:
+async def test_permitted_variant_is_not_an_obstacle(engine: Engine, demo: LoginDemo, name: str) -> None:
     demo.only(name)
     view = await walk(engine, Overrides(is_strict=True))
     assert view.failure == ""
 
 
-async def test_missing_cors_headers_are_found_when_the_person_adds_an_origin(
+async def test_missing_cors_headers_are_found_when_the_user_adds_an_origin(
     engine: Engine, demo: LoginDemo
 ) -> None:
     demo.only("no_cors")
@@ -197,13 +197,13 @@ async def test_missing_cors_headers_are_found_when_the_person_adds_an_origin(
     assert "ASM-024" in {found.id for found in view.findings}
 
 
-async def test_a_token_without_its_binding_is_found(engine: Engine, demo: LoginDemo) -> None:
+async def test_unbound_token_is_found(engine: Engine, demo: LoginDemo) -> None:
     demo.only("dpop", "bearer_for_proof")
     view = await walk(engine)
     assert "TOK-016" in {found.id for found in view.findings}
 
 
-async def test_a_server_that_moved_is_noticed(engine: Engine, demo: LoginDemo) -> None:
+async def test_moved_server_is_detected(engine: Engine, demo: LoginDemo) -> None:
     await walk(engine)
     demo.only("moved")
     await engine.logins.start(NAME)
@@ -218,7 +218,7 @@ async def test_a_server_that_moved_is_noticed(engine: Engine, demo: LoginDemo) -
     ("name", "id"),
     [("state_dropped", "AZ-001"), ("state_changed", "AZ-002"), ("redirect_elsewhere", "AZ-009")],
 )
-async def test_an_answer_that_is_none_is_a_hint_and_the_wait_goes_on(
+async def test_invalid_callback_is_a_hint_and_the_wait_continues(
     engine: Engine, demo: LoginDemo, name: str, id: str
 ) -> None:
     demo.only(name)
@@ -244,7 +244,7 @@ async def test_an_answer_that_is_none_is_a_hint_and_the_wait_goes_on(
 
 
 @pytest.mark.parametrize(("name", "id"), [("not_rotated", "TOK-017"), ("refresh_unusable", "TOK-018")])
-async def test_a_mistake_of_a_refresh_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
+async def test_refresh_fault_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
     demo.only(name)
     await walk(engine)
     with suppress(UserError):
@@ -262,7 +262,7 @@ async def test_a_mistake_of_a_refresh_is_found(engine: Engine, demo: LoginDemo, 
         ("codes_swapped", "RS-008"),
     ],
 )
-async def test_a_mistake_of_a_step_up_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
+async def test_step_up_fault_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
     demo.only(name)
     engine.logins.opens_browser = frozenset(Occasion)
     await engine.connect(NAME)

@@ -147,7 +147,7 @@ def _copies(log: TrafficLog, masking: Masking) -> bytes:
 
 
 @pytest.mark.parametrize("export", [_lines, _har, _markdown, _copies])
-async def test_no_export_holds_a_secret_of_a_login(export: Callable[[TrafficLog, Masking], bytes]) -> None:
+async def test_exports_contain_no_login_secret(export: Callable[[TrafficLog, Masking], bytes]) -> None:
     log = await walk()
     masking = Masking(find_secrets(log, range(len(log))))
     plain, masked = export(log, Masking(find_secrets(TrafficLog(), []))), export(log, masking)
@@ -158,7 +158,7 @@ async def test_no_export_holds_a_secret_of_a_login(export: Callable[[TrafficLog,
     assert any(each in plain for secret in SECRETS.values() for each in spellings(secret))
 
 
-async def test_all_else_of_a_login_can_be_read_in_its_export() -> None:
+async def test_everything_else_of_a_login_is_readable_in_its_export() -> None:
     log = await walk()
     masked = _har(log, Masking(find_secrets(log, range(len(log))))).decode()
     har = json.loads(masked)
@@ -180,7 +180,7 @@ async def test_all_else_of_a_login_can_be_read_in_its_export() -> None:
     assert reply["access_token"].startswith("~secret-")
 
 
-async def test_a_request_of_a_login_can_be_copied_with_what_it_carried() -> None:
+async def test_login_request_can_be_copied_with_its_content() -> None:
     log = await walk()
     row = next(
         row for row in range(len(log)) if log.kind(row) == RecordKind.HTTP and b"/token" in log.raw(row)

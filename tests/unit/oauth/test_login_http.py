@@ -109,7 +109,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 # ------------------------------------------------------------------ requests and replies
 
 
-async def test_a_document_is_asked_for_and_given_whole(server: FaultServer, http: LoginHttp) -> None:
+async def test_document_is_requested_and_returned_in_full(server: FaultServer, http: LoginHttp) -> None:
     server.order("GET", faults.replies(200, b'{"issuer":"x"}', JSON_TYPE + "; charset=utf-8"))
     reply = await http.send(get_document(server.url(path="/.well-known/x"), (("MCP-Protocol-Version", "1"),)))
     assert (reply.status, reply.body, reply.content_type) == (200, b'{"issuer":"x"}', JSON_TYPE)
@@ -121,7 +121,7 @@ async def test_a_document_is_asked_for_and_given_whole(server: FaultServer, http
     assert call.headers["mcp-protocol-version"] == "1"
 
 
-async def test_a_form_is_encoded_as_forms_are(server: FaultServer, http: LoginHttp) -> None:
+async def test_form_is_url_encoded(server: FaultServer, http: LoginHttp) -> None:
     server.order("POST", faults.replies(400, b'{"error":"invalid_grant"}', JSON_TYPE))
     fields = [("code", "a b&c=d"), ("resource", "https://x/mcp"), ("resource", "ü")]
     reply = await http.send(post_form(server.url(path="/token"), fields, (("Authorization", "Basic eA=="),)))
@@ -138,7 +138,7 @@ async def test_a_registration_is_sent_as_json(server: FaultServer, http: LoginHt
     assert server.calls[0].body == b'{"client_name":"Lens"}'
 
 
-async def test_every_header_of_a_name_is_given(server: FaultServer, http: LoginHttp) -> None:
+async def test_every_header_with_the_same_name_is_returned(server: FaultServer, http: LoginHttp) -> None:
     two = b"WWW-Authenticate: Bearer a=1\r\nwww-authenticate: DPoP\r\n"
     server.order("POST", faults.drops(b"HTTP/1.1 401 No\r\n" + two + b"Content-Length: 0\r\n\r\n"))
     reply = await http.send(LoginRequest("POST", server.url(), (), b"{}"))
@@ -149,9 +149,7 @@ async def test_every_header_of_a_name_is_given(server: FaultServer, http: LoginH
 # ------------------------------------------------------------------ where they may go
 
 
-async def test_an_address_that_the_guard_refuses_is_not_contacted(
-    server: FaultServer, log: TrafficLog
-) -> None:
+async def test_url_rejected_by_the_guard_is_not_contacted(server: FaultServer, log: TrafficLog) -> None:
     async with login(log, allowance=PUBLIC_ONLY) as http:
         with pytest.raises(UrlBlocked) as caught:
             await http.send(get_document(server.url()))
@@ -174,7 +172,7 @@ async def test_an_address_that_the_guard_refuses_is_not_contacted(
         (["2606:2800:220:1::1", "192.168.0.1"], BlockReason.PRIVATE),
     ],
 )
-async def test_a_name_that_leads_where_it_must_not_is_refused_before_connecting(
+async def test_host_name_that_resolves_to_a_forbidden_address_is_rejected_before_connecting(
     log: TrafficLog, names: dict[str, list[str]], addresses: list[str], reason: BlockReason
 ) -> None:
     names["as.example"] = addresses
@@ -187,7 +185,7 @@ async def test_a_name_that_leads_where_it_must_not_is_refused_before_connecting(
     assert exchange.error == caught.value.summary
 
 
-async def test_nothing_reaches_a_server_behind_a_name_that_leads_to_this_machine(
+async def test_host_name_that_resolves_to_this_machine_receives_nothing(
     server: FaultServer, log: TrafficLog, names: dict[str, list[str]]
 ) -> None:
     names["as.example"] = ["127.0.0.1"]
@@ -198,14 +196,14 @@ async def test_nothing_reaches_a_server_behind_a_name_that_leads_to_this_machine
     assert not server.hung_up.is_set()  # nobody has even connected
 
 
-def test_consent_opens_the_private_network_and_nothing_else() -> None:
+def test_consent_allows_the_private_network_and_nothing_else() -> None:
     check_addresses(Allowance(private=True), "x", ["10.0.0.1", "93.184.216.34"])
     for address in ("127.0.0.1", "169.254.169.254"):
         with pytest.raises(UrlBlocked):
             check_addresses(Allowance(private=True), "x", [address])
 
 
-async def test_the_server_that_the_person_typed_may_be_anywhere(
+async def test_user_configured_server_may_be_anywhere(
     server: FaultServer, log: TrafficLog, names: dict[str, list[str]]
 ) -> None:
     names["intranet.example"] = ["127.0.0.1"]
@@ -230,7 +228,7 @@ async def test_proxies_of_the_environment_are_not_used(
     assert not reply.peer.is_proxy
 
 
-async def test_a_configured_proxy_looks_names_up_itself(other: FaultServer, log: TrafficLog) -> None:
+async def test_configured_proxy_resolves_names_itself(other: FaultServer, log: TrafficLog) -> None:
     other.order("GET", faults.replies(200, b"{}", JSON_TYPE))
     allowance = Allowance(plain_http=True)
     async with login(log, allowance=allowance, proxy=other.url(path="")) as http:
@@ -244,7 +242,7 @@ async def test_a_configured_proxy_looks_names_up_itself(other: FaultServer, log:
 # ------------------------------------------------------------------ who we are
 
 
-async def test_who_answered_is_told_by_its_number_and_its_certificate(
+async def test_peer_is_identified_by_its_address_and_certificate(
     server: FaultServer, http: LoginHttp, tmp_path: Path, log: TrafficLog
 ) -> None:
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
@@ -268,7 +266,7 @@ async def test_who_answered_is_told_by_its_number_and_its_certificate(
     assert f"{peer.certificate.valid_until:%Y-%m-%d}" in words
 
 
-async def test_what_is_configured_for_the_server_goes_to_it_alone_and_never_says_who_asks(
+async def test_server_headers_go_only_to_the_server_and_without_credentials(
     server: FaultServer, other: FaultServer, log: TrafficLog
 ) -> None:
     for each in (server, other):
@@ -281,7 +279,7 @@ async def test_what_is_configured_for_the_server_goes_to_it_alone_and_never_says
     assert {"authorization", "x-key"}.isdisjoint(other.calls[0].headers)
 
 
-async def test_the_network_is_looked_up_once_and_only_when_something_is_sent(
+async def test_network_settings_are_resolved_once_and_only_before_sending(
     server: FaultServer, log: TrafficLog
 ) -> None:
     looked_up: list[Network] = []
@@ -301,7 +299,7 @@ async def test_the_network_is_looked_up_once_and_only_when_something_is_sent(
     await http.close()
 
 
-async def test_cookies_are_not_kept(server: FaultServer, http: LoginHttp) -> None:
+async def test_cookies_are_not_stored(server: FaultServer, http: LoginHttp) -> None:
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Set_Cookie="a=b; Path=/"))
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
     for _ in range(2):
@@ -322,7 +320,9 @@ async def test_the_name_in_the_certificate_is_verified(tmp_path: Path, log: Traf
                         await http.send(get_document(server.url("localhost")))
 
 
-async def test_blind_trust_is_for_the_servers_own_origin_only(tmp_path: Path, log: TrafficLog) -> None:
+async def test_disabled_verification_applies_only_to_the_server_origin(
+    tmp_path: Path, log: TrafficLog
+) -> None:
     tls = Authority(tmp_path).server("elsewhere.example")
     async with FaultServer(tls=tls) as server, FaultServer(tls=tls) as other:
         server.order("GET", faults.replies(200, b"{}", JSON_TYPE))
@@ -333,9 +333,7 @@ async def test_blind_trust_is_for_the_servers_own_origin_only(tmp_path: Path, lo
         assert other.calls == []
 
 
-async def test_a_client_certificate_is_shown_to_the_servers_own_origin_only(
-    tmp_path: Path, log: TrafficLog
-) -> None:
+async def test_client_certificate_is_sent_only_to_the_server_origin(tmp_path: Path, log: TrafficLog) -> None:
     authority = Authority(tmp_path)
     certificate, key = authority.issue("me")
     tls = authority.server("127.0.0.1", wants_client=True)
@@ -374,7 +372,7 @@ async def test_a_document_may_move_within_its_origin(
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-async def test_no_redirect_leads_to_another_origin(
+async def test_redirect_to_another_origin_is_not_followed(
     server: FaultServer, other: FaultServer, http: LoginHttp, status: int
 ) -> None:
     server.order("GET", moved(status, other.url()))
@@ -396,7 +394,7 @@ async def test_no_redirect_leads_to_another_origin(
         "https://HERE/",
     ],
 )
-async def test_a_redirect_to_somewhere_strange_is_an_answer_and_no_way(
+async def test_unsafe_redirect_is_returned_and_not_followed(
     server: FaultServer, http: LoginHttp, to: str
 ) -> None:
     server.order("GET", moved(302, to.replace("HERE", f"127.0.0.1:{server.port}")))
@@ -417,7 +415,7 @@ class Encrypting(LoginHttp):
         return LoginReply(request.url, 301, (("Location", f"https{request.url.removeprefix('http')}"),), b"")
 
 
-async def test_a_document_is_followed_to_https_but_nothing_that_tells_something(log: TrafficLog) -> None:
+async def test_document_follows_a_redirect_to_https_unless_it_carries_credentials(log: TrafficLog) -> None:
     clock = SystemClock()
     plain = allowance_for("http://mcp.example/mcp", plain_http=True)
     http = Encrypting(Network(), plain, clock, LoginRecorder(log, "a server", clock))
@@ -434,7 +432,7 @@ async def test_a_document_is_followed_to_https_but_nothing_that_tells_something(
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_what_a_token_request_carries_is_never_sent_again(
+async def test_token_request_is_never_resent_to_a_redirect(
     server: FaultServer, http: LoginHttp, status: int
 ) -> None:
     server.order("POST", moved(status, "/other"))
@@ -443,7 +441,7 @@ async def test_what_a_token_request_carries_is_never_sent_again(
     assert len(server.calls) == 1
 
 
-async def test_a_probe_may_move_where_its_method_stays(server: FaultServer, http: LoginHttp) -> None:
+async def test_probe_may_redirect_when_its_method_stays(server: FaultServer, http: LoginHttp) -> None:
     server.order("POST", moved(307, "/mcp/"), faults.replies(401))
     request = LoginRequest("POST", server.url(), (), b"probe", follows_redirects=True)
     assert (await http.send(request)).status == 401
@@ -452,7 +450,7 @@ async def test_a_probe_may_move_where_its_method_stays(server: FaultServer, http
     assert (await http.send(request)).status == 302
 
 
-async def test_five_redirects_are_enough(server: FaultServer, http: LoginHttp) -> None:
+async def test_at_most_five_redirects_are_followed(server: FaultServer, http: LoginHttp) -> None:
     server.order("GET", *(moved(302, f"/{number}") for number in range(20)))
     reply = await http.send(get_document(server.url()))
     assert (reply.status, len(reply.redirects), len(server.calls)) == (302, 5, 6)
@@ -462,7 +460,7 @@ async def test_five_redirects_are_enough(server: FaultServer, http: LoginHttp) -
 
 
 @pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (ANSWER_CAP, "1.0 MiB")])
-async def test_an_answer_at_the_bound_is_taken_and_one_beyond_it_is_not(
+async def test_response_at_the_size_limit_is_accepted_and_one_beyond_it_is_not(
     server: FaultServer, http: LoginHttp, cap: int, size: str
 ) -> None:
     server.order("GET", faults.replies(200, b"x" * cap), faults.replies(200, b"x" * (cap + 1)))
@@ -472,7 +470,7 @@ async def test_an_answer_at_the_bound_is_taken_and_one_beyond_it_is_not(
         await http.send(request)
 
 
-async def test_an_endless_answer_is_cut_off(server: FaultServer, http: LoginHttp, log: TrafficLog) -> None:
+async def test_endless_response_is_cut_off(server: FaultServer, http: LoginHttp, log: TrafficLog) -> None:
     async def endless(call: faults.Call) -> None:
         await call.start(200, JSON_TYPE)
         while True:
@@ -489,7 +487,9 @@ async def test_an_endless_answer_is_cut_off(server: FaultServer, http: LoginHttp
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-async def test_a_bomb_is_not_unpacked(server: FaultServer, http: LoginHttp, encoding: str) -> None:
+async def test_decompression_bomb_is_not_unpacked(
+    server: FaultServer, http: LoginHttp, encoding: str
+) -> None:
     bomb = gzip.compress(bytes(50 * 1024 * 1024))
     assert len(bomb) < DOCUMENT_CAP
     server.order("GET", faults.replies(200, bomb, JSON_TYPE, Content_Encoding=encoding))
@@ -498,7 +498,7 @@ async def test_a_bomb_is_not_unpacked(server: FaultServer, http: LoginHttp, enco
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
-async def test_what_we_did_not_ask_for_is_not_unpacked(
+async def test_unrequested_encoding_is_not_unpacked(
     server: FaultServer, http: LoginHttp, encoding: str
 ) -> None:
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Content_Encoding=encoding))
@@ -517,7 +517,7 @@ async def drips(call: faults.Call) -> None:
         await asyncio.sleep(0.005)
 
 
-async def test_a_step_has_an_end_when_nothing_comes(server: FaultServer, log: TrafficLog) -> None:
+async def test_step_times_out_when_nothing_arrives(server: FaultServer, log: TrafficLog) -> None:
     gate = asyncio.Event()
     server.order("GET", faults.after(gate))
     async with login(log, limit=0.5) as http:
@@ -527,14 +527,14 @@ async def test_a_step_has_an_end_when_nothing_comes(server: FaultServer, log: Tr
     gate.set()
 
 
-async def test_a_step_has_an_end_when_a_little_keeps_coming(server: FaultServer, log: TrafficLog) -> None:
+async def test_step_times_out_when_data_trickles_in(server: FaultServer, log: TrafficLog) -> None:
     server.order("GET", drips)
     async with login(log, limit=0.2) as http:
         with pytest.raises(RequestTimedOut):
             await http.send(get_document(server.url()))
 
 
-async def test_redirects_share_the_time_of_a_step(server: FaultServer, log: TrafficLog) -> None:
+async def test_redirects_share_the_timeout_of_a_step(server: FaultServer, log: TrafficLog) -> None:
     async def slow(call: faults.Call) -> None:
         await asyncio.sleep(0.08)
         await call.reply(302, Location=f"/{len(server.calls)}")
@@ -559,7 +559,7 @@ async def test_cancelling_ends_the_exchange(server: FaultServer, http: LoginHttp
     assert "nobody waited" in exchange.error
 
 
-async def test_a_closed_port_is_said_in_a_sentence(http: LoginHttp, log: TrafficLog) -> None:
+async def test_closed_port_is_reported_in_a_sentence(http: LoginHttp, log: TrafficLog) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -588,7 +588,7 @@ async def test_exchanges_with_all_servers_are_rows_of_one_log(
     assert {log.server_name(row) for row in range(len(log))} == {"a server"}
 
 
-def test_a_step_is_a_row_in_words() -> None:
+def test_step_is_recorded_as_a_described_row() -> None:
     log = TrafficLog()
     LoginRecorder(log, "a server", SystemClock()).step("The login page was opened.")
     (row,) = rows(log, RecordKind.LOGIN)

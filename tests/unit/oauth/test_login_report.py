@@ -103,11 +103,11 @@ def spellings(secret: str) -> tuple[str, ...]:
     [login_text(whole()), findings_text(whole()), login_trace(whole()).decode(), mermaid(whole())],
     ids=["text", "findings", "trace", "diagram"],
 )
-def test_what_is_handed_on_holds_no_secret_in_any_spelling(text: str) -> None:
+def test_shared_report_contains_no_secret_in_any_encoding(text: str) -> None:
     assert [one for secret in SECRETS for one in spellings(secret) if one in text] == []
 
 
-def test_the_text_tells_what_happened_in_the_order_of_the_steps() -> None:
+def test_text_describes_the_login_in_step_order() -> None:
     text = login_text(whole())
     assert text.index("Request token: done") < text.index("POST https://login.example.com/token")
     assert "Call with token: failed" in text
@@ -115,14 +115,14 @@ def test_the_text_tells_what_happened_in_the_order_of_the_steps() -> None:
     assert "16. List tools: waiting" in text
 
 
-def test_one_step_can_be_told_by_itself() -> None:
+def test_single_step_can_be_reported() -> None:
     view = whole()
     step = next(each for each in view.steps if each.id is StepId.TOKEN_REQUEST)
     assert step_text(view, step).startswith("13. Request token: done")
     assert "Call with token" not in step_text(view, step)
 
 
-def test_the_trace_is_json_that_a_program_can_read() -> None:
+def test_trace_is_machine_readable_json() -> None:
     trace = json.loads(login_trace(whole()))
     step = next(each for each in trace["steps"] if each["step"] == "Request token")
     assert step["exchanges"][0]["status"] == 200
@@ -139,18 +139,18 @@ def test_masked_text_keeps_everything_but_the_secrets() -> None:
     assert ACCESS not in reply_text(TOKEN, Masked())
 
 
-def test_only_what_holds_secrets_offers_to_show_them() -> None:
+def test_only_parts_with_secrets_offer_to_reveal_them() -> None:
     harmless = LoginRequest("GET", "https://x/.well-known/openid-configuration")
     assert not holds_secrets(harmless, HttpSeen(harmless, harmless.url, 200, (), b'{"issuer":"https://x"}'))
     assert holds_secrets(TOKEN.request, TOKEN)
 
 
-def test_a_request_without_an_answer_says_why() -> None:
+def test_request_without_a_response_says_why() -> None:
     seen = HttpSeen(TOKEN.request, TOKEN.url, failure="The name does not exist.")
     assert reply_text(seen, Masked()) == "The name does not exist."
 
 
-def test_findings_are_told_the_gravest_first() -> None:
+def test_findings_are_listed_most_severe_first() -> None:
     every = [finding("AUTH-009", R5, schemes="Basic"), finding("AUTH-004", R5), finding("ASM-004", R5)]
     order = [each.severity for each in by_severity(every)]
     assert order[0] is Severity.ERROR
@@ -160,7 +160,7 @@ def test_findings_are_told_the_gravest_first() -> None:
 # ------------------------------------------------------------------ the diagram
 
 
-def test_the_diagram_has_a_message_for_every_request_and_answer() -> None:
+def test_diagram_has_a_message_for_every_request_and_response() -> None:
     arrows = [each for each in arrows_of(whole()) if each.step is StepId.TOKEN_REQUEST]
     assert [(each.source, each.target) for each in arrows] == [
         (Party.US, Party.AUTHORITY),
@@ -169,13 +169,13 @@ def test_the_diagram_has_a_message_for_every_request_and_answer() -> None:
     assert arrows[0].text == "POST /token"
 
 
-def test_what_is_still_to_come_is_in_the_diagram_but_not_in_its_text() -> None:
+def test_future_steps_are_in_the_diagram_but_not_in_its_text() -> None:
     view = view_of(Step(StepId.PROBE, StepState.READY))
     assert any(each.step is StepId.TOKEN_REQUEST for each in arrows_of(view))
     assert "token request" not in mermaid(view)
 
 
-def test_an_answer_that_says_no_is_marked_unless_it_was_expected() -> None:
+def test_unexpected_error_response_is_marked() -> None:
     refusal = HttpSeen(LoginRequest("POST", "https://x/mcp"), "https://x/mcp", 401)
     probe = view_of(Step(StepId.PROBE, StepState.DONE, exchanges=(refusal,)))
     call = view_of(Step(StepId.CALL, StepState.FAILED, exchanges=(refusal,)))
@@ -185,7 +185,7 @@ def test_an_answer_that_says_no_is_marked_unless_it_was_expected() -> None:
     assert [each.is_bad for each in arrows_of(call) if each.is_answer and each.step is StepId.CALL] == [True]
 
 
-def test_a_path_of_a_server_cannot_break_the_diagram_s_text() -> None:
+def test_server_path_cannot_break_the_diagram_text() -> None:
     odd = HttpSeen(LoginRequest("GET", "https://x/a;b#c\nEnd: --> x"), "https://x/", 200)
     text = mermaid(view_of(Step(StepId.SERVER_LOOKUP, StepState.DONE, exchanges=(odd,))))
     line = next(each for each in text.splitlines() if "GET" in each)

@@ -57,7 +57,7 @@ def is_free(redirect_uri: str) -> bool:
 # ------------------------------------------------------------------ tokens that have run out
 
 
-async def test_a_token_that_ran_out_without_a_refresh_token_leads_to_a_login(world: World) -> None:
+async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: World) -> None:
     clock = FakeClock()
     engine = Engine(clock=clock)
     engine.logins.opens_browser = frozenset(Occasion)
@@ -76,7 +76,7 @@ async def test_a_token_that_ran_out_without_a_refresh_token_leads_to_a_login(wor
 # ------------------------------------------------------------------ signing out
 
 
-async def test_signing_out_leaves_no_token_of_an_issuer_before(engine: Engine, world: World) -> None:
+async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, world: World) -> None:
     engine.add(entry(world))
     await engine.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
@@ -89,7 +89,7 @@ async def test_signing_out_leaves_no_token_of_an_issuer_before(engine: Engine, w
     assert world.asked("/revoke")[0].form["token"] == "refresh-1"
 
 
-async def test_forgetting_tokens_leaves_none_of_an_issuer_before(engine: Engine, world: World) -> None:
+async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine, world: World) -> None:
     engine.add(entry(world))
     await engine.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
@@ -103,7 +103,7 @@ async def test_forgetting_tokens_leaves_none_of_an_issuer_before(engine: Engine,
 # ------------------------------------------------------------------ secrets go to whom they are for
 
 
-async def test_a_workload_shows_its_jwt_to_nobody_but_the_configured_issuer(
+async def test_workload_sends_its_jwt_only_to_the_configured_issuer(
     desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even when the server has no metadata, where 2025-03-26 takes the server's own host."""
@@ -116,7 +116,7 @@ async def test_a_workload_shows_its_jwt_to_nobody_but_the_configured_issuer(
     assert not any(MARKER.encode() in one.body for one in world.seen)
 
 
-async def test_without_an_issuer_the_person_is_asked_before_a_jwt_goes_where_the_server_says(
+async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
     desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKLOAD_JWT", MARKER)
@@ -144,7 +144,7 @@ async def test_without_an_issuer_the_person_is_asked_before_a_jwt_goes_where_the
 
 
 @pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "wif"])
-async def test_what_needs_no_browser_asks_by_itself_and_sends_nothing(
+async def test_unattended_grant_asks_for_consent_and_sends_nothing(
     engine: Engine, world: World, grant: Any
 ) -> None:
     engine.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
@@ -153,7 +153,7 @@ async def test_what_needs_no_browser_asks_by_itself_and_sends_nothing(
     assert world.asked("/token") == []
 
 
-async def test_a_secret_for_another_issuer_does_not_go_with_a_refresh(engine: Engine, world: World) -> None:
+async def test_secret_of_another_issuer_is_not_sent_with_a_refresh(engine: Engine, world: World) -> None:
     settings = OAuthSettings(client_id="client-1", client_secret=SecretRef("login/notes/secret"))
     await engine.secrets.put("login/notes/secret", "first")
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post", "none"]
@@ -167,7 +167,7 @@ async def test_a_secret_for_another_issuer_does_not_go_with_a_refresh(engine: En
     assert MARKER not in world.asked("/token")[-1].form.values()
 
 
-async def test_consent_to_private_addresses_is_not_that_of_another_address(desk: Desk, world: World) -> None:
+async def test_consent_to_private_addresses_applies_to_one_url(desk: Desk, world: World) -> None:
     await desk.store(world).allow_private()
     assert await desk.store(world).allows_private()
     assert not await LoginStore(desk.secrets, SERVER, "https://other.example/mcp").allows_private()
@@ -182,9 +182,7 @@ async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(desk: De
     assert len(world.asked("/token")) == 1
 
 
-async def test_a_removed_server_leaves_no_tokens_of_a_login_that_was_given_up(
-    engine: Engine, world: World
-) -> None:
+async def test_removed_server_leaves_no_tokens_of_a_cancelled_login(engine: Engine, world: World) -> None:
     engine.add(entry(world))
     await engine.connect(SERVER)
     await engine.disconnect(SERVER)
@@ -198,9 +196,7 @@ async def test_a_removed_server_leaves_no_tokens_of_a_login_that_was_given_up(
 
 
 @pytest.mark.parametrize("is_waiting", [True, False])
-async def test_a_cancelled_login_gives_the_port_free_at_once(
-    desk: Desk, world: World, is_waiting: bool
-) -> None:
+async def test_cancelled_login_frees_the_port_immediately(desk: Desk, world: World, is_waiting: bool) -> None:
     opened = asyncio.Event()
 
     async def browse_and_forget(url: str) -> None:
@@ -218,7 +214,7 @@ async def test_a_cancelled_login_gives_the_port_free_at_once(
         assert is_free(listener.wait.redirect_uri)
 
 
-async def test_a_listener_whose_opening_is_cancelled_leaves_no_port_open() -> None:
+async def test_cancelled_listener_leaves_no_port_open() -> None:
     listener = LoopbackListener(SystemClock())
     opening = asyncio.create_task(listener.open())
     await asyncio.sleep(0)  # now it has the port, and lets others have a turn
@@ -231,7 +227,7 @@ async def test_a_listener_whose_opening_is_cancelled_leaves_no_port_open() -> No
 # ------------------------------------------------------------------ no secret in words
 
 
-def test_a_header_that_cannot_be_sent_is_not_quoted() -> None:
+def test_unsendable_header_is_not_quoted() -> None:
     h11 = pytest.importorskip("h11")
     headers = [("Host", "a"), ("Authorization", f"Bearer {MARKER}\n")]
     with pytest.raises(h11.LocalProtocolError) as caught:
@@ -250,7 +246,7 @@ async def test_a_bearer_token_with_a_line_break_is_not_quoted(engine: Engine, wo
     assert MARKER not in str(caught.value)
 
 
-def test_no_request_or_answer_or_fact_of_a_login_shows_its_secrets() -> None:
+def test_login_requests_responses_and_facts_show_no_secrets() -> None:
     request = post_form("https://as.example/token", [("code", MARKER)], (("Authorization", MARKER),))
     reply = LoginReply("https://as.example/token", 200, (("Set-Cookie", MARKER),), MARKER.encode())
     facts = Facts(
@@ -280,7 +276,7 @@ def test_a_secret_in_memory_can_be_deleted_though_the_file_is_damaged(tmp_path: 
 
 
 @pytest.mark.parametrize("fault", ["", "no document", "of another server"])
-async def test_a_key_in_the_servers_address_is_shown_nowhere_but_in_the_requests_and_goes_to_nobody_else(
+async def test_key_in_the_server_url_is_shown_only_in_requests_and_sent_nowhere_else(
     engine: Engine, world: World, fault: str
 ) -> None:
     if fault == "no document":

@@ -72,7 +72,7 @@ async def assert_still_waits(listener: LoopbackListener) -> None:
 # ------------------------------------------------------------------ the answer
 
 
-async def test_the_answer_is_the_query_as_it_came(listener: LoopbackListener) -> None:
+async def test_callback_is_the_raw_query(listener: LoopbackListener) -> None:
     waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
     page = await visit(listener, GOOD)
     assert page.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -80,18 +80,18 @@ async def test_the_answer_is_the_query_as_it_came(listener: LoopbackListener) ->
     assert await waiting == f"?{GOOD}"
 
 
-async def test_an_error_is_an_answer_too(listener: LoopbackListener) -> None:
+async def test_error_is_a_callback_too(listener: LoopbackListener) -> None:
     query = f"error=access_denied&state={STATE}"
     await visit(listener, query)
     assert await listener.wait.answer(LIMIT) == f"?{query}"
 
 
-async def test_an_answer_that_came_before_anybody_waited_is_kept(listener: LoopbackListener) -> None:
+async def test_callback_received_before_anyone_waits_is_kept(listener: LoopbackListener) -> None:
     await visit(listener, GOOD)
     assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
 
 
-async def test_only_the_first_answer_counts(listener: LoopbackListener) -> None:
+async def test_only_the_first_callback_counts(listener: LoopbackListener) -> None:
     await visit(listener, GOOD)
     page = await visit(listener, f"code=another&state={STATE}")
     assert page.startswith(b"HTTP/1.1 400 ")
@@ -99,7 +99,7 @@ async def test_only_the_first_answer_counts(listener: LoopbackListener) -> None:
     assert [hit.refusal for hit in listener.wait.hits] == ["", "The answer has come already."]
 
 
-async def test_the_page_is_on_its_way_before_the_answer_is_handed_over() -> None:
+async def test_page_is_sent_before_the_callback_is_delivered() -> None:
     async with asyncio.timeout(LIMIT):
         async with LoopbackListener(SystemClock()) as listener:
             listener.wait.expect(STATE)
@@ -111,7 +111,7 @@ async def test_the_page_is_on_its_way_before_the_answer_is_handed_over() -> None
         writer.close()
 
 
-async def test_the_browser_may_be_gone_before_the_page(listener: LoopbackListener) -> None:
+async def test_browser_may_disconnect_before_the_page_is_sent(listener: LoopbackListener) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", port_of(listener))
     writer.write(request(listener, GOOD))
     await writer.drain()
@@ -119,7 +119,7 @@ async def test_the_browser_may_be_gone_before_the_page(listener: LoopbackListene
     assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
 
 
-async def test_a_request_may_come_in_pieces(listener: LoopbackListener) -> None:
+async def test_request_may_arrive_in_pieces(listener: LoopbackListener) -> None:
     async with asyncio.timeout(LIMIT):
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(listener))
         for byte in request(listener, GOOD):
@@ -166,7 +166,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("query", "refusal"), REFUSED)
-async def test_what_is_no_answer_is_refused_and_the_wait_goes_on(
+async def test_unrelated_request_is_rejected_and_the_wait_continues(
     listener: LoopbackListener, query: str, refusal: str
 ) -> None:
     assert (await visit(listener, query)).startswith(b"HTTP/1.1 400 ")
@@ -174,7 +174,7 @@ async def test_what_is_no_answer_is_refused_and_the_wait_goes_on(
     await assert_still_waits(listener)
 
 
-async def test_before_a_login_waits_nothing_is_its_answer() -> None:
+async def test_nothing_is_accepted_before_a_login_waits() -> None:
     async with LoopbackListener(SystemClock()) as listener:
         assert (await visit(listener, "code=c&state=")).startswith(b"HTTP/1.1 400 ")
         assert listener.wait.hits[0].refusal == "No login waits for an answer yet."
@@ -236,12 +236,12 @@ async def test_hostile_requests_get_an_error_and_change_nothing(
     await assert_still_waits(listener)
 
 
-async def test_a_connection_without_a_request_is_no_hit(listener: LoopbackListener) -> None:
+async def test_connection_without_a_request_is_not_counted(listener: LoopbackListener) -> None:
     assert await send(listener, b"") == b""
     assert listener.wait.hits == []
 
 
-async def test_those_who_only_hold_the_line_keep_nobody_out(listener: LoopbackListener) -> None:
+async def test_idle_connections_do_not_block_the_callback(listener: LoopbackListener) -> None:
     held = [await asyncio.open_connection("127.0.0.1", port_of(listener)) for _ in range(80)]
     try:
         await assert_still_waits(listener)
@@ -250,7 +250,7 @@ async def test_those_who_only_hold_the_line_keep_nobody_out(listener: LoopbackLi
             writer.transport.abort()
 
 
-async def test_a_connection_that_says_nothing_is_ended(
+async def test_silent_connection_is_closed(
     listener: LoopbackListener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.oauth.loopback._CONNECTION_LIMIT", 0.02)
@@ -262,14 +262,14 @@ async def test_a_connection_that_says_nothing_is_ended(
         writer.close()
 
 
-async def test_hits_are_listed_without_their_values_and_told_as_they_come(listener: LoopbackListener) -> None:
+async def test_hits_are_listed_live_without_their_values(listener: LoopbackListener) -> None:
     told: list[str] = []
     listener.wait.hit_received.connect(lambda hit: told.append(hit.shown))
     await visit(listener, "co%64e=sekrit&state=wr%1b[31mong")
     assert told == [hit.shown for hit in listener.wait.hits] == ["GET /callback?co%64e=•••&state=•••"]
 
 
-async def test_a_flood_of_hits_is_counted_but_not_kept() -> None:
+async def test_flood_of_hits_is_counted_but_not_stored() -> None:
     wait = CallbackWait("http://127.0.0.1:1/callback", SystemClock())
     for number in range(1000):
         wait.note(f"GET /{number}", "It is for another path.")
@@ -292,7 +292,7 @@ async def test_a_flood_of_hits_is_counted_but_not_kept() -> None:
         "{uri}?{query}#",
     ],
 )
-async def test_a_pasted_address_is_an_answer(listener: LoopbackListener, spelling: str) -> None:
+async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener, spelling: str) -> None:
     uri = listener.wait.redirect_uri
     listener.wait.paste(spelling.format(uri=uri, bare=uri.removeprefix("http://"), query=GOOD))
     assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
@@ -315,7 +315,7 @@ async def test_a_pasted_address_is_an_answer(listener: LoopbackListener, spellin
         ("URI?" + "a" * 20_000, "It is too long."),
     ],
 )
-async def test_a_pasted_address_that_is_no_answer_is_refused_with_the_reason(
+async def test_pasted_url_without_a_callback_is_rejected_with_the_reason(
     listener: LoopbackListener, text: str, reason: str
 ) -> None:
     with pytest.raises(UserError) as caught:
@@ -325,14 +325,14 @@ async def test_a_pasted_address_that_is_no_answer_is_refused_with_the_reason(
     await assert_still_waits(listener)
 
 
-async def test_an_answer_behind_a_hash_is_handed_over_for_the_login_to_name(
+async def test_callback_in_the_fragment_is_passed_on_to_be_reported(
     listener: LoopbackListener,
 ) -> None:
     listener.wait.paste(f"{listener.wait.redirect_uri}#{GOOD}")
     assert read_callback(await listener.wait.answer(LIMIT)).is_in_fragment
 
 
-async def test_an_address_can_be_pasted_for_a_redirect_that_nobody_listens_on() -> None:
+async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
     wait = CallbackWait("https://app.example/done", SystemClock())
     wait.expect(STATE)
     wait.paste(f"https://app.example/done?{GOOD}")
@@ -342,14 +342,14 @@ async def test_an_address_can_be_pasted_for_a_redirect_that_nobody_listens_on() 
 # ------------------------------------------------------------------ limits and cancelling
 
 
-async def test_the_wait_has_a_limit(listener: LoopbackListener) -> None:
+async def test_wait_has_a_timeout(listener: LoopbackListener) -> None:
     with pytest.raises(RequestTimedOut, match=r"within 10 ms\. Begin the login again, or paste"):
         await listener.wait.answer(0.01)
     assert listener.wait.ends_at is None
     await assert_still_waits(listener)
 
 
-async def test_cancelling_ends_the_wait_and_refuses_what_comes_later(listener: LoopbackListener) -> None:
+async def test_cancelling_ends_the_wait_and_rejects_later_callbacks(listener: LoopbackListener) -> None:
     waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
     await asyncio.sleep(0)
     assert listener.wait.ends_at is not None
@@ -405,7 +405,7 @@ async def test_a_fixed_port_can_be_used_again_right_after_a_login() -> None:
 @pytest.mark.parametrize(
     "sharing", [socket.SO_REUSEADDR, getattr(socket, "SO_REUSEPORT", socket.SO_REUSEADDR)]
 )
-async def test_nobody_shares_the_port(listener: LoopbackListener, sharing: int) -> None:
+async def test_port_is_not_shared(listener: LoopbackListener, sharing: int) -> None:
     with socket.socket() as thief:
         thief.setsockopt(socket.SOL_SOCKET, sharing, 1)
         with pytest.raises(OSError, match=r"in use|denied|permission"):
@@ -417,7 +417,7 @@ def _listen_there(thief: socket.socket, port: int) -> None:
     thief.listen()
 
 
-async def test_a_port_that_is_taken_is_named(listener: LoopbackListener) -> None:
+async def test_port_in_use_is_named(listener: LoopbackListener) -> None:
     port = port_of(listener)
     with pytest.raises(
         UserError, match=rf"Port {port} on 127\.0\.0\.1 is taken by another program.*another port"
@@ -425,7 +425,7 @@ async def test_a_port_that_is_taken_is_named(listener: LoopbackListener) -> None
         await LoopbackListener(SystemClock(), port=port).open()
 
 
-async def test_only_this_machine_is_listened_on(listener: LoopbackListener) -> None:
+async def test_only_loopback_is_listened_on(listener: LoopbackListener) -> None:
     (server,) = listener._servers
     assert server.sockets[0].getsockname()[0] == "127.0.0.1"
 
@@ -433,19 +433,19 @@ async def test_only_this_machine_is_listened_on(listener: LoopbackListener) -> N
 @pytest.mark.parametrize(
     "host", ["0.0.0.0", "::", "", "192.168.0.1", "example.com", "127.0.0.1.evil.example"]
 )
-def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
+def test_non_loopback_host_is_rejected(host: str) -> None:
     with pytest.raises(ConfigError, match="this machine only"):
         LoopbackListener(SystemClock(), host=host)
 
 
 @pytest.mark.parametrize("path", ["", "callback", "/a b", "/a?b", "/a#b", "/%2e", "/\r\nX: y", "/ü"])
-def test_a_path_that_is_none_is_refused(path: str) -> None:
+def test_invalid_path_is_rejected(path: str) -> None:
     with pytest.raises(ConfigError, match="cannot be the path"):
         LoopbackListener(SystemClock(), path=path)
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
-def test_a_port_that_is_none_is_refused(port: int) -> None:
+def test_invalid_port_is_rejected(port: int) -> None:
     with pytest.raises(ConfigError, match="is no port"):
         LoopbackListener(SystemClock(), port=port)
 
@@ -461,7 +461,7 @@ def has_ipv6() -> bool:
 
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 @pytest.mark.parametrize(("host", "named"), [("::1", "[::1]"), ("localhost", "localhost")])
-async def test_it_listens_on_the_other_loopback_address(host: str, named: str) -> None:
+async def test_ipv6_loopback_can_be_listened_on(host: str, named: str) -> None:
     async with LoopbackListener(SystemClock(), host=host) as listener:
         listener.wait.expect(STATE)
         port = port_of(listener)
@@ -470,7 +470,7 @@ async def test_it_listens_on_the_other_loopback_address(host: str, named: str) -
         assert page.startswith(b"HTTP/1.1 200 ")
 
 
-async def test_localhost_is_listened_on_at_its_old_address_too() -> None:
+async def test_localhost_listens_on_ipv4_too() -> None:
     async with LoopbackListener(SystemClock(), host="localhost") as listener:
         listener.wait.expect(STATE)
         page = await send(listener, request(listener, GOOD, host=f"localhost:{port_of(listener)}"))
@@ -481,7 +481,7 @@ async def test_localhost_is_listened_on_at_its_old_address_too() -> None:
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_the_answer_of_a_login_with_another_state(text: str) -> None:
+def test_no_text_is_accepted_for_a_login_with_another_state(text: str) -> None:
     async def judge() -> str:
         wait = CallbackWait("http://127.0.0.1:1/callback", SystemClock())
         wait.expect(STATE)
@@ -491,7 +491,7 @@ def test_no_text_is_the_answer_of_a_login_with_another_state(text: str) -> None:
 
 
 @given(st.text(alphabet="abc=&%?/.;+", max_size=60), st.text(alphabet="=%;", max_size=5))
-def test_no_value_of_a_parameter_is_shown(query: str, noise: str) -> None:
+def test_parameter_values_are_never_shown(query: str, noise: str) -> None:
     shown = shown_target("GET", f"/callback?{query}&code={noise}SEKRIT{noise}")
     assert "SEKRIT" not in shown
 

@@ -50,7 +50,7 @@ def rsa_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, 2048)
 
 
-def test_an_es256_signature_is_two_numbers_and_verifies() -> None:
+def test_es256_signature_is_two_integers_and_verifies() -> None:
     key = new_key()
     for _ in range(20):  # some numbers begin with zero bytes, which must stay
         head, claims, signed, signature = taken_apart(key.sign({"a": "é"}))
@@ -74,7 +74,7 @@ def test_a_key_survives_being_stored() -> None:
     assert key.pem().startswith("-----BEGIN PRIVATE KEY-----")
 
 
-def test_older_ways_to_write_a_key_are_read_too(rsa_key: rsa.RSAPrivateKey) -> None:
+def test_older_key_formats_are_read_too(rsa_key: rsa.RSAPrivateKey) -> None:
     one = ec.generate_private_key(ec.SECP256R1())
     assert read_key(f"\n  {pem(one, PrivateFormat.TraditionalOpenSSL)}\n").algorithm == ES256
     assert read_key(pem(rsa_key, PrivateFormat.TraditionalOpenSSL)).algorithm == RS256
@@ -86,7 +86,7 @@ def test_a_key_is_not_in_its_repr() -> None:
     assert set(key.public_jwk()) == {"kty", "crv", "x", "y"}
 
 
-def test_the_thumbprint_is_that_of_the_standards_own_example(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thumbprint_matches_the_example_in_the_standard(monkeypatch: pytest.MonkeyPatch) -> None:
     # RFC 7638, section 3.1.
     n = (
         "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCi"
@@ -115,21 +115,21 @@ def test_a_key_signs_with_its_own_algorithm_only(algorithm: str) -> None:
         (pem(rsa.generate_private_key(65537, 1024)), "1024 bits"),
     ],
 )
-def test_what_is_no_usable_key_is_refused_in_words_that_do_not_quote_it(text: str, words: str) -> None:
+def test_unusable_key_is_rejected_without_quoting_it(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
         read_key(text)
     assert "marker" not in str(caught.value)
     assert caught.value.next_step
 
 
-def test_a_key_with_a_password_names_the_way_out() -> None:
+def test_password_protected_key_says_what_to_do() -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x")).decode()
     with pytest.raises(ConfigError, match=r"password.*openssl"):
         read_key(text)
 
 
-def test_a_proof_holds_the_public_key_and_what_it_is_for() -> None:
+def test_proof_contains_the_public_key_and_its_target() -> None:
     key = new_key()
     proof = dpop_proof(key, "POST", "https://as.example/token?x=1#y", 1000.9)
     head, claims, signed, signature = taken_apart(proof)
@@ -141,7 +141,7 @@ def test_a_proof_holds_the_public_key_and_what_it_is_for() -> None:
     public_ec(head["jwk"]).verify(encode_dss_signature(r, s), signed, ec.ECDSA(hashes.SHA256()))
 
 
-def test_a_proof_for_a_token_is_tied_to_it_and_never_used_twice() -> None:
+def test_proof_for_a_token_is_bound_to_it_and_never_reused() -> None:
     key = new_key()
     first, second = (
         taken_apart(dpop_proof(key, "GET", "https://mcp/", 0, access_token="t0ken", nonce="n1"))[1]

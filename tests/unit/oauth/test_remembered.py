@@ -11,13 +11,13 @@ from inspector.protocol.auth.identity import Strategy
 from inspector.protocol.revisions import R3
 
 
-def test_what_is_usual_is_not_written() -> None:
+def test_defaults_are_not_written() -> None:
     assert write_overrides(Overrides()) == {}
     assert read_overrides({}) == Overrides()
     assert read_overrides(None) == Overrides()
 
 
-def test_every_choice_comes_back_as_it_was() -> None:
+def test_every_choice_round_trips() -> None:
     chosen = Overrides(
         revision=R3,
         grant=LoginGrant.CLIENT,
@@ -50,7 +50,7 @@ def test_secrets_are_not_written_and_a_client_is_forgotten_once() -> None:
     assert read_overrides({"client_secret": "hush-1", "forgets_client": True}) == Overrides()
 
 
-def test_what_cannot_be_used_is_left_out_and_the_rest_is_read() -> None:
+def test_unusable_values_are_skipped_and_the_rest_is_read() -> None:
     wrong: dict[str, JSON] = {
         "revision": "1999-01-01",
         "grant": "magic",

@@ -12,7 +12,7 @@ def adopted(connection: Connection, raw: bytes) -> list[Message]:
     return connection.adopt(read(raw))
 
 
-def test_an_answer_to_an_adopted_request_is_no_orphan() -> None:
+def test_response_to_an_adopted_request_is_not_an_orphan() -> None:
     connection = Connection()
     (request,) = adopted(connection, frame(id="mine", method="x"))
     with Playbook(connection.receive) as play:
@@ -20,7 +20,7 @@ def test_an_answer_to_an_adopted_request_is_no_orphan() -> None:
         play << Answered(request, message(id="mine", result={}))
 
 
-def test_the_newer_of_two_requests_with_one_id_gets_the_answer() -> None:
+def test_newer_of_two_requests_with_one_id_gets_the_response() -> None:
     connection = Connection()
     connection.request("older")
     (newer,) = adopted(connection, frame(id=1, method="newer"))
@@ -31,19 +31,19 @@ def test_the_newer_of_two_requests_with_one_id_gets_the_answer() -> None:
         play << Orphan(message(id=1, result={}), Match.REPEATED)
 
 
-def test_every_request_of_a_batch_is_open_and_of_one_id_the_last() -> None:
+def test_batch_requests_are_all_pending_and_the_last_one_per_id_wins() -> None:
     connection = Connection()
     raw = b"[%s,%s,%s]" % (frame(id=5, method="a"), frame(method="b"), frame(id=5, method="c"))
     assert [request.method for request in adopted(connection, raw)] == ["c"]
 
 
-def test_what_is_no_request_opens_nothing() -> None:
+def test_non_request_is_not_adopted() -> None:
     connection = Connection()
     for raw in (b"{", b"hello", b"[", frame(method="n"), frame(id=None, method="x"), frame(id=1, result={})):
         assert adopted(connection, raw) == []
 
 
-def test_a_progress_token_belongs_to_the_request_that_it_stands_in() -> None:
+def test_progress_token_belongs_to_the_request_that_contains_it() -> None:
     connection = Connection()
     adopted(connection, frame(id=70, method="x", params={"_meta": {"progressToken": "p"}}))
     told = frame(method="notifications/progress", params={"progressToken": "p", "progress": 2})
@@ -56,7 +56,7 @@ def test_a_progress_token_belongs_to_the_request_that_it_stands_in() -> None:
         play << Notified(read(told))
 
 
-def test_ids_and_tokens_that_were_used_are_left_out_of_the_count() -> None:
+def test_used_ids_and_tokens_are_skipped() -> None:
     connection = Connection()
     adopted(connection, frame(id=1, method="x", params={"_meta": {"progressToken": 2}}))
     adopted(connection, b'{"jsonrpc":"2.0","id":4.0,"method":"x"}')

@@ -41,7 +41,7 @@ NAMED: JSON = {"type": "string", "enum": ["a"], "enumNames": ["A"]}
 
 
 @given(st.sampled_from(QUESTIONS) | st.text(max_size=5), params_of_anything, results_of_anything)
-def test_any_json_is_a_question_with_remarks_or_a_value_error(
+def test_any_json_is_a_request_with_findings_or_a_value_error(
     method: str, params: JSON, result: JSON
 ) -> None:
     for revision in REVISIONS:
@@ -55,7 +55,7 @@ def test_any_json_is_a_question_with_remarks_or_a_value_error(
         assert all(sentence.endswith(".") for sentence in problems_of(asked, result, revision))
 
 
-def test_a_sampling_question_is_read_whole() -> None:
+def test_sampling_request_is_read_completely() -> None:
     params = sampling(
         message("user", [text(), {"type": "image", "data": "aGk=", "mimeType": "image/png"}]),
         message("assistant", use()),
@@ -93,7 +93,7 @@ def test_a_sampling_question_is_read_whole() -> None:
     assert remarks(asked, R4) == remarks(asked, R5) == ()
 
 
-def test_what_the_server_did_not_say_is_told_from_what_it_said() -> None:
+def test_absent_members_are_distinguished_from_given_ones() -> None:
     asked = read_question(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0}, R1)
     assert isinstance(asked, SamplingAsked)
     assert (asked.max_tokens, asked.temperature, asked.metadata, asked.has_tools) == (64, None, None, False)
@@ -115,7 +115,7 @@ def test_what_the_server_did_not_say_is_told_from_what_it_said() -> None:
         ({"messages": [message("user", [text(), "hi"])]}, "message 1 cannot be shown: "),
     ],
 )
-def test_sampling_without_messages_to_show_cannot_be_answered(params: JSON, reason: str) -> None:
+def test_sampling_without_usable_messages_cannot_be_answered(params: JSON, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         read_question(SAMPLING, params, R4)
 
@@ -152,7 +152,7 @@ def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[st
         ),
     ],
 )
-def test_sampling_that_breaks_a_rule_can_be_answered_and_is_remarked_on(more: JSONObject, said: str) -> None:
+def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(more: JSONObject, said: str) -> None:
     (remark,) = remarks_on_sampling(sampling(**more))
     assert remark.startswith(said)
 
@@ -197,7 +197,7 @@ def test_messages_that_break_a_rule_are_named(messages: list[JSON], said: list[s
     assert all(remark.startswith(start) for remark, start in zip(found, said, strict=True))
 
 
-def test_what_came_later_is_read_and_remarked_on() -> None:
+def test_features_of_a_later_version_are_read_and_reported() -> None:
     audio: JSONObject = {"type": "audio", "data": "", "mimeType": "audio/wav"}
     assert remarks_on_sampling(sampling(message("user", audio)), R1)[0].endswith(
         "“audio”, which came with 2025-03-26; this is 2024-11-05."
@@ -210,7 +210,7 @@ def test_what_came_later_is_read_and_remarked_on() -> None:
     assert remarks_on_sampling(sampling(includeContext="allServers"), R3) == ()
 
 
-def test_a_million_broken_rules_are_a_few_remarks() -> None:
+def test_million_violations_give_a_few_findings() -> None:
     assert len(remarks_on_sampling({"messages": [message("user", use(str(n))) for n in range(3_000)]})) == 20
     fields: dict[str, JSON] = {f"f{number}": {"type": "object"} for number in range(5_000)}
     found = remarks(read_question(ELICITATION, form(**fields), R4), R4)
@@ -220,7 +220,7 @@ def test_a_million_broken_rules_are_a_few_remarks() -> None:
 # ------------------------------------------------------------------ elicitation
 
 
-def test_a_form_is_read_with_its_schema_as_it_came() -> None:
+def test_form_is_read_with_its_original_schema() -> None:
     params = form("name", name={"type": "string"}, tags=SEVERAL, deep={"type": "object"})
     asked = read_question(ELICITATION, params, R4)
     assert isinstance(asked, FormAsked)
@@ -233,7 +233,7 @@ def test_a_form_is_read_with_its_schema_as_it_came() -> None:
     assert read_question(ELICITATION, params | {"mode": "form"}, R4).source["mode"] == "form"
 
 
-def test_a_page_is_read_with_its_id() -> None:
+def test_url_elicitation_is_read_with_its_id() -> None:
     asked = read_question(ELICITATION, page(elicitationId="e1"), R4)
     assert isinstance(asked, UrlAsked)
     assert (asked.message, asked.url, asked.elicitation_id) == (
@@ -255,7 +255,7 @@ def test_a_page_is_read_with_its_id() -> None:
         ({"mode": "url", "url": ["https://x"]}, '"url" must be a string'),
     ],
 )
-def test_an_elicitation_without_a_form_or_a_page_cannot_be_answered(params: JSON, reason: str) -> None:
+def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         read_question(ELICITATION, params, R4)
 
@@ -295,7 +295,7 @@ def test_a_field_that_breaks_a_rule_is_named_with_the_rule(
 
 
 @pytest.mark.parametrize("revision", [R4, R5])
-def test_every_kind_of_field_of_the_specification_is_fine(revision: Revision) -> None:
+def test_every_field_type_of_the_spec_is_fine(revision: Revision) -> None:
     params = form(
         "text",
         text={"type": "string", "format": "email", "minLength": 3, "default": "a@b"},
@@ -311,12 +311,12 @@ def test_every_kind_of_field_of_the_specification_is_fine(revision: Revision) ->
     assert remarks(read_question(ELICITATION, params, revision), revision) == ()
 
 
-def test_the_first_forms_had_names_for_choices_and_defaults_for_yes_or_no() -> None:
+def test_first_form_version_allows_enum_names_and_boolean_defaults() -> None:
     params = form(plan=NAMED, yes={"type": "boolean", "default": False})
     assert remarks(read_question(ELICITATION, params, R3), R3) == ()
 
 
-def test_a_form_that_is_not_all_there_is_remarked_on() -> None:
+def test_incomplete_form_has_findings() -> None:
     params: JSONObject = {"requestedSchema": {"required": ["z"]}}
     assert remarks(read_question(ELICITATION, params, R2), R2) == (
         "There is no “message” that says what this is for.",
@@ -337,7 +337,9 @@ def test_a_form_that_is_not_all_there_is_remarked_on() -> None:
         (page("https://h/\n"), R5, "The address cannot be opened: It holds a blank"),
     ],
 )
-def test_a_page_that_breaks_a_rule_is_remarked_on(params: JSONObject, revision: Revision, said: str) -> None:
+def test_url_elicitation_that_breaks_a_rule_has_findings(
+    params: JSONObject, revision: Revision, said: str
+) -> None:
     (remark,) = remarks(read_question(ELICITATION, params, revision), revision)
     assert remark.startswith(said)
 
@@ -346,18 +348,18 @@ def test_a_page_that_breaks_a_rule_is_remarked_on(params: JSONObject, revision: 
 
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {}}])
-def test_roots_are_asked_for_with_or_without_params(params: JSON) -> None:
+def test_roots_request_may_have_params_or_none(params: JSON) -> None:
     asked = read_question(ROOTS, params, R1)
     assert isinstance(asked, RootsAsked)
     assert remarks(asked, R5) == ()
 
 
-def test_anything_else_is_no_question_for_a_person() -> None:
+def test_other_methods_are_not_user_facing_requests() -> None:
     with pytest.raises(ValueError, match="“tools/call” is nothing that a server may ask of a person"):
         read_question("tools/call", {}, R4)
 
 
-def test_text_of_the_server_is_short_and_plain_in_a_remark() -> None:
+def test_server_text_is_short_and_plain_in_a_finding() -> None:
     (remark,) = remarks_on_sampling(sampling(message("sys\ntem\u202e" + "x" * 1000, text())))
     assert "\n" not in remark
     assert "\u202e" not in remark

@@ -36,7 +36,7 @@ def request(*messages: JSON, model: str = "m", extra: JSONObject | None = None, 
     return chat_request(asked(sampling(*messages, **more)), model, extra)
 
 
-def test_prompt_limits_and_texts_go_over() -> None:
+def test_prompt_limits_and_text_are_converted() -> None:
     body = request(
         message("user", text("Hi")),
         message("assistant", text("Yes?")),
@@ -59,7 +59,7 @@ def test_prompt_limits_and_texts_go_over() -> None:
     }
 
 
-def test_pictures_and_sounds_go_over_as_parts() -> None:
+def test_images_and_audio_are_converted_to_parts() -> None:
     body = request(
         message(
             "user",
@@ -78,7 +78,7 @@ def test_pictures_and_sounds_go_over_as_parts() -> None:
     ]
 
 
-def test_tools_their_uses_and_results_go_over() -> None:
+def test_tools_tool_uses_and_results_are_converted() -> None:
     failed: JSONObject = {**outcome("u2"), "isError": True}
     body = request(
         message("user", text("Add")),
@@ -105,7 +105,7 @@ def test_tools_their_uses_and_results_go_over() -> None:
     assert second == {"role": "tool", "tool_call_id": "u2", "content": "Error: Hello"}
 
 
-def test_what_a_tool_message_cannot_carry_follows_it() -> None:
+def test_content_a_tool_message_cannot_carry_follows_it() -> None:
     picture: JSONObject = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     link: JSONObject = {"type": "resource_link", "uri": "file:///a"}
     result: JSONObject = {"type": "tool_result", "toolUseId": "u1", "content": [picture, link]}
@@ -123,7 +123,7 @@ def test_what_a_tool_message_cannot_carry_follows_it() -> None:
     assert behind["content"][0]["type"] == "image_url"
 
 
-def test_what_is_added_wins_and_null_leaves_out_and_nothing_is_streamed() -> None:
+def test_extra_members_win_null_omits_and_streaming_is_off() -> None:
     body = request(
         temperature=0.5,
         extra={"temperature": 0, "max_tokens": None, "max_completion_tokens": 9, "stream": True},
@@ -133,14 +133,14 @@ def test_what_is_added_wins_and_null_leaves_out_and_nothing_is_streamed() -> Non
     assert "stream" not in body
 
 
-def test_without_a_model_the_servers_first_hint_is_asked_for_and_without_both_it_is_said() -> None:
+def test_without_a_model_the_first_hint_is_used_and_having_neither_is_reported() -> None:
     hints: JSONObject = {"hints": [{"name": "sonnet"}, {"name": "gpt"}]}
     assert request(model="", modelPreferences=hints)["model"] == "sonnet"
     with pytest.raises(ValueError, match="there is no model"):
         request(model="")
 
 
-def test_content_that_a_chat_has_no_room_for_names_the_message() -> None:
+def test_content_unsupported_by_a_chat_names_the_message() -> None:
     with pytest.raises(ValueError, match="message 2 holds content of the type “video”"):
         request(message("user", text()), message("user", {"type": "video"}))
 
@@ -154,7 +154,7 @@ def answer(finish: str = "stop", model: str = "gpt-9", **members: Any) -> Any:
     )
 
 
-def test_a_text_becomes_the_answer_of_an_assistant() -> None:
+def test_text_becomes_an_assistant_reply() -> None:
     assert answer(content="Hello") == {
         "role": "assistant",
         "content": {"type": "text", "text": "Hello"},
@@ -167,11 +167,11 @@ def test_a_text_becomes_the_answer_of_an_assistant() -> None:
     ("finish", "reason"),
     [("stop", "endTurn"), ("length", "maxTokens"), ("content_filter", "content_filter"), ("", None)],
 )
-def test_how_it_ended_is_told_in_the_words_of_sampling(finish: str, reason: str | None) -> None:
+def test_finish_reason_is_mapped_to_the_sampling_stop_reason(finish: str, reason: str | None) -> None:
     assert answer(finish, content="Hello").get("stopReason") == reason
 
 
-def test_uses_of_tools_are_read_also_where_the_service_says_stop() -> None:
+def test_tool_uses_are_read_even_when_the_service_says_stop() -> None:
     calls = [
         {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}},
         {"function": {"name": "add", "arguments": {"a": 2}}},
@@ -185,7 +185,7 @@ def test_uses_of_tools_are_read_also_where_the_service_says_stop() -> None:
     assert problems_of(question, result, R4) == ()
 
 
-def test_an_empty_text_parts_and_a_refusal_are_answers_too() -> None:
+def test_empty_text_parts_and_refusals_are_replies_too() -> None:
     assert answer(content="")["content"] == text("")
     assert answer(content=[{"type": "text", "text": "A"}, {"type": "text", "text": "B"}])["content"] == [
         text("A"),
@@ -194,7 +194,7 @@ def test_an_empty_text_parts_and_a_refusal_are_answers_too() -> None:
     assert answer(content=None, refusal="I would rather not")["content"] == text("I would rather not")
 
 
-def test_a_service_that_names_no_model_used_the_one_that_was_asked_for() -> None:
+def test_requested_model_is_used_when_the_service_names_none() -> None:
     assert answer(model="", content="Hello")["model"] == "asked-for"
 
 
@@ -216,13 +216,13 @@ def test_a_service_that_names_no_model_used_the_one_that_was_asked_for() -> None
         ),
     ],
 )
-def test_an_answer_that_is_no_chat_completion_says_why(body: JSON, words: str) -> None:
+def test_response_that_is_not_a_chat_completion_says_why(body: JSON, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_chat_answer(body)
 
 
 @given(body=any_json)
-def test_no_answer_of_a_service_is_more_than_unusable(body: JSON) -> None:
+def test_any_service_response_is_usable_or_reported_as_unusable(body: JSON) -> None:
     values: list[Any] = [
         body,
         {"choices": [{"message": body}]},
@@ -237,7 +237,7 @@ def test_no_answer_of_a_service_is_more_than_unusable(body: JSON) -> None:
 
 
 @given(params=params_of_anything)
-def test_every_question_that_can_be_shown_becomes_a_chat_or_says_why_not(params: JSON) -> None:
+def test_every_displayable_request_becomes_a_chat_or_says_why_not(params: JSON) -> None:
     try:
         question = read_question(SAMPLING, params, R4)
     except ValueError:

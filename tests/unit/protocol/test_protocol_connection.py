@@ -40,7 +40,7 @@ def cancelled(id: JSON, **more: JSON) -> bytes:
 # ------------------------------------------------------------------ our requests
 
 
-def test_an_answer_belongs_to_its_request(connection: Connection) -> None:
+def test_response_belongs_to_its_request(connection: Connection) -> None:
     first, second = connection.request("tools/list"), connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=2, result={}))
@@ -49,7 +49,7 @@ def test_an_answer_belongs_to_its_request(connection: Connection) -> None:
         play << Answered(first, message(id=1, error={"code": 1, "message": "no"}))
 
 
-def test_our_ids_count_up_and_are_never_used_twice(connection: Connection) -> None:
+def test_our_ids_increase_and_are_never_reused(connection: Connection) -> None:
     ids = []
     for _ in range(3):
         request = connection.request("ping")
@@ -58,7 +58,7 @@ def test_our_ids_count_up_and_are_never_used_twice(connection: Connection) -> No
     assert ids == [1, 2, 3]
 
 
-def test_a_second_answer_is_an_orphan_that_says_so(connection: Connection) -> None:
+def test_duplicate_response_is_an_orphan_that_says_so(connection: Connection) -> None:
     request = connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=1, result={}))
@@ -68,7 +68,7 @@ def test_a_second_answer_is_an_orphan_that_says_so(connection: Connection) -> No
 
 
 @pytest.mark.parametrize("id", [9, "1", ""])
-def test_an_answer_with_an_id_that_was_never_used_is_an_orphan(connection: Connection, id: int | str) -> None:
+def test_response_with_an_unused_id_is_an_orphan(connection: Connection, id: int | str) -> None:
     connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=id, result={}))
@@ -79,14 +79,14 @@ def test_an_answer_with_an_id_that_was_never_used_is_an_orphan(connection: Conne
     "members",
     [{"result": {}}, {"id": None, "error": {"code": -32700, "message": "?"}}, {"id": True, "result": {}}],
 )
-def test_an_answer_without_an_id_answers_nothing(connection: Connection, members: JSONObject) -> None:
+def test_response_without_an_id_completes_nothing(connection: Connection, members: JSONObject) -> None:
     connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(**members))
         play << Orphan(message(**members), Match.UNKNOWN)
 
 
-def test_an_answer_that_comes_after_we_gave_up_is_late(connection: Connection) -> None:
+def test_response_after_a_cancel_is_late(connection: Connection) -> None:
     connection.request("tools/call")
     notice = connection.cancel(1, "enough")
     assert notice is not None
@@ -100,13 +100,13 @@ def test_an_answer_that_comes_after_we_gave_up_is_late(connection: Connection) -
         play << Orphan(message(id=1, result={}), Match.LATE)
 
 
-def test_what_is_answered_cannot_be_cancelled(connection: Connection) -> None:
+def test_answered_request_cannot_be_cancelled(connection: Connection) -> None:
     connection.request("ping")
     connection.receive(message(id=1, result={}))
     assert connection.cancel(1, "too late") is None
 
 
-def test_initialize_is_given_up_without_a_notice(connection: Connection) -> None:
+def test_initialize_is_cancelled_without_a_notification(connection: Connection) -> None:
     connection.request("initialize")
     assert connection.cancel(1, "timed out") is None
     with Playbook(connection.receive) as play:
@@ -114,7 +114,7 @@ def test_initialize_is_given_up_without_a_notice(connection: Connection) -> None
         play << Orphan(message(id=1, result={}), Match.LATE)
 
 
-def test_draining_gives_the_requests_that_never_got_their_answer(connection: Connection) -> None:
+def test_drain_returns_the_unanswered_requests(connection: Connection) -> None:
     connection.request("ping")
     lost = connection.request("tools/list")
     connection.receive(message(id=1, result={}))
@@ -122,7 +122,7 @@ def test_draining_gives_the_requests_that_never_got_their_answer(connection: Con
     assert connection.drain() == []
 
 
-def test_an_answer_too_long_to_keep_still_ends_the_waiting(connection: Connection) -> None:
+def test_too_long_response_still_completes_its_request(connection: Connection) -> None:
     request = connection.request("tools/call")
     answer = read_overlong(b'{"jsonrpc":"2.0","id":1,"result":{"content":[', 10**9)
     assert connection.receive(answer) == [Answered(request, answer)]
@@ -142,7 +142,7 @@ def test_progress_is_reported_by_the_id_of_its_request(connection: Connection) -
 
 
 @pytest.mark.parametrize("token", [2, "1", None, True, 1.0, [1]])
-def test_progress_of_nothing_that_is_open_is_a_plain_notification(
+def test_progress_without_a_pending_request_is_a_plain_notification(
     connection: Connection, token: JSON
 ) -> None:
     connection.request("tools/call", progress=True)
@@ -152,7 +152,7 @@ def test_progress_of_nothing_that_is_open_is_a_plain_notification(
 
 
 @pytest.mark.parametrize("value", ["half", None, True, {}, float("nan"), float("inf"), 10**400], ids=str_head)
-def test_progress_that_is_no_usable_number_is_a_plain_notification(
+def test_progress_with_an_unusable_number_is_a_plain_notification(
     connection: Connection, value: JSON
 ) -> None:
     connection.request("tools/call", progress=True)
@@ -161,7 +161,7 @@ def test_progress_that_is_no_usable_number_is_a_plain_notification(
     assert event == Notified(notification)
 
 
-def test_progress_that_comes_after_the_answer_is_a_plain_notification(connection: Connection) -> None:
+def test_progress_after_the_response_is_a_plain_notification(connection: Connection) -> None:
     connection.request("tools/call", progress=True)
     connection.receive(message(id=1, result={}))
     with Playbook(connection.receive) as play:
@@ -172,13 +172,13 @@ def test_progress_that_comes_after_the_answer_is_a_plain_notification(connection
 # ------------------------------------------------------------------ what the server sends by itself
 
 
-def test_a_notification_is_passed_on(connection: Connection) -> None:
+def test_notification_is_forwarded(connection: Connection) -> None:
     with Playbook(connection.receive) as play:
         play >> Received(frame(method="notifications/tools/list_changed"))
         play << Notified(message(method="notifications/tools/list_changed"))
 
 
-def test_a_request_of_the_server_is_asked_and_answered_in_its_own_id_space(connection: Connection) -> None:
+def test_server_request_is_answered_in_its_own_id_space(connection: Connection) -> None:
     ours = connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=1, method="roots/list"))
@@ -201,19 +201,19 @@ def test_a_request_is_refused_with_its_id_and_a_code(connection: Connection) -> 
 
 
 @pytest.mark.parametrize("id", ["a", 1])
-def test_answering_what_was_not_asked_is_a_mistake_of_ours(connection: Connection, id: int | str) -> None:
+def test_answering_an_unknown_request_is_an_internal_error(connection: Connection, id: int | str) -> None:
     with pytest.raises(LocalProtocolError, match="no open request"):
         connection.answer(id, {})
 
 
-def test_answering_twice_is_a_mistake_of_ours(connection: Connection) -> None:
+def test_answering_twice_is_an_internal_error(connection: Connection) -> None:
     connection.receive(message(id=1, method="ping"))
     connection.answer(1, {})
     with pytest.raises(LocalProtocolError):
         connection.refuse(1, METHOD_NOT_FOUND, "")
 
 
-def test_a_request_that_the_server_takes_back_is_withdrawn(connection: Connection) -> None:
+def test_request_cancelled_by_the_server_is_withdrawn(connection: Connection) -> None:
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=5, method="roots/list"))
         play << Asked(message(id=5, method="roots/list"))
@@ -224,14 +224,14 @@ def test_a_request_that_the_server_takes_back_is_withdrawn(connection: Connectio
 
 
 @pytest.mark.parametrize("id", [6, None, "5", True])
-def test_taking_back_what_was_not_asked_is_a_plain_notification(connection: Connection, id: JSON) -> None:
+def test_cancelling_an_unknown_request_is_a_plain_notification(connection: Connection, id: JSON) -> None:
     connection.receive(message(id=5, method="roots/list"))
     with Playbook(connection.receive) as play:
         play >> Received(cancelled(id))
         play << Notified(read(cancelled(id)))
 
 
-def test_a_request_whose_id_cannot_be_used_is_not_asked(connection: Connection) -> None:
+def test_request_with_an_unusable_id_is_not_delivered(connection: Connection) -> None:
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=None, method="ping"))
         play >> Received(frame(id=1.5, method="ping"))
@@ -240,7 +240,7 @@ def test_a_request_whose_id_cannot_be_used_is_not_asked(connection: Connection) 
 # ------------------------------------------------------------------ batches and junk
 
 
-def test_a_batch_means_what_its_messages_mean_in_order(connection: Connection) -> None:
+def test_batch_is_processed_as_its_messages_in_order(connection: Connection) -> None:
     request = connection.request("ping")
     batch = b"[%s,%s,7,%s]" % (frame(method="n"), frame(id=1, result={}), frame(id=2, method="ping"))
     with Playbook(connection.receive) as play:
@@ -261,7 +261,7 @@ def test_a_batch_means_what_its_messages_mean_in_order(connection: Connection) -
         frame(method="notifications/cancelled", params=5, id={}),
     ],
 )
-def test_what_is_no_message_means_nothing(connection: Connection, raw: bytes) -> None:
+def test_non_message_is_ignored(connection: Connection, raw: bytes) -> None:
     connection.request("ping")
     with Playbook(connection.receive) as play:
         play >> Received(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspector.protocol.correlate import Correlator, Match
 
 
-def test_an_answer_finds_its_open_request_once() -> None:
+def test_response_matches_its_pending_request_once() -> None:
     open: Correlator[str] = Correlator()
     assert open.open(1, "first")
     assert open.answer(1) == (Match.OPEN, "first")
@@ -13,7 +13,7 @@ def test_an_answer_finds_its_open_request_once() -> None:
     assert len(open) == 0
 
 
-def test_a_number_is_not_the_string_that_looks_like_it() -> None:
+def test_number_id_differs_from_the_equal_looking_string_id() -> None:
     open: Correlator[str] = Correlator()
     open.open(1, "number")
     open.open("1", "text")
@@ -22,7 +22,7 @@ def test_a_number_is_not_the_string_that_looks_like_it() -> None:
     assert open.find("1") is None
 
 
-def test_an_answer_to_a_request_that_was_given_up_is_late_however_often_it_comes() -> None:
+def test_response_to_a_cancelled_request_is_late_however_often_it_arrives() -> None:
     open: Correlator[str] = Correlator()
     open.open(1, "first")
     assert open.give_up(1) == "first"
@@ -31,18 +31,18 @@ def test_an_answer_to_a_request_that_was_given_up_is_late_however_often_it_comes
     assert open.answer(1) == (Match.LATE, "first")
 
 
-def test_an_answer_that_nobody_asked_for_is_unknown() -> None:
+def test_unsolicited_response_is_unknown() -> None:
     assert Correlator[str]().answer(9) == (Match.UNKNOWN, None)
 
 
-def test_an_id_that_is_still_open_is_not_new() -> None:
+def test_id_that_is_still_pending_is_not_new() -> None:
     open: Correlator[str] = Correlator()
     assert open.open(1, "first")
     assert not open.open(1, "second")
     assert open.answer(1) == (Match.OPEN, "second")
 
 
-def test_an_id_may_be_used_again_after_its_answer() -> None:
+def test_id_may_be_reused_after_its_response() -> None:
     open: Correlator[str] = Correlator()
     open.open(1, "first")
     open.answer(1)
@@ -50,7 +50,7 @@ def test_an_id_may_be_used_again_after_its_answer() -> None:
     assert open.answer(1) == (Match.OPEN, "second")
 
 
-def test_items_that_count_as_false_are_found_too() -> None:
+def test_falsy_items_are_found_too() -> None:
     """Rows of the log are numbers, and the first one is 0."""
     open: Correlator[int] = Correlator()
     open.open(1, 0)
@@ -59,7 +59,7 @@ def test_items_that_count_as_false_are_found_too() -> None:
     assert open.give_up(2) == 0
 
 
-def test_draining_gives_what_was_open_and_leaves_nothing() -> None:
+def test_drain_returns_the_pending_items_and_leaves_nothing() -> None:
     open: Correlator[str] = Correlator()
     open.open(1, "first")
     open.open("a", "second")

@@ -42,25 +42,27 @@ BOTH: JSONObject = {"form": {}, "url": {}}
         (None, ALL.whole),
     ],
 )
-def test_each_revision_is_told_what_it_has_a_word_for(revision: Revision | None, said: JSONObject) -> None:
+def test_each_protocol_version_is_sent_only_capabilities_it_knows(
+    revision: Revision | None, said: JSONObject
+) -> None:
     assert ALL.capabilities(revision) == said
     assert NOTHING.capabilities(revision) == {}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_a_person_wrote_is_said_exactly_so(revision: Revision) -> None:
+def test_user_written_capabilities_are_declared_verbatim(revision: Revision) -> None:
     whole: JSONObject = {"tasks": 7, "roots": {"listChanged": "maybe"}, "elicitation": {"url": {}}, "x": None}
     assert exactly(whole).capabilities(revision) == whole
 
 
-def test_pages_alone_are_not_taken_for_forms_where_there_were_only_forms() -> None:
+def test_url_only_elicitation_is_not_declared_where_only_forms_exist() -> None:
     pages = Declared({"elicitation": {"url": {}}})
     assert pages.capabilities(R3) == {}
     assert pages.capabilities(R4) == {"elicitation": {"url": {}}}
     assert Declared({"elicitation": {}}).capabilities(R3) == {"elicitation": {}}
 
 
-def test_extensions_are_said_in_every_revision_but_that_of_tasks_in_its_own() -> None:
+def test_extensions_are_declared_in_every_version_except_tasks_in_its_own() -> None:
     both = Declared({"extensions": {"example.com/x": {"a": 1}, TASKS_EXTENSION: {}}})
     assert both.capabilities(R5) == both.whole
     assert both.capabilities(R4) == {"extensions": {"example.com/x": {"a": 1}}}
@@ -71,7 +73,7 @@ def test_extensions_are_said_in_every_revision_but_that_of_tasks_in_its_own() ->
 
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda switch: switch.name)
-def test_a_switch_goes_on_and_off_again_and_leaves_the_rest_alone(switch: Switch) -> None:
+def test_switch_can_be_toggled_and_leaves_the_rest_alone(switch: Switch) -> None:
     path, value = switch.path, switch.value
     on = NOTHING.switched(path, value)
     assert on.has(path)
@@ -87,7 +89,7 @@ def test_a_switch_goes_on_and_off_again_and_leaves_the_rest_alone(switch: Switch
     ]
 
 
-def test_what_was_written_by_hand_stays_when_something_is_switched() -> None:
+def test_manual_edits_survive_switching() -> None:
     odd: JSONObject = {"x": [1], "sampling": {"odd": 1}, "elicitation": {}}
     switched = exactly(odd).switched(("sampling", "tools"), {}).switched(("elicitation", "url"), {})
     assert switched == exactly({"x": [1], "sampling": {"odd": 1, "tools": {}}, "elicitation": BOTH})
@@ -96,7 +98,7 @@ def test_what_was_written_by_hand_stays_when_something_is_switched() -> None:
 
 
 @pytest.mark.parametrize("value", [True, None, [], "yes"])
-def test_what_is_no_object_is_not_declared_and_can_be_put_right(value: JSON) -> None:
+def test_non_object_is_not_declared_and_can_be_corrected(value: JSON) -> None:
     odd = exactly({"sampling": value, "elicitation": value})
     assert not odd.has(("sampling",))
     assert not odd.has(("elicitation", "form"))
@@ -114,7 +116,7 @@ def test_what_is_no_object_is_not_declared_and_can_be_put_right(value: JSON) -> 
         (("roots",), InputRequest(ROOTS, {}, {})),
     ],
 )
-def test_what_is_switched_off_may_not_be_asked(path: tuple[str, ...], question: InputRequest) -> None:
+def test_switched_off_capability_may_not_be_requested(path: tuple[str, ...], question: InputRequest) -> None:
     assert missing_for(question, ALL.capabilities(R5)) == ""
     missing = missing_for(question, ALL.switched(path, None).capabilities(R5))
     assert missing.replace("“", "").replace("”", "") == ".".join(path)
@@ -123,7 +125,7 @@ def test_what_is_switched_off_may_not_be_asked(path: tuple[str, ...], question: 
 # ------------------------------------------------------------------ who answers
 
 
-def test_only_what_is_answered_is_declared() -> None:
+def test_only_supported_capabilities_are_declared() -> None:
     assert answering(()) == NOTHING
     assert answering([ELICITATION, SAMPLING]).whole == {"sampling": {}, "elicitation": BOTH}
     assert ALL.only(QUESTIONS) == ALL
@@ -138,7 +140,7 @@ def test_only_what_is_answered_is_declared() -> None:
 # ------------------------------------------------------------------ words
 
 
-def test_what_a_server_may_stumble_over_is_remarked() -> None:
+def test_potential_compatibility_problems_are_reported() -> None:
     for revision in REVISIONS:
         assert remarks(ALL.capabilities(revision), revision) == ()
     odd: JSONObject = {"sampling": True, "x": {}, "tasks": {}, "roots": CHANGING, "extensions": {"y": {}}}
@@ -152,6 +154,6 @@ def test_what_a_server_may_stumble_over_is_remarked() -> None:
     assert "2026-07-28" not in " ".join(remarks(odd, None))
 
 
-def test_what_is_declared_is_said_on_one_line() -> None:
+def test_capabilities_are_summarized_on_one_line() -> None:
     assert in_words({}) == "nothing"
     assert in_words({"roots": {}, "sampling": {"tools": {}}, "x": 1}) == "roots, sampling (tools), x (1)"

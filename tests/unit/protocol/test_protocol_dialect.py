@@ -26,13 +26,13 @@ def stateless(**options: bool) -> StatelessDialect:
 
 
 @pytest.mark.parametrize("params", [None, {}, {"name": "a"}, {"_meta": {"x": 1}}])
-def test_the_handshake_era_sends_params_as_they_are(params: JSONObject | None) -> None:
+def test_session_mode_sends_params_unchanged(params: JSONObject | None) -> None:
     dialect = HandshakeDialect(R1)
     assert dialect.dress("tools/call", params, capabilities={}, log_level="debug") is params
 
 
 @pytest.mark.parametrize("params", [None, {}])
-def test_a_stateless_request_is_never_without_params(params: JSONObject | None) -> None:
+def test_stateless_request_always_has_params(params: JSONObject | None) -> None:
     assert stateless().dress("tools/list", params) == {"_meta": META}
 
 
@@ -43,28 +43,28 @@ def test_a_stateless_request_keeps_the_callers_params_and_meta() -> None:
     assert params == {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}, "it was changed"
 
 
-def test_what_the_caller_says_about_itself_stands() -> None:
+def test_meta_set_by_the_caller_wins() -> None:
     own: JSONObject = {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
     assert stateless().dress("tools/list", {"_meta": own}) == {"_meta": META | own}
 
 
 @pytest.mark.parametrize("meta", [None, "words", [1]])
-def test_a_meta_that_is_no_object_gives_way(meta: JSON) -> None:
+def test_non_object_meta_is_replaced(meta: JSON) -> None:
     assert stateless().dress("tools/list", {"_meta": meta}) == {"_meta": META}
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {"tools": {}}}])
-def test_capabilities_can_be_others_for_one_request(capabilities: JSONObject) -> None:
+def test_capabilities_can_differ_for_one_request(capabilities: JSONObject) -> None:
     meta = META | {"io.modelcontextprotocol/clientCapabilities": capabilities}
     assert stateless().dress("tools/list", None, capabilities=capabilities) == {"_meta": meta}
 
 
-def test_log_messages_are_asked_for_by_request() -> None:
+def test_log_messages_are_enabled_per_request() -> None:
     meta = META | {"io.modelcontextprotocol/logLevel": "debug"}
     assert stateless().dress("tools/list", None, log_level="debug") == {"_meta": meta}
 
 
-def test_the_agreed_revision_decides_the_dialect() -> None:
+def test_negotiated_version_decides_the_dialect() -> None:
     dialects: list[Dialect] = [
         dialect_for(R4, PROFILE, over_http=True),
         dialect_for(R5, PROFILE, over_http=True),
@@ -78,7 +78,7 @@ def test_the_agreed_revision_decides_the_dialect() -> None:
 # ------------------------------------------------------------------ in a connection
 
 
-def test_a_connection_dresses_its_requests_once_the_revision_is_agreed() -> None:
+def test_connection_adds_meta_once_the_version_is_negotiated() -> None:
     connection = Connection()
     assert connection.request("tools/list").body() == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     connection.dialect = stateless()
@@ -93,7 +93,7 @@ def test_a_connection_dresses_its_requests_once_the_revision_is_agreed() -> None
     }
 
 
-def test_over_a_pipe_a_stateless_request_is_given_up_with_a_notice() -> None:
+def test_stateless_request_over_stdio_is_cancelled_with_a_notification() -> None:
     connection = Connection(stateless())
     request = connection.request("tools/call")
     notice = connection.cancel(1, "enough")
@@ -102,7 +102,7 @@ def test_over_a_pipe_a_stateless_request_is_given_up_with_a_notice() -> None:
     assert notice.params == {"requestId": 1, "reason": "enough"}
 
 
-def test_over_http_a_stateless_request_is_given_up_without_a_word() -> None:
+def test_stateless_request_over_http_is_cancelled_without_a_notification() -> None:
     connection = Connection(stateless(closes_to_cancel=True))
     connection.request("tools/call")
     assert connection.cancel(1, "enough") is None
@@ -110,13 +110,13 @@ def test_over_http_a_stateless_request_is_given_up_without_a_word() -> None:
 
 
 @pytest.mark.parametrize("method", ["initialize", "server/discover"])
-def test_what_begins_a_conversation_is_never_cancelled_by_notice(method: str) -> None:
+def test_opening_request_is_never_cancelled_by_notification(method: str) -> None:
     connection = Connection()
     connection.request(method)
     assert connection.cancel(1, "timed out") is None
 
 
-def test_a_request_of_a_stateless_server_is_a_fault_and_is_not_answered() -> None:
+def test_stateless_server_request_is_a_violation_and_is_not_answered() -> None:
     connection = Connection(stateless())
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=1, method="roots/list"))
@@ -125,13 +125,13 @@ def test_a_request_of_a_stateless_server_is_a_fault_and_is_not_answered() -> Non
         connection.answer(1, {})
 
 
-def test_a_request_of_a_handshake_server_waits_for_us() -> None:
+def test_session_server_request_is_pending() -> None:
     with Playbook(Connection(HandshakeDialect(R4)).receive) as play:
         play >> Received(frame(id=1, method="roots/list"))
         play << Asked(message(id=1, method="roots/list"))
 
 
-def test_answers_find_their_dressed_requests() -> None:
+def test_responses_match_requests_with_added_meta() -> None:
     connection = Connection(stateless())
     request = connection.request("tools/list")
     with Playbook(connection.receive) as play:

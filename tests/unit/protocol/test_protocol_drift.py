@@ -25,7 +25,7 @@ def compared(before: list[JSONObject], after: list[JSONObject], kind: str = "too
     return list(compare_offers({kind: before}, {kind: after}))
 
 
-def test_what_came_and_what_went_is_told_by_name() -> None:
+def test_added_and_removed_items_are_reported_by_name() -> None:
     changes = compared([tool("a"), tool("b")], [tool("b"), tool("c")])
     assert [(change.became, change.name) for change in changes] == [
         (Became.ADDED, "c"),
@@ -43,7 +43,7 @@ def test_a_changed_item_names_the_members_that_differ() -> None:
     assert set(change.fields) == {"description", "inputSchema", "outputSchema"}
 
 
-def test_order_alone_is_no_change() -> None:
+def test_reordering_is_not_a_change() -> None:
     before = [
         tool("a", inputSchema={"type": "object", "required": ["x", "y"], "properties": {"x": {}, "y": {}}}),
         tool("b"),
@@ -55,7 +55,7 @@ def test_order_alone_is_no_change() -> None:
     assert not compared(before, after)
 
 
-def test_the_order_of_choices_counts() -> None:
+def test_order_of_choices_matters() -> None:
     choices: list[JSON] = ["x", "y"]
     before, after = ([tool("a", inputSchema={"enum": each})] for each in (choices, choices[::-1]))
     assert [change.fields for change in compared(before, after)] == [("inputSchema",)]
@@ -72,7 +72,7 @@ def test_a_tool_with_another_name_but_the_same_body_was_renamed() -> None:
     assert set(change.fields) == {"name", "title"}
 
 
-def test_a_renamed_tool_that_also_changed_is_known_by_its_description_or_its_schema() -> None:
+def test_renamed_and_changed_tool_is_matched_by_description_or_schema() -> None:
     schema, other = takes(path={"type": "string"}), takes(file={"type": "string"})
     before = [tool("a", "Reads.", inputSchema=schema), tool("b", "Writes.", inputSchema=takes(text={}))]
     after = [tool("x", "Reads.", inputSchema=other), tool("y", "Writes it.", inputSchema=takes(text={}))]
@@ -83,32 +83,32 @@ def test_a_renamed_tool_that_also_changed_is_known_by_its_description_or_its_sch
     assert "description" in renamed["b"].fields
 
 
-def test_tools_that_have_nothing_to_be_known_by_are_not_taken_for_one_another() -> None:
+def test_tools_without_distinguishing_features_are_not_matched() -> None:
     changes = compared([tool("a")], [tool("b")])
     assert {change.became for change in changes} == {Became.ADDED, Became.REMOVED}
 
 
-def test_a_likeness_that_several_share_says_nothing() -> None:
+def test_ambiguous_similarity_is_ignored() -> None:
     before = [tool("a", "Old.", x=1), tool("b", "Old.", x=2)]
     after = [tool("c", "Old.", x=3), tool("d", "Old.", x=4)]
     assert {change.became for change in compared(before, after)} == {Became.ADDED, Became.REMOVED}
 
 
-def test_a_resource_at_another_place_is_known_by_its_name() -> None:
+def test_resource_at_another_uri_is_matched_by_name() -> None:
     before: list[JSONObject] = [{"uri": "file:///a", "name": "Log"}]
     after: list[JSONObject] = [{"uri": "file:///b", "name": "Log"}]
     (change,) = compared(before, after, "resources")
     assert (change.became, change.old_name, change.name) == (Became.RENAMED, "file:///a", "file:///b")
 
 
-def test_size_and_time_of_a_resource_are_not_what_it_is() -> None:
+def test_size_and_time_of_a_resource_are_not_compared() -> None:
     before: JSONObject = {"uri": "x:", "name": "x", "size": 1, "annotations": {"lastModified": "2025"}}
     after: JSONObject = {"uri": "x:", "name": "x", "size": 2}
     assert not compared([before], [after], "resources")
     assert compared([before], [{**after, "mimeType": "text/html"}], "resources")
 
 
-def test_several_of_one_name_are_told_apart() -> None:
+def test_items_with_equal_names_are_distinguished() -> None:
     before = [tool("a", "One."), tool("a", "Two.")]
     assert not compared(before, list(before))
     (change,) = compared(before, [tool("a", "One."), tool("a", "Another.")])
@@ -117,11 +117,11 @@ def test_several_of_one_name_are_told_apart() -> None:
     assert (gone.became, gone.number) == (Became.REMOVED, 1)
 
 
-def test_a_list_that_was_not_asked_for_is_not_compared() -> None:
+def test_unrequested_list_is_not_compared() -> None:
     assert not compare_offers({"tools": [tool("a")]}, {"prompts": [{"name": "p"}]})
 
 
-def test_what_the_server_says_of_itself_is_compared() -> None:
+def test_server_info_is_compared() -> None:
     before: Offer = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
     after: Offer = {
         "server": [{"serverInfo": {"name": "s", "version": "2"}, "capabilities": {}, "instructions": "!"}]
@@ -138,13 +138,13 @@ def test_hidden_characters_that_are_new_are_pointed_out(letter: str) -> None:
     assert added.hidden.startswith("inputSchema: ")
 
 
-def test_hidden_characters_that_were_agreed_to_and_line_ends_of_windows_are_not() -> None:
+def test_accepted_hidden_characters_and_windows_line_endings_are_not_pointed_out() -> None:
     (change,) = compared([tool("a", "Adds\u200b.")], [tool("a", "Adds\u200b\r\nnumbers \u2764\ufe0f.")])
     assert change.fields == ("description",)
     assert not change.hidden
 
 
-def test_values_nested_as_deeply_as_can_be_read_are_compared() -> None:
+def test_values_nested_as_deeply_as_possible_are_compared() -> None:
     deep: JSON = 1
     for _ in range(5_000):
         deep = [deep]
@@ -168,7 +168,7 @@ _TOOLS = st.lists(st.builds(lambda name, text: tool(name, text), _TEXTS.filter(b
 
 
 @given(_TOOLS, _TOOLS, st.randoms())
-def test_every_item_that_is_not_the_same_is_told_of_once(
+def test_every_different_item_is_reported_once(
     before: list[JSONObject], after: list[JSONObject], dice: random.Random
 ) -> None:
     changes = compared(before, after)

@@ -62,9 +62,7 @@ def reference(stream: bytes) -> list[ServerSentEvent]:
 @given(streams, st.lists(st.integers(min_value=0), max_size=12))
 @example(b"data: x\r\n\n", [8, 9])
 @example(b"data: x\r\n\r\n", [8, 9, 10])
-def test_events_are_those_of_the_definition_however_the_bytes_were_cut(
-    stream: bytes, places: list[int]
-) -> None:
+def test_parsed_events_match_the_spec_however_the_bytes_are_split(stream: bytes, places: list[int]) -> None:
     edges = [0, *sorted(place % (len(stream) + 1) for place in places), len(stream)]
     reader = EventStreamReader()
     events = [event for start, end in itertools.pairwise(edges) for event in reader.feed(stream[start:end])]
@@ -72,7 +70,7 @@ def test_events_are_those_of_the_definition_however_the_bytes_were_cut(
     assert events == reference(stream)
 
 
-def test_an_event_with_an_id_alone_carries_no_data() -> None:
+def test_event_with_only_an_id_has_no_data() -> None:
     assert EventStreamReader().feed(b"id: s1-0\nretry: 1500\n\n") == [
         ServerSentEvent(None, "message", "s1-0", 1500)
     ]
@@ -98,7 +96,7 @@ def test_the_cap_counts_one_event_not_the_stream() -> None:
     assert sum(len(reader.feed(b"data: 1234\n\n")) for _ in range(100)) == 100
 
 
-def test_a_comment_is_an_event_of_its_own_given_before_the_one_around_it() -> None:
+def test_comment_is_a_separate_event_before_the_surrounding_one() -> None:
     assert EventStreamReader().feed(b"data: 1\n: still here\ndata: 2\n\n") == [
         ServerSentEvent(None, "", comment="still here"),
         ServerSentEvent(b"1\n2"),
@@ -119,7 +117,7 @@ def test_comments_do_not_count_towards_the_cap() -> None:
         (b"data: gr\xc3", b"data: gr\xc3"),
     ],
 )
-def test_what_the_stream_left_unfinished_can_be_asked_for(stream: bytes, unfinished: bytes) -> None:
+def test_unfinished_event_can_be_retrieved(stream: bytes, unfinished: bytes) -> None:
     reader = EventStreamReader()
     reader.feed(stream)
     assert reader.unfinished == unfinished

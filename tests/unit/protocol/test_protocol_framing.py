@@ -29,12 +29,12 @@ def frame(chunks: list[bytes], cap: int = 1000) -> list[bytes | Overlong]:
 
 @given(streams, st.lists(st.integers(min_value=0)))
 @example(b"a\r\nb", [2])
-def test_lines_do_not_depend_on_how_the_bytes_were_cut(stream: bytes, places: list[int]) -> None:
+def test_lines_do_not_depend_on_how_the_bytes_are_split(stream: bytes, places: list[int]) -> None:
     assert frame(cut(stream, places)) == frame([stream])
 
 
 @given(streams)
-def test_lines_are_what_stands_between_line_feeds(stream: bytes) -> None:
+def test_lines_are_separated_by_line_feeds(stream: bytes) -> None:
     *lines, rest = stream.split(b"\n")
     expected = [line.removesuffix(b"\r") for line in lines] + ([rest.removesuffix(b"\r")] if rest else [])
     assert frame([stream]) == expected
@@ -50,7 +50,7 @@ def test_no_byte_below_the_cap_is_lost(lines: list[bytes]) -> None:
     st.lists(st.integers(min_value=0)),
 )
 @example([b"", b"0123456"], [])
-def test_an_overlong_line_gives_its_head_and_length_and_spares_the_others(
+def test_overlong_line_gives_its_start_and_length_and_spares_the_others(
     lines: list[bytes], places: list[int]
 ) -> None:
     stream = b"".join(line + b"\n" for line in lines)
@@ -58,7 +58,7 @@ def test_an_overlong_line_gives_its_head_and_length_and_spares_the_others(
     assert frame(cut(stream, places), cap=5) == expected
 
 
-def test_a_line_without_its_end_is_given_at_the_end_of_the_stream() -> None:
+def test_unterminated_line_is_returned_at_the_end_of_the_stream() -> None:
     framer = LineFramer()
     assert framer.feed(b'{"half":') == []
     assert framer.end() == b'{"half":'
@@ -70,7 +70,7 @@ def test_only_a_line_feed_ends_a_line() -> None:
     assert LineFramer().feed(line + b"\n") == [line]
 
 
-def test_a_long_line_is_put_together_once() -> None:
+def test_long_line_is_joined_once() -> None:
     """Its chunks are kept as they came until it ends: joining at every chunk would be quadratic."""
     chunk = b"x" * 65_536
     framer = LineFramer()

@@ -48,7 +48,7 @@ def agreement(
     )
 
 
-def test_a_server_that_agrees_is_agreed_with() -> None:
+def test_matching_version_is_negotiated() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD))
@@ -57,7 +57,7 @@ def test_a_server_that_agrees_is_agreed_with() -> None:
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS[:-1])
-def test_an_older_handshake_revision_is_adopted_and_said_so(revision: Revision) -> None:
+def test_older_session_version_is_adopted_and_reported(revision: Revision) -> None:
     how = f"initialize at 2025-11-25; the server answered {revision}, which we speak too"
     with start() as play:
         play << ASK
@@ -65,7 +65,7 @@ def test_an_older_handshake_revision_is_adopted_and_said_so(revision: Revision) 
         play << agreement(revision, how=how)
 
 
-def test_a_newer_answer_than_asked_for_is_adopted_as_well() -> None:
+def test_version_newer_than_requested_is_adopted_too() -> None:
     with start(R2) as play:
         play << Ask(ASK.method, ASK.params | {"protocolVersion": "2025-03-26"})
         play >> Received(frame(id=1, result=GOOD))
@@ -82,7 +82,7 @@ def test_a_newer_answer_than_asked_for_is_adopted_as_well() -> None:
         ("\x1b[31m" + "x" * 100, "'\\x1b[31mxxx"),
     ],
 )
-def test_a_revision_that_we_do_not_speak_ends_it_with_both_sides_named(version: JSON, shown: str) -> None:
+def test_unsupported_version_fails_with_both_sides_named(version: JSON, shown: str) -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"protocolVersion": version}))
@@ -93,7 +93,7 @@ def test_a_revision_that_we_do_not_speak_ends_it_with_both_sides_named(version: 
 
 
 @pytest.mark.parametrize("depth", [900, 950, 960, 970, 980, 990, 10_000])
-def test_a_revision_nested_beyond_reading_is_refused_like_any_other(depth: int) -> None:
+def test_version_nested_too_deeply_is_rejected_like_any_other(depth: int) -> None:
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%s1%s}}' % (b"[" * depth, b"]" * depth)
     with start() as play:
         play << ASK
@@ -110,7 +110,7 @@ def test_a_revision_nested_beyond_reading_is_refused_like_any_other(depth: int) 
         ({"serverInfo": {"version": 3}}, 'The answer to initialize has no "serverInfo" with a name.'),
     ],
 )
-def test_an_answer_that_lacks_something_is_used_and_the_lack_is_named(
+def test_incomplete_response_is_used_and_the_missing_parts_are_reported(
     members: JSONObject, problem: str
 ) -> None:
     with start() as play:
@@ -119,21 +119,21 @@ def test_an_answer_that_lacks_something_is_used_and_the_lack_is_named(
         play << agreement(R4, problem, but=members)
 
 
-def test_wrongly_typed_extras_read_as_absent() -> None:
+def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=GOOD | {"instructions": 5}))
         play << agreement(but={"instructions": ""})
 
 
-def test_a_refusal_is_shown_with_its_code() -> None:
+def test_error_is_shown_with_its_code() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": -32603, "message": "database is down"}))
         play << Failed("The server refused initialize: database is down (-32603).", "Its own log (Console)")
 
 
-def test_a_refusal_that_names_versions_offers_them() -> None:
+def test_error_that_lists_versions_offers_them() -> None:
     error: JSON = {
         "code": -32602,
         "message": "no",
@@ -148,14 +148,14 @@ def test_a_refusal_that_names_versions_offers_them() -> None:
 
 
 @pytest.mark.parametrize("data", [None, "words", {"supported": "2024-11-05"}, {"supported": []}, []])
-def test_a_refusal_with_odd_data_is_a_plain_refusal(data: JSON) -> None:
+def test_error_with_odd_data_is_a_plain_error(data: JSON) -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, error={"code": 1, "message": "no", "data": data}))
         play << Failed("The server refused initialize: no (1).", "Its own log (Console) may say why.")
 
 
-def test_words_of_the_server_cannot_paint_on_the_screen() -> None:
+def test_server_text_cannot_inject_terminal_escapes() -> None:
     error: JSON = {"code": 1, "message": "\x1b[2Jgone\nsecond line", "data": {"supported": ["\u202e"]}}
     with start() as play:
         play << ASK
@@ -165,7 +165,7 @@ def test_words_of_the_server_cannot_paint_on_the_screen() -> None:
         )
 
 
-def test_a_long_list_of_versions_is_cut() -> None:
+def test_long_version_list_is_truncated() -> None:
     error: JSON = {"code": 1, "message": "no", "data": {"supported": ["2024-11-05"] * 1000}}
     handshake = InitializeHandshake(PROFILE)
     with negotiating(handshake) as play:
@@ -182,7 +182,7 @@ def test_a_long_list_of_versions_is_cut() -> None:
         b'{"jsonrpc":"2.0","id":1,"error":{"code":1 "message":""}}',
     ],
 )
-def test_an_answer_that_is_not_json_says_so(raw: bytes) -> None:
+def test_non_json_response_says_so(raw: bytes) -> None:
     with start() as play:
         play << ASK
         play >> Received(raw)
@@ -191,7 +191,7 @@ def test_an_answer_that_is_not_json_says_so(raw: bytes) -> None:
         )
 
 
-def test_a_result_that_is_no_object_has_no_version() -> None:
+def test_non_object_result_has_no_version() -> None:
     with start() as play:
         play << ASK
         play >> Received(frame(id=1, result=[]))

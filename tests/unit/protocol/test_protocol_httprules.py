@@ -50,7 +50,7 @@ def modern(method: str, params: JSONObject | None = None) -> Headers:
 
 @pytest.mark.parametrize("revision", [None, *HANDSHAKE_REVISIONS, R5])
 @pytest.mark.parametrize("session_id", ["", "s-1"])
-def test_nothing_goes_with_initialize_whatever_was_tried_before(
+def test_initialize_sends_no_extra_headers_whatever_was_tried_before(
     revision: Revision | None, session_id: str
 ) -> None:
     assert standard_headers(INITIALIZE, revision, session_id) == ()
@@ -58,7 +58,7 @@ def test_nothing_goes_with_initialize_whatever_was_tried_before(
 
 @pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
 @pytest.mark.parametrize("message", [LIST, NOTICE, jsonrpc.result(4, {}), None])
-def test_after_the_handshake_session_and_version_go_with_everything(
+def test_after_the_handshake_session_and_version_headers_are_always_sent(
     revision: Revision, message: Message | None
 ) -> None:
     session, version = ("Mcp-Session-Id", "s-1"), ("MCP-Protocol-Version", revision.date)
@@ -66,12 +66,12 @@ def test_after_the_handshake_session_and_version_go_with_everything(
     assert standard_headers(message, revision) == (version,)
 
 
-def test_before_anything_is_agreed_no_version_is_claimed() -> None:
+def test_no_version_header_is_sent_before_negotiation() -> None:
     assert standard_headers(LIST) == ()
 
 
 @pytest.mark.parametrize("session_id", ["a\r\nX: 1", "é", " a", "a\x00", "a\n"])
-def test_a_session_id_that_http_cannot_carry_is_not_sent(session_id: str) -> None:
+def test_session_id_invalid_in_http_is_not_sent(session_id: str) -> None:
     assert standard_headers(LIST, R3, session_id) == (("MCP-Protocol-Version", "2025-06-18"),)
 
 
@@ -98,16 +98,16 @@ def test_every_request_mirrors_version_and_method_and_has_no_session(method: str
         ("tools/call", {"name": ""}, ""),
     ],
 )
-def test_what_has_a_name_mirrors_it(method: str, params: JSONObject, name: str) -> None:
+def test_name_is_mirrored_where_there_is_one(method: str, params: JSONObject, name: str) -> None:
     assert modern(method, params) == (VERSION, ("Mcp-Method", method), ("Mcp-Name", name))
 
 
 @pytest.mark.parametrize("name", [None, 7, ["a"]])
-def test_a_name_that_is_no_string_is_not_mirrored(name: JSON) -> None:
+def test_non_string_name_is_not_mirrored(name: JSON) -> None:
     assert modern("tools/call", {"name": name}) == (VERSION, ("Mcp-Method", "tools/call"))
 
 
-def test_the_version_header_says_what_the_body_says() -> None:
+def test_version_header_matches_the_body() -> None:
     params = DIALECT.dress("tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": "1900-01-01"}})
     headers = standard_headers(jsonrpc.request(1, "tools/list", params), R5)
     assert headers == (("MCP-Protocol-Version", "1900-01-01"), ("Mcp-Method", "tools/list"))
@@ -116,15 +116,15 @@ def test_the_version_header_says_what_the_body_says() -> None:
 @pytest.mark.parametrize(
     "raw", [b"no json", b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a" 1}}', b"[]"]
 )
-def test_what_a_person_wrote_by_hand_gets_the_headers_that_can_be_made(raw: bytes) -> None:
+def test_handwritten_message_gets_the_headers_that_can_be_derived(raw: bytes) -> None:
     assert VERSION in standard_headers(jsonrpc.read(raw), R5)
 
 
-def test_a_method_that_http_cannot_carry_is_not_mirrored() -> None:
+def test_method_invalid_in_http_is_not_mirrored() -> None:
     assert modern("x\r\nHost: evil") == (VERSION,)
 
 
-def test_there_is_no_bare_get_in_the_stateless_era() -> None:
+def test_stateless_mode_has_no_standalone_get() -> None:
     assert standard_headers(None, R5, "s-1") == ()
 
 
@@ -162,7 +162,7 @@ def test_there_is_no_bare_get_in_the_stateless_era() -> None:
         ("~", "~"),
     ],
 )
-def test_header_values_are_encoded_by_the_table(value: str, encoded: str) -> None:
+def test_header_values_are_encoded_as_specified(value: str, encoded: str) -> None:
     assert encode_header_value(value) == encoded
 
 
@@ -178,7 +178,7 @@ looks_encoded = st.builds("=?base64?{}?=".format, st.text(max_size=8))
 
 
 @given(st.text() | looks_encoded | st.text(alphabet=" \t\r\n=?ab", max_size=12))
-def test_a_header_value_can_be_carried_and_read_back(text: str) -> None:
+def test_header_value_round_trips(text: str) -> None:
     encoded = encode_header_value(text)
     assert re.fullmatch(r"([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?", encoded)
     assert decode(encoded) == text
@@ -197,7 +197,7 @@ def test_a_lone_surrogate_is_replaced_since_utf8_has_none() -> None:
         *((None, None), ({}, None), ([1], None)),
     ],
 )
-def test_values_are_mirrored_as_the_text_of_their_type(value: JSON, text: str | None) -> None:
+def test_values_are_mirrored_as_text_by_type(value: JSON, text: str | None) -> None:
     assert header_text(value) == text
 
 
@@ -224,16 +224,18 @@ def test_values_are_mirrored_as_the_text_of_their_type(value: JSON, text: str | 
         (503, LIST, False, Meaning.OUTAGE),
     ],
 )
-def test_a_status_means(status: int, message: Message, has_session: bool, meaning: Meaning) -> None:
+def test_status_meaning_depends_on_message_and_session(
+    status: int, message: Message, has_session: bool, meaning: Meaning
+) -> None:
     assert meaning_of(status, message, has_session=has_session) is meaning
 
 
 @pytest.mark.parametrize("meaning", Meaning)
-def test_a_message_in_the_body_comes_before_the_status_where_it_can_be_the_answer(meaning: Meaning) -> None:
+def test_message_in_the_body_overrides_the_status_where_it_can_be_the_response(meaning: Meaning) -> None:
     assert may_answer(meaning, LIST) == (meaning in (Meaning.BODY, Meaning.REFUSED, Meaning.OUTAGE))
 
 
-def test_an_outage_during_a_probe_is_no_answer_even_with_a_message() -> None:
+def test_outage_during_a_probe_is_not_a_response_even_with_a_message() -> None:
     assert not may_answer(Meaning.OUTAGE, PROBE)
     assert may_answer(Meaning.REFUSED, PROBE)
 
@@ -252,7 +254,7 @@ def test_an_outage_during_a_probe_is_no_answer_even_with_a_message() -> None:
         (200, False, "The server answered tools/list with HTTP 200", "Is this the URL of an MCP endpoint?"),
     ],
 )
-def test_a_refusal_says_what_happened_and_what_to_do(
+def test_http_error_says_what_happened_and_what_to_do(
     status: int, has_session: bool, summary: str, next_step: str
 ) -> None:
     error = refusal(status, LIST, b"bad\x7f\nnews", has_session=has_session)
@@ -262,13 +264,13 @@ def test_a_refusal_says_what_happened_and_what_to_do(
     assert (error.status, error.body) == (status, b"bad\x7f\nnews")
 
 
-def test_a_refusal_without_a_body_ends_its_sentence() -> None:
+def test_http_error_without_a_body_ends_its_sentence() -> None:
     assert (
         refusal(400, jsonrpc.result(1, {})).summary == "The server answered an answer of ours with HTTP 400."
     )
 
 
-def test_a_missing_login_is_its_own_error() -> None:
+def test_missing_login_is_a_separate_error() -> None:
     error = refusal(401, LIST)
     assert isinstance(error, NeedsLogin)
     assert isinstance(error, ConnectFailed)
@@ -343,7 +345,7 @@ def test_a_redirect_to_the_same_origin_is_followed(location: str, target: str, s
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "GET"])
-def test_a_redirect_elsewhere_is_not_followed(location: str, method: str) -> None:
+def test_redirect_to_another_origin_is_not_followed(location: str, method: str) -> None:
     assert redirect_target(URL, location, method) is None
 
 
@@ -366,7 +368,7 @@ def test_a_redirect_from_http_to_https_is_another_origin() -> None:
         ("ftp://host.example/a", "https://host.example/a", False),
     ],
 )
-def test_a_document_may_be_at_the_same_address_over_https(
+def test_document_may_redirect_to_https_at_the_same_url(
     source: str, location: str, is_followed: bool
 ) -> None:
     target = redirect_target(source, location, "GET", 301, may_encrypt=True)
@@ -405,7 +407,7 @@ pieces = [
 
 
 @given(st.text(max_size=40) | st.lists(st.sampled_from(pieces), max_size=8).map("".join))
-def test_no_location_leads_off_the_origin_or_raises(location: str) -> None:
+def test_no_location_leaves_the_origin_or_raises(location: str) -> None:
     target = redirect_target(URL, location, "POST")
     if target is not None:
         parts = urlsplit(target)

@@ -13,7 +13,7 @@ from tests.helpers.playbook import message
 
 
 @given(st.binary() | st.text().map(str.encode))
-def test_any_bytes_are_a_message_of_some_kind_and_keep_their_bytes(raw: bytes) -> None:
+def test_any_bytes_are_some_kind_of_message_and_are_kept(raw: bytes) -> None:
     assert read(raw).raw == raw
 
 
@@ -26,7 +26,7 @@ members = ["jsonrpc", "id", "method", "params", "result", "error", "x"]
 
 
 @given(st.dictionaries(st.sampled_from(members), st.sampled_from(["2.0", "ping"]) | json_values))
-def test_any_object_can_be_looked_into_without_an_exception(body: JSONObject) -> None:
+def test_any_object_can_be_inspected_without_an_exception(body: JSONObject) -> None:
     message = read(to_wire(body))
     assert message.parsed is not None
     assert isinstance(message.params, dict)
@@ -47,7 +47,7 @@ def test_any_object_can_be_looked_into_without_an_exception(body: JSONObject) ->
         ({"id": 3, "error": {"code": -1, "message": "no"}, "extra": True}, Kind.ERROR, 3, ""),
     ],
 )
-def test_a_good_message_has_its_kind_its_typed_id_and_no_problem(
+def test_valid_message_has_its_kind_its_typed_id_and_no_problem(
     body: JSONObject, kind: Kind, id: int | str | None, method: str
 ) -> None:
     found = message(**body)
@@ -78,7 +78,7 @@ def test_a_good_message_has_its_kind_its_typed_id_and_no_problem(
         ({}, Kind.INVALID, 'neither "method" nor "result" nor "error"'),
     ],
 )
-def test_a_mistake_is_named_and_what_the_message_is_for_is_still_told(
+def test_violation_is_named_and_the_message_is_still_classified(
     body: JSONObject, kind: Kind, problem: str
 ) -> None:
     found = message(**body)
@@ -101,14 +101,14 @@ def test_a_mistake_is_named_and_what_the_message_is_for_is_still_told(
         (b"[1]", Kind.BATCH, ""),
     ],
 )
-def test_what_is_no_message_is_named(raw: bytes, kind: Kind, problem: str) -> None:
+def test_non_message_is_reported(raw: bytes, kind: Kind, problem: str) -> None:
     found = read(raw)
     assert found.kind is kind
     assert problem in found.problem
     assert bool(problem) == bool(found.problem)
 
 
-def test_damaged_text_does_not_hide_what_the_message_is_for() -> None:
+def test_damaged_text_does_not_hide_the_message_kind() -> None:
     raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"\xff"}}'
     found = read(raw)
     assert (found.kind, found.id) == (Kind.RESULT, 7)
@@ -116,13 +116,13 @@ def test_damaged_text_does_not_hide_what_the_message_is_for() -> None:
     assert found.result == {"text": "\ufffd"}
 
 
-def test_a_byte_order_mark_before_a_message_is_named_and_read_over() -> None:
+def test_byte_order_mark_before_a_message_is_reported_and_skipped() -> None:
     found = read(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"result":{}}')
     assert (found.kind, found.id, found.result) == (Kind.RESULT, 7, {})
     assert found.problem == "begins with a byte order mark"
 
 
-def test_a_message_nested_too_deeply_still_says_whose_answer_it_is() -> None:
+def test_message_nested_too_deeply_still_says_which_request_it_answers() -> None:
     deep = b'{"jsonrpc":"2.0","id":7,"result":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_001
     found = read(deep)
     assert (found.kind, found.id) == (Kind.RESULT, 7)
@@ -138,7 +138,7 @@ def test_a_batch_gives_its_messages_and_keeps_its_own_bytes() -> None:
     assert [item.kind for item in found.items()] == [Kind.RESULT, Kind.TEXT, Kind.INVALID, Kind.NOTIFICATION]
 
 
-def test_a_batch_of_any_depth_is_read_or_refused_in_one_way() -> None:
+def test_batch_of_any_depth_is_read_or_rejected_consistently() -> None:
     """Reading and writing anew do not give up at the same depth."""
     batches = [read(b"[" * depth + b"]" * depth) for depth in range(200, 1001)]
     shallow = [depth_is_fine(batch) for batch in batches]
@@ -164,7 +164,7 @@ def depth_is_fine(batch: Message) -> bool:
         (jsonrpc.failure("a", -32601, "no such method", {"hint": 1}), Kind.ERROR),
     ],
 )
-def test_what_we_write_reads_back_as_what_was_meant(written: Message, kind: Kind) -> None:
+def test_serialized_message_reads_back_as_intended(written: Message, kind: Kind) -> None:
     assert read(written.raw) == written
     assert written.kind is kind
     assert written.problem == ""

@@ -46,7 +46,7 @@ def listening(id: RequestId = "listen-1", filter: Filter = TOOLS, *, acknowledge
 # ------------------------------------------------------------------ filters
 
 
-def test_a_filter_is_sent_with_only_what_is_wanted() -> None:
+def test_filter_is_sent_with_only_the_requested_members() -> None:
     assert listen_params(Filter()) == {"notifications": {}}
     assert listen_params(BOTH) == {
         "notifications": {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
@@ -72,19 +72,19 @@ filters = st.builds(
 
 
 @given(filters)
-def test_a_filter_reads_back_as_it_was_written(filter: Filter) -> None:
+def test_filter_round_trips(filter: Filter) -> None:
     assert Filter.read(filter.to_json()) == filter
 
 
 @pytest.mark.parametrize(
     "value", [None, [], "x", {"toolsListChanged": 1, "resourceSubscriptions": "a", "taskIds": [5]}]
 )
-def test_what_is_no_filter_reads_as_an_empty_one(value: JSON) -> None:
+def test_invalid_filter_reads_as_an_empty_one(value: JSON) -> None:
     assert not Filter.read(value)
 
 
 @given(filters, filters)
-def test_the_difference_of_two_filters_has_nothing_of_the_second(one: Filter, other: Filter) -> None:
+def test_filter_difference_contains_nothing_of_the_second(one: Filter, other: Filter) -> None:
     assert not one.without(one)
     difference = one.without(other)
     assert difference.without(other) == difference
@@ -100,7 +100,7 @@ def test_an_acknowledgement_says_what_is_honoured_and_what_is_not() -> None:
     assert event == Acknowledged("listen-1", TOOLS, Filter(uris=("file:///a",)))
 
 
-def test_an_acknowledgement_of_more_than_was_asked_for_is_a_fault() -> None:
+def test_acknowledging_more_than_requested_is_a_violation() -> None:
     event = listening(acknowledged=False).receive(
         ack("listen-1", toolsListChanged=True, promptsListChanged=True)
     )
@@ -108,7 +108,7 @@ def test_an_acknowledgement_of_more_than_was_asked_for_is_a_fault() -> None:
     assert event.problem == "was acknowledged with more than was asked for"
 
 
-def test_a_second_acknowledgement_is_a_fault() -> None:
+def test_second_acknowledgement_is_a_violation() -> None:
     event = listening().receive(ack("listen-1", toolsListChanged=True))
     assert isinstance(event, Acknowledged)
     assert event.problem == "was acknowledged twice"
@@ -133,7 +133,7 @@ def test_a_change_is_delivered_on_its_stream() -> None:
         ("tasks", {"taskId": "t-1"}),
     ],
 )
-def test_each_kind_is_delivered_when_asked_for_and_named_when_not(method: str, params: JSONObject) -> None:
+def test_each_kind_is_delivered_when_requested_and_reported_when_not(method: str, params: JSONObject) -> None:
     change = notification(method, 1, **params)
     asked = Filter(True, True, True, ("a",), ("t-1",))
     assert listening(1, asked).receive(change) == Delivered(1, change)
@@ -142,19 +142,19 @@ def test_each_kind_is_delivered_when_asked_for_and_named_when_not(method: str, p
 
 
 @pytest.mark.parametrize("method", ["progress", "message", "x/unknown"])
-def test_what_never_travels_on_a_stream_is_named(method: str) -> None:
+def test_notification_that_does_not_belong_on_a_stream_is_reported(method: str) -> None:
     event = listening(1, BOTH).receive(notification(method, 1))
     assert isinstance(event, Delivered)
     assert "was not asked for" in event.problem
 
 
-def test_a_change_before_the_acknowledgement_is_used_and_named() -> None:
+def test_change_before_the_acknowledgement_is_used_and_reported() -> None:
     change = notification("tools/list_changed", "listen-1")
     event = listening(acknowledged=False).receive(change)
     assert event == Delivered("listen-1", change, "it came before the acknowledgement")
 
 
-def test_a_change_that_was_not_acknowledged_is_used_and_named() -> None:
+def test_unacknowledged_change_is_used_and_reported() -> None:
     streams = listening(filter=BOTH, acknowledged=False)
     streams.receive(ack("listen-1"))
     event = streams.receive(notification("tools/list_changed", "listen-1"))
@@ -162,7 +162,7 @@ def test_a_change_that_was_not_acknowledged_is_used_and_named() -> None:
     assert event.problem == "notifications/tools/list_changed was asked for, and not acknowledged"
 
 
-def test_a_task_that_was_not_asked_for_is_named() -> None:
+def test_unrequested_task_is_reported() -> None:
     event = listening(1, Filter(tasks=("t-1",))).receive(notification("tasks", 1, taskId="t-2"))
     assert isinstance(event, Delivered)
     assert event.problem
@@ -206,7 +206,7 @@ def test_a_subscription_id_is_a_string_or_an_integer(id: JSON) -> None:
 # ------------------------------------------------------------------ servers that forget to name the stream
 
 
-def test_the_http_answer_that_carried_it_names_the_stream() -> None:
+def test_http_response_identifies_the_stream() -> None:
     streams = Listening()
     streams.open(1, TOOLS)
     streams.open(2, TOOLS)
@@ -216,7 +216,7 @@ def test_the_http_answer_that_carried_it_names_the_stream() -> None:
     assert streams.receive(change, carrier=2) == Delivered(2, change, "it does not name its subscription")
 
 
-def test_on_a_shared_channel_the_only_stream_that_fits_is_meant() -> None:
+def test_on_a_shared_channel_the_only_matching_stream_is_used() -> None:
     streams = Listening()
     streams.open(1, Filter(prompts=True))
     streams.open(2, TOOLS)
@@ -237,7 +237,7 @@ def test_on_a_shared_channel_the_only_stream_that_fits_is_meant() -> None:
         read(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"a" 1}}'),
     ],
 )
-def test_what_is_not_about_a_stream_is_left_to_others(other: Message) -> None:
+def test_unrelated_messages_are_ignored(other: Message) -> None:
     assert listening(filter=Filter(prompts=True)).receive(other) is None
 
 
@@ -253,19 +253,19 @@ def test_a_result_is_a_graceful_end() -> None:
 
 
 @pytest.mark.parametrize("meta", [{}, {KEY: "listen-2"}, None])
-def test_a_result_that_does_not_name_its_stream_ends_it_all_the_same(meta: JSON) -> None:
+def test_result_that_does_not_name_its_stream_still_ends_it(meta: JSON) -> None:
     ended = listening().answered("listen-1", message(id="listen-1", result={"_meta": meta}))
     assert ended == Ended("listen-1", End.GRACEFUL, problem="its result does not name it")
 
 
-def test_a_result_that_cannot_be_read_is_an_end() -> None:
+def test_unreadable_result_ends_the_stream() -> None:
     ended = listening(1).answered(1, read(b'{"jsonrpc":"2.0","id":1,"result":{"_meta" 1}}'))
     assert ended is not None
     assert ended.how is End.GRACEFUL
     assert ended.problem.startswith("its result cannot be read")
 
 
-def test_an_error_is_a_refusal() -> None:
+def test_error_is_a_rejection() -> None:
     answer = message(id="listen-1", error={"code": -32601, "message": "Method not found"})
     assert listening().answered("listen-1", answer) == Ended(
         "listen-1", End.REFUSED, "Method not found (-32601)"
@@ -280,7 +280,7 @@ def test_the_server_may_cancel_a_stream(reason: JSON, shown: str) -> None:
     assert isinstance(streams.receive(notification("tools/list_changed", 1)), Stray)
 
 
-def test_a_lost_connection_takes_every_stream_with_it_and_says_what_each_asked_for() -> None:
+def test_lost_connection_ends_every_stream_and_says_what_each_requested() -> None:
     streams = Listening()
     streams.open(1, TOOLS)
     streams.open("b", BOTH)

@@ -37,21 +37,23 @@ from inspector.protocol.revisions import (
         ("vendor/anything", {}, ""),
     ],
 )
-def test_a_call_needs_what_the_other_side_declared(method: str, offered: JSONObject, missing: str) -> None:
+def test_call_needs_the_capability_declared_by_the_other_side(
+    method: str, offered: JSONObject, missing: str
+) -> None:
     assert missing_capability(method, offered, R4) == missing
 
 
-def test_completion_needs_no_capability_before_there_was_one() -> None:
+def test_completion_needs_no_capability_in_versions_without_one() -> None:
     assert missing_capability("completion/complete", {}, R1) == ""
     assert missing_capability("completion/complete", {}, R2) == "completions"
 
 
-def test_every_method_has_a_life_that_begins_before_it_ends() -> None:
+def test_every_method_is_added_before_it_is_removed() -> None:
     for method in METHODS.values():
         assert is_between(method.since, R1, method.until), method.name
 
 
-def test_the_stateless_era_has_no_request_from_server_to_client() -> None:
+def test_stateless_mode_has_no_server_to_client_requests() -> None:
     requests = [
         m for m in METHODS.values() if not m.name.startswith("notifications/") and Side.SERVER in m.sender
     ]
@@ -60,15 +62,15 @@ def test_the_stateless_era_has_no_request_from_server_to_client() -> None:
 
 
 @pytest.mark.parametrize("date", ["zzz", "2027-01-01", "", None, 20251125, ["2025-11-25"], {}])
-def test_an_unknown_revision_is_unknown_and_never_newer(date: JSON) -> None:
+def test_unknown_version_is_unknown_and_never_newer(date: JSON) -> None:
     assert find_revision(date) is None
 
 
-def test_every_known_revision_is_found_by_its_date() -> None:
+def test_every_known_version_is_found_by_its_date() -> None:
     assert [find_revision(str(revision)) for revision in REVISIONS] == list(REVISIONS)
 
 
-def test_the_newest_handshake_revision_is_not_the_newest_revision() -> None:
+def test_newest_session_version_is_not_the_newest_version() -> None:
     assert NEWEST_HANDSHAKE is R4
     assert R5 not in HANDSHAKE_REVISIONS
     assert [revision.era for revision in REVISIONS].count(Era.STATELESS) == 1

@@ -29,7 +29,7 @@ def named(task: OurTask) -> JSONObject:
     return {"taskId": task.id}
 
 
-def test_a_wish_for_a_task_counts_only_where_we_declared_it() -> None:
+def test_task_request_is_honored_only_where_we_declared_it() -> None:
     wish: JSONObject = {"task": {}}
     assert is_augmented("elicitation/create", wish, DECLARED, R4)
     assert not is_augmented("sampling/createMessage", wish, DECLARED, R4)
@@ -40,7 +40,7 @@ def test_a_wish_for_a_task_counts_only_where_we_declared_it() -> None:
         assert not is_augmented("elicitation/create", wish, DECLARED, other)
 
 
-def test_methods_that_we_did_not_declare_are_not_found() -> None:
+def test_undeclared_methods_are_not_found() -> None:
     check_offered("tasks/cancel", DECLARED)
     bare: JSONObject = {"tasks": {}}
     refused: list[tuple[str, JSONObject]] = [("tasks/get", {}), ("tasks/list", bare), ("tasks/cancel", bare)]
@@ -50,7 +50,7 @@ def test_methods_that_we_did_not_declare_are_not_found() -> None:
         assert caught.value.code == -32601
 
 
-def test_a_new_task_has_every_member_that_the_revision_wants() -> None:
+def test_new_task_has_every_member_the_version_requires() -> None:
     books = Books()
     assert books.make(ttl=60_000).to_json() == {
         "taskId": "task 1",
@@ -66,11 +66,11 @@ def test_a_new_task_has_every_member_that_the_revision_wants() -> None:
 @pytest.mark.parametrize(
     ("wish", "ttl"), [({}, 3_600_000), ({"ttl": 10**12}, 86_400_000), ({"ttl": "x"}, 3_600_000)]
 )
-def test_time_to_live_is_as_wished_within_reason(wish: JSONObject, ttl: int) -> None:
+def test_requested_ttl_is_clamped(wish: JSONObject, ttl: int) -> None:
     assert Books().make(**wish).ttl_ms == ttl
 
 
-def test_the_answer_is_kept_with_the_task_that_it_belongs_to() -> None:
+def test_reply_is_stored_with_its_task() -> None:
     books = Books()
     task = books.make()
     books.clock.advance(5)
@@ -82,7 +82,7 @@ def test_the_answer_is_kept_with_the_task_that_it_belongs_to() -> None:
     assert not books.settle(task, {"action": "decline"})
 
 
-def test_a_refusal_is_a_failed_task() -> None:
+def test_rejection_is_a_failed_task() -> None:
     books = Books()
     task = books.make()
     books.settle(task, RpcError(-1, "no"))
@@ -110,7 +110,7 @@ def test_an_unknown_task_is_an_invalid_param(params: JSONObject) -> None:
     assert caught.value.code == -32602
 
 
-def test_a_task_is_forgotten_when_its_time_is_over() -> None:
+def test_expired_task_is_forgotten() -> None:
     books = Books()
     task = books.make(ttl=1_000)
     books.clock.advance(0.9)
@@ -120,7 +120,7 @@ def test_a_task_is_forgotten_when_its_time_is_over() -> None:
         books.find(named(task))
 
 
-def test_the_list_has_pages_and_knows_its_cursors() -> None:
+def test_list_is_paginated_and_validates_its_cursors() -> None:
     books = Books()
     for _ in range(60):
         books.make()
@@ -136,7 +136,7 @@ def test_the_list_has_pages_and_knows_its_cursors() -> None:
             books.list({"cursor": cursor})
 
 
-def test_only_so_many_may_be_open_at_a_time() -> None:
+def test_number_of_pending_tasks_is_limited() -> None:
     books = Books()
     tasks = [books.make() for _ in range(100)]
     with pytest.raises(RpcError, match="100 tasks are open"):

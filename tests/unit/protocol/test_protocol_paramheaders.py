@@ -56,7 +56,7 @@ def test_each_scalar_type_may_be_annotated(type_: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Method", "a", "0", "!#$%&'*+-.^_`|~", "X" * 200])
-def test_every_token_of_http_is_a_name(name: str) -> None:
+def test_every_http_token_is_a_valid_name(name: str) -> None:
     headers = read(schema(a={"type": "string", "x-mcp-header": name}))
     assert headers.headers_for({"a": "v"}) == ((f"Mcp-Param-{name}", "v"),)
 
@@ -109,18 +109,18 @@ def test_a_tool_of_the_conformance_suite_is_dropped(value: JSON, reason: str) ->
 @pytest.mark.parametrize(
     "name", ["a\r\nHost: x", "a\n", "\x00", "a/b", "a(b)", 'a"', "a,b", "a;b", "\x7f", "@"]
 )
-def test_a_name_that_is_no_token_drops_the_tool(name: str) -> None:
+def test_name_that_is_not_a_token_drops_the_tool(name: str) -> None:
     assert "has characters" in str(read_param_headers(schema(a=STRING | {"x-mcp-header": name})))
 
 
 @pytest.mark.parametrize("name", [None, 7, True, ["Region"], {"name": "Region"}])
-def test_a_name_that_is_no_string_drops_the_tool(name: JSON) -> None:
+def test_non_string_name_drops_the_tool(name: JSON) -> None:
     reason = read_param_headers(schema(a=STRING | {"x-mcp-header": name}))
     assert reason == "property “a”: x-mcp-header must be a string"
 
 
 @pytest.mark.parametrize("type_", ["number", ["string", "null"], ["string"], "text", 5, None])
-def test_another_type_drops_the_tool(type_: JSON) -> None:
+def test_unsupported_type_drops_the_tool(type_: JSON) -> None:
     assert "may stand on a string" in str(read_param_headers(schema(a=STRING | {"type": type_})))
 
 
@@ -156,7 +156,7 @@ def test_a_missing_type_drops_the_tool() -> None:
         schema(a=schema(b={"items": schema(c=STRING)})),
     ],
 )
-def test_an_annotation_off_the_chain_of_properties_drops_the_tool(value: JSON) -> None:
+def test_annotation_outside_the_properties_chain_drops_the_tool(value: JSON) -> None:
     assert read_param_headers(value) == (
         "x-mcp-header stands where “properties” alone do not lead from the root of the schema"
     )
@@ -169,7 +169,7 @@ def test_one_bad_annotation_among_good_ones_drops_the_tool() -> None:
     assert str(read_param_headers(value)).startswith("property “c”")
 
 
-def test_words_of_the_server_cannot_paint_on_the_screen() -> None:
+def test_server_text_cannot_inject_terminal_escapes() -> None:
     reason = str(read_param_headers(schema(**{"\x1b[2J": STRING | {"x-mcp-header": "\x1b[31m"}})))
     assert "\x1b" not in reason
 
@@ -204,7 +204,7 @@ def test_a_value_is_mirrored_or_omitted(arguments: JSONObject, headers: object) 
 
 
 @pytest.mark.parametrize("arguments", [{}, {"o": None}, {"o": "text"}, {"o": []}, {"o": {}}])
-def test_a_path_that_leads_nowhere_omits_the_header(arguments: JSONObject) -> None:
+def test_path_without_a_value_omits_the_header(arguments: JSONObject) -> None:
     assert read(schema(o=schema(a=STRING))).headers_for(arguments) == ()
 
 

@@ -31,14 +31,14 @@ from tests.unit.protocol.era_talk import (
 # ------------------------------------------------------------------ over a pipe, row by row
 
 
-def test_a_discover_result_with_a_mutual_version_is_modern() -> None:
+def test_discover_result_with_a_mutual_version_is_stateless() -> None:
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED)
         play << MODERN
 
 
-def test_a_discover_result_with_older_versions_only_is_an_advertisement_of_the_handshake() -> None:
+def test_discover_result_with_only_older_versions_leads_to_the_handshake() -> None:
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED | {"supportedVersions": ["2025-11-25", "2025-06-18"]})
@@ -52,7 +52,7 @@ def test_a_discover_result_with_a_newer_and_an_older_version_leads_to_the_handsh
         falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-11-25)")
 
 
-def test_a_discover_result_with_nothing_in_common_ends_it() -> None:
+def test_discover_result_without_a_mutual_version_fails() -> None:
     with pipe() as play:
         play << PROBE
         play >> result(DISCOVERED | {"supportedVersions": ["zzz"]})
@@ -75,14 +75,14 @@ def test_a_discover_result_with_nothing_in_common_ends_it() -> None:
         None,
     ],
 )
-def test_a_result_that_is_no_discover_result_is_no_evidence(value: JSON) -> None:
+def test_result_that_is_not_a_discover_result_is_no_evidence(value: JSON) -> None:
     with pipe() as play:
         play << PROBE
         play >> result(value)
         falls_back(play, "Its answer to server/discover is no DiscoverResult")
 
 
-def test_an_answer_that_cannot_be_read_is_no_evidence() -> None:
+def test_unreadable_response_is_no_evidence() -> None:
     with pipe() as play:
         play << PROBE
         play >> Received(b'{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"] "x":1}}')
@@ -90,7 +90,7 @@ def test_an_answer_that_cannot_be_read_is_no_evidence() -> None:
 
 
 @pytest.mark.parametrize("versions", [("2026-07-28",), ("2025-11-25", "2026-07-28"), (7, "2026-07-28")])
-def test_a_refused_version_with_a_mutual_one_named_is_asked_again_at_that(versions: tuple[JSON, ...]) -> None:
+def test_rejected_version_is_retried_with_a_mutual_one(versions: tuple[JSON, ...]) -> None:
     with pipe() as play:
         play << PROBE
         play >> unsupported(*versions)
@@ -100,7 +100,7 @@ def test_a_refused_version_with_a_mutual_one_named_is_asked_again_at_that(versio
         play << replace(MODERN, how=how)
 
 
-def test_a_version_that_is_refused_and_named_again_and_again_ends_it() -> None:
+def test_version_that_is_repeatedly_rejected_and_offered_fails() -> None:
     with pipe() as play:
         play << PROBE
         play >> unsupported("2026-07-28")
@@ -109,14 +109,14 @@ def test_a_version_that_is_refused_and_named_again_and_again_ends_it() -> None:
         play << Failed("The server refuses protocol version 2026-07-28 and lists it as supported.")
 
 
-def test_a_refused_version_with_older_ones_named_leads_to_the_handshake() -> None:
+def test_rejected_version_with_older_ones_offered_leads_to_the_handshake() -> None:
     with pipe() as play:
         play << PROBE
         play >> unsupported("2027-01-01", "2025-06-18")
         falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-06-18)")
 
 
-def test_a_refused_version_with_nothing_in_common_ends_it_with_both_lists() -> None:
+def test_rejected_version_without_a_mutual_one_fails_with_both_lists() -> None:
     with pipe() as play:
         play << PROBE
         play >> unsupported("2027-01-01", "2028-01-01\x1b[2J")
@@ -127,7 +127,7 @@ def test_a_refused_version_with_nothing_in_common_ends_it_with_both_lists() -> N
 
 
 @pytest.mark.parametrize("data", [None, {}, {"supported": "2026-07-28"}, {"supported": [1]}, []])
-def test_a_refused_version_without_a_list_ends_it(data: JSON) -> None:
+def test_rejected_version_without_a_list_fails(data: JSON) -> None:
     with pipe() as play:
         play << PROBE
         play >> error(-32022, data=data)
@@ -146,7 +146,7 @@ def test_a_refused_version_without_a_list_ends_it(data: JSON) -> None:
         ),
     ],
 )
-def test_another_modern_error_is_modern_and_never_falls_back(code: int, data: JSON, next_step: str) -> None:
+def test_other_stateless_error_never_falls_back(code: int, data: JSON, next_step: str) -> None:
     with pipe() as play:
         play << PROBE
         play >> error(code, data=data)
@@ -155,7 +155,7 @@ def test_another_modern_error_is_modern_and_never_falls_back(code: int, data: JS
 
 
 @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32603, -32000, -32002, 0, 1, -32019, -32023])
-def test_any_other_error_is_of_the_handshake_era(code: int) -> None:
+def test_any_other_error_means_session_mode(code: int) -> None:
     with pipe() as play:
         play << PROBE
         play >> error(code, "Method not found")
@@ -170,7 +170,7 @@ def test_any_other_error_is_of_the_handshake_era(code: int) -> None:
         (-32004, "UnsupportedProtocolVersion"),
     ],
 )
-def test_the_codes_of_pre_release_builds_are_no_evidence_but_a_hint(code: int, name: str) -> None:
+def test_pre_release_error_codes_are_no_evidence_but_a_hint(code: int, name: str) -> None:
     hint = (
         f"{code} was {name} in builds from before the release of 2026-07-28: the server may be such a build."
     )
@@ -190,14 +190,14 @@ def test_the_codes_of_pre_release_builds_are_no_evidence_but_a_hint(code: int, n
         )
 
 
-def test_silence_is_of_the_handshake_era() -> None:
+def test_silence_means_session_mode() -> None:
     with pipe() as play:
         play << PROBE
         play >> NoAnswer("timeout")
         falls_back(play, "It did not answer server/discover")
 
 
-def test_a_process_that_exits_is_started_anew_and_asked_in_the_old_way() -> None:
+def test_process_that_exits_is_restarted_and_initialized() -> None:
     with pipe() as play:
         play << PROBE
         play >> NoAnswer("exited")
@@ -206,7 +206,7 @@ def test_a_process_that_exits_is_started_anew_and_asked_in_the_old_way() -> None
         assert play.agreement().how.startswith("Its process ended when it was asked server/discover, so")
 
 
-def test_a_process_that_exits_again_is_given_up() -> None:
+def test_process_that_exits_again_fails() -> None:
     with pipe() as play:
         play << PROBE
         play >> NoAnswer("exited")
@@ -215,7 +215,7 @@ def test_a_process_that_exits_again_is_given_up() -> None:
         play << Failed("The server's process ended before it answered initialize.", "Its own log (Console)")
 
 
-def test_a_server_that_is_silent_twice_is_given_up() -> None:
+def test_server_that_is_silent_twice_fails() -> None:
     with pipe() as play:
         play << PROBE
         play >> NoAnswer("timeout")
@@ -228,7 +228,7 @@ def test_a_server_that_is_silent_twice_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("code", [-32022, -32602, -32601])
-def test_a_slow_modern_server_that_refuses_initialize_and_names_its_version_is_probed_once_more(
+def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probed_again(
     code: int,
 ) -> None:
     with pipe() as play:
@@ -260,7 +260,7 @@ def test_the_second_probe_is_the_last(reply: Received | NoAnswer, reason: str) -
         play << Failed(f"The server refused initialize and named a newer version; then {reason}.")
 
 
-def test_a_refused_initialize_that_names_only_what_we_do_not_speak_is_a_refusal() -> None:
+def test_rejected_initialize_with_only_unsupported_versions_is_a_rejection() -> None:
     with pipe() as play:
         play << PROBE
         play >> error(-32601)
@@ -272,14 +272,14 @@ def test_a_refused_initialize_that_names_only_what_we_do_not_speak_is_a_refusal(
 # ------------------------------------------------------------------ over HTTP, row by row
 
 
-def test_over_http_a_discover_result_is_modern_and_the_probe_has_no_limit_of_its_own() -> None:
+def test_over_http_a_discover_result_is_stateless_and_the_probe_has_no_own_timeout() -> None:
     with http() as play:
         play << DISCOVER
         play >> result(DISCOVERED)
         play << MODERN
 
 
-def test_a_400_with_a_mutual_version_is_asked_again() -> None:
+def test_400_with_a_mutual_version_is_retried() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(400, -32022, {"supported": ["2026-07-28"], "requested": "2026-07-28"})
@@ -289,21 +289,21 @@ def test_a_400_with_a_mutual_version_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize("code", [-32020, -32021])
-def test_a_400_with_another_modern_error_never_falls_back(code: int) -> None:
+def test_400_with_another_stateless_error_never_falls_back(code: int) -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(400, code)
         play << Failed("The server is of the stateless era")
 
 
-def test_a_404_with_method_not_found_is_of_the_handshake_era() -> None:
+def test_404_with_method_not_found_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(404, -32601)
         falls_back(play, "It answered server/discover with “no” (-32601)")
 
 
-def test_a_2xx_with_another_error_is_of_the_handshake_era() -> None:
+def test_2xx_with_another_error_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> error(-32000, "Server not initialized")
@@ -312,7 +312,7 @@ def test_a_2xx_with_another_error_is_of_the_handshake_era() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>no</html>", b'{"error":"no"}', b"[]", b'{"jsonrpc":"2.0"'])
 @pytest.mark.parametrize("status", [400, 404, 405, 406, 415, 422])
-def test_a_4xx_without_a_message_is_of_the_handshake_era(status: int, body: bytes) -> None:
+def test_4xx_without_a_message_means_session_mode(status: int, body: bytes) -> None:
     with http() as play:
         play << DISCOVER
         play >> refused(status, body)
@@ -326,7 +326,7 @@ def test_the_status_is_named_in_the_verdict() -> None:
         falls_back(play, "It refused server/discover with HTTP 405")
 
 
-def test_a_4xx_with_another_error_is_of_the_handshake_era() -> None:
+def test_4xx_with_another_error_means_session_mode() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused_with(400, -32000)
@@ -335,7 +335,7 @@ def test_a_4xx_with_another_error_is_of_the_handshake_era() -> None:
 
 @pytest.mark.parametrize("status", [202, 301, 307, 401, 403, 500, 502, 503, 504])
 @pytest.mark.parametrize("code", [None, -32601, -32022])
-def test_login_outage_redirect_and_empty_acceptance_are_no_verdict(status: int, code: int | None) -> None:
+def test_login_outage_redirect_and_empty_202_give_no_verdict(status: int, code: int | None) -> None:
     with http() as play:
         play << DISCOVER
         play >> (refused(status) if code is None else refused_with(status, code))
@@ -346,7 +346,7 @@ def test_login_outage_redirect_and_empty_acceptance_are_no_verdict(status: int, 
 
 
 @pytest.mark.parametrize("kind", ["timeout", "exited"])
-def test_silence_over_http_is_no_verdict(kind: str) -> None:
+def test_silence_over_http_gives_no_verdict(kind: str) -> None:
     with http() as play:
         play << DISCOVER
         play >> (NoAnswer("timeout") if kind == "timeout" else NoAnswer("exited"))
@@ -354,7 +354,7 @@ def test_silence_over_http_is_no_verdict(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("status", "is_login"), [(401, True), (404, False), (500, False)])
-def test_initialize_refused_by_http_ends_it(status: int, is_login: bool) -> None:
+def test_initialize_rejected_by_http_fails(status: int, is_login: bool) -> None:
     with http() as play:
         play << DISCOVER
         play >> refused(400)
@@ -366,7 +366,7 @@ def test_initialize_refused_by_http_ends_it(status: int, is_login: bool) -> None
     assert isinstance(failure, NeedsLogin) == is_login
 
 
-def test_initialize_refused_with_a_400_that_names_a_newer_version_is_probed_once_more() -> None:
+def test_initialize_rejected_with_a_400_that_names_a_newer_version_is_probed_again() -> None:
     with http() as play:
         play << DISCOVER
         play >> refused(400)

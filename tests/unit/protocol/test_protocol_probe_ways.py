@@ -48,23 +48,23 @@ def agreed(**members: JSON) -> Agreement:
         return play.agreement()
 
 
-def test_server_info_at_the_top_level_is_read_and_the_fault_is_named() -> None:
+def test_server_info_at_the_top_level_is_read_and_the_violation_is_reported() -> None:
     agreement = agreed(_meta={}, serverInfo={"name": "old", "version": "1"})
     assert agreement.server == Implementation("old", "", "1")
     assert agreement.problems == ('The answer to server/discover has "serverInfo" outside of "_meta".',)
 
 
-def test_server_info_in_meta_goes_first() -> None:
+def test_server_info_in_meta_takes_precedence() -> None:
     agreement = agreed(serverInfo={"name": "old", "version": "1"})
     assert (agreement.server.name, agreement.problems) == ("srv", ())
 
 
-def test_no_server_info_at_all_is_allowed() -> None:
+def test_missing_server_info_is_allowed() -> None:
     agreement = agreed(_meta=None)
     assert (agreement.server, agreement.problems) == (Implementation("", "", ""), ())
 
 
-def test_missing_capabilities_are_named_and_nothing_is_offered() -> None:
+def test_missing_capabilities_are_reported_and_nothing_is_offered() -> None:
     agreement = agreed(capabilities=True)
     assert agreement.capabilities == {}
     assert agreement.problems == ('The answer to server/discover has no "capabilities" object.',)
@@ -83,7 +83,7 @@ def test_caching_hints_are_read_where_they_make_sense(ttl: JSON, scope: JSON, hi
     assert agreed(ttlMs=ttl, cacheScope=scope).cache == hints
 
 
-def test_wrongly_typed_extras_read_as_absent() -> None:
+def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
     agreement = agreed(instructions=7, supportedVersions=[1, "2026-07-28"])
     assert (agreement.instructions, agreement.supported_versions) == ("", ("2026-07-28",))
 
@@ -95,7 +95,7 @@ def pinned(*, over_http: bool = False) -> Talk:
     return Talk(StatelessOnly(PROFILE, over_http, R5))
 
 
-def test_a_pinned_revision_is_agreed_when_the_server_has_it() -> None:
+def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
     with pinned() as play:
         play << DISCOVER
         play >> result(DISCOVERED)
@@ -111,14 +111,14 @@ def test_a_pinned_revision_is_agreed_when_the_server_has_it() -> None:
         (unsupported("2025-11-25"), "of the versions that we speak it lists only older ones (2025-11-25)"),
     ],
 )
-def test_a_pinned_revision_that_the_server_lacks_ends_it(reply: Received | NoAnswer, reason: str) -> None:
+def test_unsupported_pinned_version_fails(reply: Received | NoAnswer, reason: str) -> None:
     with pinned() as play:
         play << DISCOVER
         play >> reply
         play << Failed(f"The server does not speak 2026-07-28: {reason}.", "Let the era be found out")
 
 
-def test_a_pinned_revision_over_http_does_not_fall_back_on_a_bare_404() -> None:
+def test_pinned_version_over_http_does_not_fall_back_on_a_bare_404() -> None:
     with pinned(over_http=True) as play:
         play << DISCOVER
         play >> refused(404)
@@ -132,7 +132,7 @@ def legacy_first(*, over_http: bool = False) -> Talk:
     return Talk(LegacyFirst(PROFILE, over_http))
 
 
-def test_the_handshake_first_probes_nothing_when_it_succeeds() -> None:
+def test_handshake_first_does_not_probe_when_it_succeeds() -> None:
     with legacy_first() as play:
         play << INITIALIZE
         play >> result(INITIALIZED)
@@ -140,7 +140,7 @@ def test_the_handshake_first_probes_nothing_when_it_succeeds() -> None:
 
 
 @pytest.mark.parametrize("code", [-32022, -32020, -32601, -32602])
-def test_a_server_that_refuses_the_handshake_is_asked_the_new_way(code: int) -> None:
+def test_server_that_rejects_the_handshake_is_probed(code: int) -> None:
     with legacy_first() as play:
         play << INITIALIZE
         play >> error(code)
@@ -149,7 +149,7 @@ def test_a_server_that_refuses_the_handshake_is_asked_the_new_way(code: int) -> 
         play << replace(MODERN, how=f"The server refused initialize. {MODERN.how}")
 
 
-def test_a_400_with_a_message_is_asked_the_new_way_too() -> None:
+def test_400_with_a_message_is_probed_too() -> None:
     with legacy_first(over_http=True) as play:
         play << INITIALIZE
         play >> refused_with(400, -32020)
@@ -160,7 +160,7 @@ def test_a_400_with_a_message_is_asked_the_new_way_too() -> None:
         assert play.agreement().revision is R5
 
 
-def test_a_server_that_knows_neither_way_is_reported_with_its_first_refusal() -> None:
+def test_server_that_supports_neither_is_reported_with_its_first_rejection() -> None:
     with legacy_first() as play:
         play << INITIALIZE
         play >> error(-32603, "database is down")
@@ -170,7 +170,7 @@ def test_a_server_that_knows_neither_way_is_reported_with_its_first_refusal() ->
 
 
 @pytest.mark.parametrize("reply", [NoAnswer("timeout"), NoAnswer("exited"), refused(404), refused(503)])
-def test_the_handshake_first_does_not_take_silence_for_a_newer_era(reply: NoAnswer | HttpRefused) -> None:
+def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoAnswer | HttpRefused) -> None:
     with legacy_first(over_http=isinstance(reply, HttpRefused)) as play:
         play << INITIALIZE
         play >> reply
@@ -180,7 +180,7 @@ def test_the_handshake_first_does_not_take_silence_for_a_newer_era(reply: NoAnsw
 # ------------------------------------------------------------------ choices
 
 
-def test_each_choice_has_its_way() -> None:
+def test_each_choice_has_its_strategy() -> None:
     ways = [negotiation_for(choice, PROFILE, False) for choice in (AUTO, LEGACY_FIRST, R2, R4, R5)]
     assert [type(way) for way in ways] == [
         *(ProbeFirst, LegacyFirst, InitializeHandshake, InitializeHandshake, StatelessOnly),
@@ -197,5 +197,5 @@ def test_each_choice_has_its_way() -> None:
         *(("", None), ("AUTO", None), ("2027-01-01", None)),
     ],
 )
-def test_a_choice_is_read_from_its_word(text: str, choice: object) -> None:
+def test_choice_is_parsed_from_its_name(text: str, choice: object) -> None:
     assert read_era_choice(text) == choice

@@ -42,7 +42,7 @@ def members(draw: st.DrawFn, names: st.SearchStrategy[str]) -> str:
     key=st.sampled_from(['"id"', r'"\u0069d"', r'"i\u0064"']),
     gap=gaps,
 )
-def test_a_new_id_changes_nothing_else(
+def test_replacing_the_id_changes_nothing_else(
     head: str, tail: str, old: Any, new: int | str, key: str, gap: str
 ) -> None:
     before = f"{gap}{{{head}{gap}{key}{gap}:{gap}".encode(errors="surrogatepass")
@@ -66,7 +66,7 @@ def test_a_new_id_changes_nothing_else(
         (b'{"a":["id",1],"id":"\xc3\xa4"}', b'{"a":["id",1],"id":99}'),
     ],
 )
-def test_only_the_id_that_counts_is_replaced(raw: bytes, edited: bytes) -> None:
+def test_only_the_effective_id_is_replaced(raw: bytes, edited: bytes) -> None:
     assert has_id(raw)
     assert with_new_id(raw, 99) == edited
 
@@ -75,13 +75,13 @@ def test_only_the_id_that_counts_is_replaced(raw: bytes, edited: bytes) -> None:
     "raw",
     [b"", b"hello", b'{"method":"x","params":{"id":1}}', b'[{"id":1}]', b'{"id":}', b'"id":1', b'{"id"'],
 )
-def test_what_has_no_id_of_its_own_gets_none(raw: bytes) -> None:
+def test_message_without_an_id_gets_none(raw: bytes) -> None:
     assert not has_id(raw)
     assert with_new_id(raw, 99) == raw
 
 
 @given(values, st.sampled_from([None, 0, 1, "\t"]), st.booleans())
-def test_compacted_is_the_same_value_on_one_line(
+def test_compacted_json_is_the_same_value_on_one_line(
     value: Any, indent: int | str | None, ascii_only: bool
 ) -> None:
     raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode(errors="surrogatepass")
@@ -92,12 +92,12 @@ def test_compacted_is_the_same_value_on_one_line(
 
 
 @given(st.binary())
-def test_compacting_takes_nothing_but_white_space(raw: bytes) -> None:
+def test_compacting_removes_nothing_but_whitespace(raw: bytes) -> None:
     short = compacted(raw)
     assert short.translate(None, b" \t\r\n") == raw.translate(None, b" \t\r\n")
 
 
-def test_compacting_keeps_spellings_and_does_not_mend_what_is_broken() -> None:
+def test_compacting_keeps_spelling_and_does_not_repair_errors() -> None:
     assert compacted(b' {"a" : 1.10 ,\r\n "a":1e400}\n') == b'{"a":1.10,"a":1e400}'
     assert compacted(b"[1 \n 2]") == b"[1 2]"
     assert compacted(b'{"a": "x\ny"}') == b'{"a":"x\ny"}'
@@ -134,7 +134,7 @@ def test_a_carriage_return_ends_a_line_too() -> None:
         (b" ", "Nothing: an empty line."),
     ],
 )
-def test_what_the_bytes_would_be_is_said_in_one_line(raw: bytes, words: str) -> None:
+def test_bytes_are_described_in_one_line(raw: bytes, words: str) -> None:
     assert describe(raw) == words
 
 

@@ -19,12 +19,12 @@ _JSON = st.recursive(
 
 
 @given(st.binary(max_size=200) | st.text('{}[],:" \n\\ua1', max_size=60).map(str.encode))
-def test_compacting_takes_the_layout_back_whatever_the_bytes_are(raw: bytes) -> None:
+def test_compacting_reverts_formatting_whatever_the_bytes_are(raw: bytes) -> None:
     assert compacted(indented(raw)) == compacted(raw)
 
 
 @given(_JSON)
-def test_json_is_laid_out_as_python_lays_it_out(value: object) -> None:
+def test_json_is_formatted_like_python_does(value: object) -> None:
     assert indented(json.dumps(value).encode()) == json.dumps(value, indent=2).encode()
 
 
@@ -38,5 +38,5 @@ def test_json_is_laid_out_as_python_lays_it_out(value: object) -> None:
         (b'{"never closed', b'{\n  "never closed'),
     ],
 )
-def test_escapes_repeated_keys_and_broken_text_stay(raw: bytes, laid_out: bytes) -> None:
+def test_escapes_duplicate_keys_and_broken_text_are_kept(raw: bytes, laid_out: bytes) -> None:
     assert indented(raw).lstrip() == laid_out.lstrip()

@@ -15,7 +15,7 @@ from tests.unit.protocol.asked_things import form, outcome, page, sampling, text
 TOOLS: JSON = [{"name": "add"}]
 
 
-def test_answers_are_written_as_the_specification_has_them() -> None:
+def test_replies_are_written_as_specified() -> None:
     assert accepted({"n": 1}) == {"action": "accept", "content": {"n": 1}}
     assert consented() == {"action": "accept"}
     assert declined() == {"action": "decline"}
@@ -33,12 +33,12 @@ def test_answers_are_written_as_the_specification_has_them() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_plain_answer_of_a_model_is_fine_in_every_revision(revision: Revision) -> None:
+def test_plain_sampling_reply_is_valid_in_every_version(revision: Revision) -> None:
     asked = read_question(SAMPLING, sampling(), revision)
     assert problems_of(asked, sampled("assistant", replies.text_block("Hi"), "m", "endTurn"), revision) == ()
 
 
-def test_an_answer_that_uses_a_tool_is_fine_where_there_are_tools() -> None:
+def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
     asked = read_question(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
     assert problems_of(asked, sampled("assistant", [text(), use()], "m", "toolUse"), R4) == ()
 
@@ -77,12 +77,12 @@ def test_an_answer_that_uses_a_tool_is_fine_where_there_are_tools() -> None:
         (sampled("assistant", outcome(), "m"), "A tool result comes from a user, not from a model."),
     ],
 )
-def test_what_is_wrong_with_the_answer_of_a_model_is_said(result: JSONObject, said: str) -> None:
+def test_errors_in_a_sampling_reply_are_reported(result: JSONObject, said: str) -> None:
     (problem,) = problems_of(read_question(SAMPLING, sampling(tools=TOOLS), R4), result, R4)
     assert problem.startswith(said)
 
 
-def test_the_servers_choice_about_tools_is_remembered() -> None:
+def test_tool_choice_of_the_server_is_respected() -> None:
     none = read_question(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "none"}), R4)
     assert problems_of(none, sampled("assistant", use(), "m", "toolUse"), R4) == (
         "The server does not want a tool used (“toolChoice”: none).",
@@ -93,7 +93,7 @@ def test_the_servers_choice_about_tools_is_remembered() -> None:
     )
 
 
-def test_lists_and_tools_in_an_answer_came_later() -> None:
+def test_lists_and_tools_in_a_reply_need_a_later_version() -> None:
     asked = read_question(SAMPLING, sampling(tools=TOOLS), R3)
     assert problems_of(asked, sampled("assistant", [text(), use()], "m", "toolUse"), R3) == (
         "A list of content came with 2025-11-25; this is 2025-06-18.",
@@ -140,7 +140,7 @@ FIELDS: dict[str, JSON] = {
         {"time": "2016-12-31t23:59:60.5+01:00", "number": 1},
     ],
 )
-def test_a_form_that_fits_is_fine(content: JSONObject) -> None:
+def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
     assert problems_of(read_question(ELICITATION, form(**FIELDS), R4), accepted(content), R4) == ()
 
 
@@ -173,7 +173,7 @@ def test_a_form_that_fits_is_fine(content: JSONObject) -> None:
         ("some", [1], "is a list, which no answer to a form may hold in 2025-11-25"),
     ],
 )
-def test_a_value_that_does_not_fit_its_field_is_named(name: str, value: JSON, said: str) -> None:
+def test_invalid_field_value_is_named(name: str, value: JSON, said: str) -> None:
     asked = read_question(ELICITATION, form(**FIELDS), R4)
     assert problems_of(asked, accepted({name: value}), R4) == (f"“{name}” {said}.",)
 
@@ -190,18 +190,18 @@ def test_a_value_that_does_not_fit_its_field_is_named(name: str, value: JSON, sa
         (accepted({"x": 1}), ("Required, and not filled in: “text”.", "Not asked for: “x”.")),
     ],
 )
-def test_what_is_wrong_with_a_filled_in_form_is_said(result: JSONObject, said: tuple[str, ...]) -> None:
+def test_errors_in_a_form_reply_are_reported(result: JSONObject, said: tuple[str, ...]) -> None:
     assert problems_of(read_question(ELICITATION, form("text", **FIELDS), R5), result, R5) == said
 
 
-def test_lists_in_a_form_came_later() -> None:
+def test_lists_in_a_form_need_a_later_version() -> None:
     asked = read_question(ELICITATION, form(**FIELDS), R3)
     assert problems_of(asked, accepted({"some": ["a"]}), R3) == (
         "“some” is a list, which no answer to a form may hold in 2025-06-18.",
     )
 
 
-def test_an_answer_about_a_page_has_an_action_and_nothing_else() -> None:
+def test_url_elicitation_reply_has_an_action_and_nothing_else() -> None:
     asked = read_question(ELICITATION, page(), R5)
     for result in (consented(), declined(), cancelled()):
         assert problems_of(asked, result, R5) == ()

@@ -57,7 +57,7 @@ def reason(outcome: Outcome) -> str:
 # ------------------------------------------------------------------ rule 1: bare requests, bare answers
 
 
-def test_requests_are_given_bare_by_key() -> None:
+def test_input_requests_are_bare_objects_by_key() -> None:
     outcome = rounds().receive(ask(who=WHO, dirs=DIRS))
     assert outcome == NeedInput(
         {
@@ -68,7 +68,7 @@ def test_requests_are_given_bare_by_key() -> None:
     )
 
 
-def test_answers_go_bare_under_the_same_keys() -> None:
+def test_replies_are_sent_bare_under_the_same_keys() -> None:
     play = rounds()
     play.receive(ask(who=WHO, dirs=DIRS))
     params = play.retry({"dirs": {"roots": []}, "who": YES})
@@ -83,7 +83,7 @@ def test_an_envelope_around_a_request_is_tolerated() -> None:
 # ------------------------------------------------------------------ rule 2: at least one of the two
 
 
-def test_a_state_alone_may_be_sent_back_at_once() -> None:
+def test_state_without_requests_may_be_sent_back_immediately() -> None:
     play = rounds()
     assert play.receive({"resultType": "input_required", "requestState": "s"}) == NeedInput({}, round=1)
     assert play.retry({}) == CALL | {"requestState": "s"}
@@ -97,7 +97,7 @@ def test_a_state_alone_may_be_sent_back_at_once() -> None:
         {"inputRequests": None, "requestState": None},
     ],
 )
-def test_asking_for_nothing_is_invalid(members: JSONObject) -> None:
+def test_empty_input_request_is_invalid(members: JSONObject) -> None:
     outcome = rounds().receive({**members, "resultType": "input_required"})
     assert reason(outcome) == "it asks for input with neither inputRequests nor requestState"
 
@@ -105,7 +105,7 @@ def test_asking_for_nothing_is_invalid(members: JSONObject) -> None:
 @pytest.mark.parametrize(
     "responses", [{}, {"who": YES}, {"who": YES, "dirs": {}, "more": {}}, {"WHO": YES, "dirs": {}}]
 )
-def test_every_question_must_be_answered_and_no_other(responses: dict[str, JSONObject]) -> None:
+def test_every_request_must_be_answered_and_no_other(responses: dict[str, JSONObject]) -> None:
     play = rounds()
     play.receive(ask(who=WHO, dirs=DIRS))
     with pytest.raises(LocalProtocolError, match="every question must be answered, and no other: dirs, who"):
@@ -122,7 +122,7 @@ def test_every_question_must_be_answered_and_no_other(responses: dict[str, JSONO
         ({"who": {"method": 5}}, 'the input request “who” cannot be used: "method" must be a string'),
     ],
 )
-def test_questions_that_cannot_be_read_are_invalid(requests: JSON, fault: str) -> None:
+def test_unreadable_requests_are_invalid(requests: JSON, fault: str) -> None:
     result: JSONObject = {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
     assert reason(rounds().receive(result)).startswith(fault)
 
@@ -131,7 +131,7 @@ def test_questions_that_cannot_be_read_are_invalid(requests: JSON, fault: str) -
 
 
 @given(st.text())
-def test_the_state_survives_untouched_to_the_wire_and_back(state: str) -> None:
+def test_state_round_trips_unchanged(state: str) -> None:
     answer = read(Connection().request("x", {"result": ask(state, who=WHO)}).raw).params["result"]
     assert isinstance(answer, dict)
     play = rounds()
@@ -158,11 +158,11 @@ def test_an_absent_state_stays_absent(members: JSONObject) -> None:
 
 
 @pytest.mark.parametrize("state", [5, {"a": 1}, [], True, 1.5])
-def test_a_state_that_is_no_string_is_invalid(state: JSON) -> None:
+def test_non_string_state_is_invalid(state: JSON) -> None:
     assert reason(rounds().receive(ask(state, who=WHO))) == "its requestState is no string"
 
 
-def test_each_round_replaces_the_state_and_the_answers_of_the_one_before() -> None:
+def test_each_round_replaces_the_state_and_replies_of_the_previous_one() -> None:
     play = rounds()
     play.receive(ask("first", who=WHO))
     assert play.retry({"who": YES}) == CALL | {"requestState": "first", "inputResponses": {"who": YES}}
@@ -200,14 +200,14 @@ def test_a_round_leaks_neither_into_its_params_nor_into_another_call() -> None:
         other.retry({})
 
 
-def test_state_and_answers_that_the_params_brought_along_do_not_go_into_a_retry() -> None:
+def test_state_and_replies_in_the_original_params_are_not_sent_in_a_retry() -> None:
     play = Rounds("tools/call", CALL | {"requestState": "old", "inputResponses": {"a": {}}}, EVERYTHING)
     play.receive({"resultType": "input_required", "inputRequests": {"who": WHO}})
     assert play.retry({"who": YES}) == CALL | {"inputResponses": {"who": YES}}
 
 
 @pytest.mark.parametrize("result", [DONE, {"resultType": "zzz"}])
-def test_after_the_outcome_there_is_nothing_to_retry(result: JSONObject) -> None:
+def test_nothing_to_retry_after_the_result(result: JSONObject) -> None:
     play = rounds()
     play.receive(ask(who=WHO))
     play.retry({"who": YES})
@@ -237,7 +237,7 @@ def test_the_tenth_round_is_the_last() -> None:
     assert reason(play.receive(ask(who=WHO))) == "the server asked 10 times in a row and asks again"
 
 
-def test_the_limit_can_be_another() -> None:
+def test_round_limit_is_configurable() -> None:
     play = Rounds("tools/call", CALL, EVERYTHING, most_rounds=0)
     assert reason(play.receive(ask(who=WHO))) == "the server asked 0 times in a row and asks again"
 
@@ -245,7 +245,7 @@ def test_the_limit_can_be_another() -> None:
 # ------------------------------------------------------------------ rule 7: caching
 
 
-def test_only_an_outcome_without_rounds_may_be_cached() -> None:
+def test_only_a_result_without_rounds_may_be_cached() -> None:
     play = rounds()
     assert play.receive(DONE) == Complete(DONE, is_cacheable=True)
     play.receive(ask(who=WHO))
@@ -281,20 +281,20 @@ URL: JSONObject = {"mode": "url", "message": "Go", "url": "https://x"}
         ("roots/list", {}, {"roots": {}}, ""),
     ],
 )
-def test_a_question_needs_its_capability(
+def test_request_needs_its_capability(
     method: str, params: JSONObject, capabilities: JSONObject, missing: str
 ) -> None:
     fault = fault_of(InputRequest(method, params, {}), capabilities)
     assert fault == (f"it asks for {method}, and the request did not declare {missing}" if missing else "")
 
 
-def test_one_undeclared_question_makes_the_whole_result_invalid() -> None:
+def test_one_undeclared_request_makes_the_whole_result_invalid() -> None:
     outcome = rounds(capabilities={"roots": {}}).receive(ask(dirs=DIRS, who=WHO))
     assert reason(outcome) == "it asks for elicitation/create, and the request did not declare elicitation"
 
 
 @pytest.mark.parametrize("method", ["ping", "tools/list", "notifications/cancelled", "x\x1b"])
-def test_nothing_else_can_be_asked(method: str) -> None:
+def test_other_methods_cannot_be_requested(method: str) -> None:
     outcome = rounds().receive(ask(a={"method": method}))
     assert "cannot be asked for inside a result" in reason(outcome)
     assert "\x1b" not in reason(outcome)
@@ -304,17 +304,17 @@ def test_nothing_else_can_be_asked(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", MAY_ASK)
-def test_three_methods_may_ask(method: str) -> None:
+def test_three_methods_may_request_input(method: str) -> None:
     assert isinstance(rounds(method).receive(ask(who=WHO)), NeedInput)
 
 
 @pytest.mark.parametrize("method", ["tools/list", "completion/complete", "server/discover", "tasks/get"])
-def test_no_other_method_may_ask(method: str) -> None:
+def test_no_other_method_may_request_input(method: str) -> None:
     assert reason(rounds(method).receive(ask(who=WHO))) == f"a result of {method} must not ask for input"
 
 
 @pytest.mark.parametrize("result", [{}, {"content": []}, {"resultType": None}, {"resultType": "complete"}])
-def test_an_absent_result_type_is_complete(result: JSONObject) -> None:
+def test_missing_result_type_means_complete(result: JSONObject) -> None:
     assert rounds().receive(result) == Complete(result, is_cacheable=True)
 
 
@@ -326,7 +326,7 @@ def test_an_unknown_result_type_is_invalid(kind: JSON) -> None:
 TASK: JSONObject = {"resultType": "task", "taskId": "t-9", "status": "working"}
 
 
-def test_a_call_may_become_a_task_also_after_rounds() -> None:
+def test_call_may_become_a_task_even_after_rounds() -> None:
     play = rounds()
     play.receive(ask(who=WHO))
     play.retry({"who": YES})
@@ -344,7 +344,7 @@ def test_a_call_may_become_a_task_also_after_rounds() -> None:
         ("tools/call", EVERYTHING, TASK | {"status": "zzz"}, "it is a task that cannot be read: "),
     ],
 )
-def test_a_task_where_none_may_be_is_invalid(
+def test_task_where_none_is_allowed_is_invalid(
     method: str, capabilities: JSONObject, result: JSONObject, fault: str
 ) -> None:
     assert reason(rounds(method, capabilities=capabilities).receive(result)).startswith(fault)

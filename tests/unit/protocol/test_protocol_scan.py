@@ -78,7 +78,7 @@ def test_a_scanned_envelope_agrees_with_the_parsed_one(
         ('{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"%s"}}', Kind.ERROR, 2, ""),
     ],
 )
-def test_the_shapes_that_sdks_write_are_not_parsed_at_arrival(
+def test_common_sdk_message_shapes_are_not_parsed_on_arrival(
     raw: str, kind: Kind, id: int | str | None, method: str
 ) -> None:
     found = read((raw % _FILLER).encode())
@@ -99,7 +99,7 @@ def test_the_shapes_that_sdks_write_are_not_parsed_at_arrival(
         ('"%s"', (Kind.TEXT, None, "")),
     ],
 )
-def test_odd_shapes_are_told_by_parsing_rather_than_by_guessing(
+def test_unusual_shapes_are_parsed_rather_than_guessed(
     raw: str, expected: tuple[Kind, int | str | None, str]
 ) -> None:
     assert envelope(read((raw % _FILLER).encode())) == expected
@@ -115,11 +115,11 @@ def test_odd_shapes_are_told_by_parsing_rather_than_by_guessing(
         ('{"jsonrpc":"2.0","id":1,"error":["%s"]}', '"error" must be an object'),
     ],
 )
-def test_mistakes_in_the_envelope_of_a_big_frame_are_named(raw: str, problem: str) -> None:
+def test_violations_in_the_envelope_of_a_big_message_are_reported(raw: str, problem: str) -> None:
     assert problem in read((raw % _FILLER).encode()).problem
 
 
-def test_an_overlong_answer_still_says_whose_it_is() -> None:
+def test_overlong_response_still_says_which_request_it_answers() -> None:
     found = read_overlong(b'{"jsonrpc":"2.0","id":7,"result":{"content":[{"text":"xxxx', 300_000_000)
     assert (found.kind, found.id) == (Kind.RESULT, 7)
     assert found.problem.startswith("a line of 300,000,000 bytes is over the limit; only its first 58 bytes")
@@ -130,6 +130,6 @@ def test_an_overlong_answer_still_says_whose_it_is() -> None:
 @pytest.mark.parametrize(
     "head", [b"", b"xxxx", b'{"result":{"a":', b'{"jsonrpc":"2.0","method":"m","params":{']
 )
-def test_an_overlong_line_that_does_not_say_what_it_is_claims_nothing(head: bytes) -> None:
+def test_overlong_line_of_unknown_kind_claims_nothing(head: bytes) -> None:
     found = read_overlong(head, 300_000_000)
     assert (found.kind, found.id) == (Kind.INVALID, None)

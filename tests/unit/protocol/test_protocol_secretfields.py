@@ -44,7 +44,7 @@ TEXT: JSONObject = {"type": "string"}
         "hasło",
     ],
 )
-def test_a_name_of_a_secret_is_found(name: str) -> None:
+def test_secret_name_is_found(name: str) -> None:
     assert secret_reason(name, TEXT) == f"Its name, “{name}”, is a usual one for secrets."
 
 
@@ -73,7 +73,7 @@ def test_a_name_of_a_secret_is_found(name: str) -> None:
         "parola",
     ],
 )
-def test_an_everyday_name_is_left_alone(name: str) -> None:
+def test_ordinary_name_is_left_alone(name: str) -> None:
     assert secret_reason(name, TEXT) == ""
 
 
@@ -90,7 +90,7 @@ def test_an_everyday_name_is_left_alone(name: str) -> None:
         ("The one-time code we sent you", "one-time code"),
     ],
 )
-def test_words_that_ask_for_a_secret_are_quoted(words: str, found: str) -> None:
+def test_wording_that_asks_for_a_secret_is_quoted(words: str, found: str) -> None:
     assert secret_in_message(words) == f"The message speaks of “{found}”."
     assert secret_reason("value", TEXT | {"description": words}) == f"Its description speaks of “{found}”."
 
@@ -98,12 +98,12 @@ def test_words_that_ask_for_a_secret_are_quoted(words: str, found: str) -> None:
 @pytest.mark.parametrize(
     "words", ["", "How many tokens to use", "Pin this message", "Passport number", "A key idea"]
 )
-def test_everyday_words_are_left_alone(words: str) -> None:
+def test_ordinary_wording_is_left_alone(words: str) -> None:
     assert secret_in_message(words) == ""
     assert secret_reason("value", TEXT | {"title": words, "description": words}) == ""
 
 
-def test_a_field_may_say_so_itself() -> None:
+def test_field_may_declare_itself_secret() -> None:
     assert secret_reason("a", TEXT | {"format": "password"}) == "It is a field for a password."
     assert (
         secret_reason("a", TEXT | {"writeOnly": True})
@@ -124,11 +124,11 @@ def test_a_field_may_say_so_itself() -> None:
         {"type": "array"},
     ],
 )
-def test_yes_or_no_and_given_choices_hold_no_secret(schema: JSONObject) -> None:
+def test_booleans_and_choices_hold_no_secret(schema: JSONObject) -> None:
     assert secret_reason("show_password", schema | {"title": "Show my password"}) == ""
 
 
-def test_the_fields_of_a_form_are_looked_at_nested_ones_too() -> None:
+def test_form_fields_are_inspected_including_nested_ones() -> None:
     schema: JSONObject = {
         "properties": {
             "name": TEXT,
@@ -143,13 +143,13 @@ def test_the_fields_of_a_form_are_looked_at_nested_ones_too() -> None:
 
 
 @given(any_json)
-def test_any_schema_can_be_looked_at(value: JSON) -> None:
+def test_any_schema_can_be_inspected(value: JSON) -> None:
     shapes: list[JSON] = [value, {"properties": value}, {"properties": {"a": value}}]
     for schema in shapes:
         assert isinstance(secret_fields(schema if isinstance(schema, dict) else {}), tuple)
 
 
-def test_a_form_without_end_is_looked_at_for_a_while() -> None:
+def test_inspection_of_an_endless_form_is_limited() -> None:
     deep: JSONObject = TEXT
     for _ in range(20_000):
         deep = {"properties": {"a": deep}}

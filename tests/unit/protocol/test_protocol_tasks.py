@@ -42,7 +42,7 @@ core, extension = CoreTasks(), ExtensionTasks()
 
 
 @pytest.mark.parametrize("source", [CORE, EXTENSION])
-def test_both_designs_read_as_the_same_task(source: JSONObject) -> None:
+def test_both_designs_give_the_same_task(source: JSONObject) -> None:
     assert Task.read(source) == Task(
         id="t-9",
         status=TaskStatus.WORKING,
@@ -57,14 +57,14 @@ def test_both_designs_read_as_the_same_task(source: JSONObject) -> None:
     )
 
 
-def test_a_task_of_the_extension_holds_its_outcome() -> None:
+def test_extension_task_contains_its_result() -> None:
     done = Task.read(EXTENSION | {"status": "completed", "result": {"content": [], "isError": True}})
     assert done.result == {"content": [], "isError": True}
     failed = Task.read(EXTENSION | {"status": "failed", "error": {"code": -32603, "message": "no"}})
     assert failed.error == {"code": -32603, "message": "no"}
 
 
-def test_a_task_with_nothing_but_id_and_status_can_be_used() -> None:
+def test_task_with_only_id_and_status_is_usable() -> None:
     task = Task.read({"taskId": "t", "status": "completed", "ttl": None, "createdAt": 5, "result": []})
     assert (task.ttl_ms, task.poll_interval_ms, task.created_at, task.result) == (None, None, "", None)
 
@@ -79,7 +79,7 @@ def test_a_task_with_nothing_but_id_and_status_can_be_used() -> None:
         ({"status": ["working"]}, '"status" is none that we know'),
     ],
 )
-def test_what_cannot_be_followed_is_malformed(but: JSONObject, reason: str) -> None:
+def test_task_that_cannot_be_followed_is_malformed(but: JSONObject, reason: str) -> None:
     items, malformed = read_items([CORE | but, CORE], Task.read)
     assert [task.id for task in items] == ["t-9"]
     assert malformed[0].reason.startswith(reason)
@@ -92,7 +92,7 @@ def test_what_cannot_be_followed_is_malformed(but: JSONObject, reason: str) -> N
         *((None, 1000), (-5, 1000), ("2000", 1000), (True, 1000), (float("nan"), 1000), (float("inf"), 1000)),
     ],
 )
-def test_polling_follows_the_servers_wish_within_reason(interval: JSON, wait: int) -> None:
+def test_poll_interval_of_the_server_is_clamped(interval: JSON, wait: int) -> None:
     assert Task.read(CORE | {"pollInterval": interval}).next_poll_ms == wait
     assert Task.read(EXTENSION | {"pollIntervalMs": interval}).next_poll_ms == wait
 
@@ -102,7 +102,7 @@ def test_three_statuses_are_final() -> None:
     assert final == {"completed", "failed", "cancelled"}
 
 
-def test_a_message_of_a_task_names_it_in_its_meta() -> None:
+def test_task_message_names_its_task_in_meta() -> None:
     assert related_task({"io.modelcontextprotocol/related-task": {"taskId": "t-9"}}) == "t-9"
     assert related_task({"io.modelcontextprotocol/related-task": "t-9"}) == ""
     assert related_task({}) == related_task([]) == related_task(None) == ""
@@ -123,7 +123,7 @@ def test_any_object_reads_as_a_task_or_says_why_not(source: JSONObject) -> None:
 # ------------------------------------------------------------------ 2025-11-25
 
 
-def test_in_the_core_the_caller_asks_for_a_task() -> None:
+def test_in_core_the_caller_requests_a_task() -> None:
     call: JSONObject = {"name": "slow", "arguments": {}}
     assert core.augment(call) == call | {"task": {}}
     assert core.augment(call, 60_000) == call | {"task": {"ttl": 60_000}}
@@ -139,7 +139,7 @@ def test_in_the_core_a_created_task_is_nested() -> None:
         core.created({"task": {}})
 
 
-def test_the_calls_of_the_core() -> None:
+def test_core_has_its_own_methods() -> None:
     assert core.get("t") == ("tasks/get", {"taskId": "t"})
     assert core.outcome("t") == ("tasks/result", {"taskId": "t"})
     assert core.cancel("t", OFFERS_CORE) == ("tasks/cancel", {"taskId": "t"})
@@ -149,7 +149,7 @@ def test_the_calls_of_the_core() -> None:
     assert core.notification == "notifications/tasks/status"
 
 
-def test_the_core_asks_only_for_what_is_offered() -> None:
+def test_core_requests_only_what_is_offered() -> None:
     assert core.is_offered(OFFERS_CORE)
     bare: JSONObject = {"tasks": {}}
     assert not core.is_offered(bare)
@@ -174,7 +174,7 @@ def test_in_the_extension_a_created_task_is_flat() -> None:
         extension.created({"resultType": "task", "taskId": "t"})
 
 
-def test_the_calls_of_the_extension() -> None:
+def test_extension_has_its_own_methods() -> None:
     assert extension.get("t") == ("tasks/get", {"taskId": "t"})
     assert extension.cancel("t", {}) == ("tasks/cancel", {"taskId": "t"})
     responses: dict[str, JSONObject] = {"k1": {"action": "accept"}}
@@ -190,7 +190,7 @@ def test_the_extension_is_offered_by_its_name() -> None:
     assert not extension.is_offered(OFFERS_CORE)
 
 
-def test_each_revision_has_its_design_or_none() -> None:
+def test_each_version_has_one_task_design_or_none() -> None:
     designs = [tasks_of(revision) for revision in (R1, R2, R3, R4, R5)]
     assert [type(design) for design in designs] == [
         *(type(None), type(None), type(None), CoreTasks, ExtensionTasks),
@@ -227,7 +227,7 @@ def test_nothing_follows_a_final_status(before: str, after: str) -> None:
     assert news.problems == (() if before == after else (problem,))
 
 
-def test_each_question_is_reported_once_however_often_it_is_polled() -> None:
+def test_each_request_is_reported_once_however_often_it_is_polled() -> None:
     watch = TaskWatch(state("working"))
     first = watch.receive(state("input_required", inputRequests={"k1": WHO}))
     assert first.asked == {"k1": InputRequest("elicitation/create", {"message": "ok?"}, WHO)}
@@ -237,25 +237,25 @@ def test_each_question_is_reported_once_however_often_it_is_polled() -> None:
     assert watch.receive(state("input_required", inputRequests={"k1": WHO})).asked == {}
 
 
-def test_a_key_used_for_a_second_question_is_a_fault() -> None:
+def test_key_reused_for_another_request_is_a_violation() -> None:
     watch = TaskWatch(state("working"))
     watch.receive(state("input_required", inputRequests={"k1": WHO}))
     news = watch.receive(state("input_required", inputRequests={"k1": DIRS}))
     assert (news.asked, news.problems) == ({}, ("The task uses the key “k1” for a second question.",))
 
 
-def test_questions_beside_another_status_are_not_asked() -> None:
+def test_requests_with_another_status_are_ignored() -> None:
     assert TaskWatch(state("working")).receive(state("working", inputRequests={"k1": WHO})).asked == {}
 
 
 @pytest.mark.parametrize("requests", [[], None, {"k": 5}])
-def test_questions_that_cannot_be_read_are_named(requests: JSON) -> None:
+def test_unreadable_requests_are_reported(requests: JSON) -> None:
     news = TaskWatch(state("working")).receive(state("input_required", inputRequests=requests))
     assert news.asked == {}
     assert news.problems[0].startswith("The task asks for what cannot be read: ")
 
 
-def test_the_state_of_another_task_is_not_believed() -> None:
+def test_status_of_another_task_is_ignored() -> None:
     watch = TaskWatch(state("working"))
     news = watch.receive(state("completed", taskId="t-1"))
     assert (news.task.id, news.problems) == ("t-9", ("The state is that of another task, “t-1”.",))

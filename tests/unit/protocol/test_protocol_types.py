@@ -27,13 +27,13 @@ def test_every_entry_of_a_list_is_either_used_or_kept_as_malformed(value: JSON) 
         assert len(items) + len(malformed) == count
 
 
-def test_a_tool_keeps_what_we_do_not_know() -> None:
+def test_tool_keeps_unknown_members() -> None:
     source: JSONObject = {"name": "add", "inputSchema": {"type": "object"}, "_meta": {"x": 1}, "future": [1]}
     tool = Tool.read(source)
     assert (tool.name, tool.title, tool.input_schema, tool.source) == ("add", "", {"type": "object"}, source)
 
 
-def test_a_title_in_the_annotations_counts_when_there_is_no_other() -> None:
+def test_title_in_the_annotations_is_used_when_there_is_no_other() -> None:
     assert Tool.read({"name": "a", "annotations": {"title": "Old"}}).title == "Old"
     assert Tool.read({"name": "a", "title": "New", "annotations": {"title": "Old"}}).title == "New"
 
@@ -56,11 +56,11 @@ def test_an_entry_that_cannot_be_used_says_why_and_the_others_are_used(entry: JS
 
 
 @pytest.mark.parametrize("value", [None, {}, "tools", 5])
-def test_what_is_no_list_is_one_malformed_item(value: JSON) -> None:
+def test_non_list_is_one_malformed_item(value: JSON) -> None:
     assert read_items(value, Prompt.read) == ([], [Malformed(value, "the list is missing or is no array")])
 
 
-def test_members_of_the_wrong_type_read_as_absent() -> None:
+def test_members_of_the_wrong_type_are_treated_as_absent() -> None:
     tool = Tool.read({"name": "a", "title": 5, "description": None, "inputSchema": [], "annotations": "x"})
     assert (tool.title, tool.description, tool.input_schema, tool.hints) == ("", "", {}, ())
     assert Resource.read({"uri": "x:y", "name": 5}).name == ""
@@ -77,5 +77,5 @@ def test_members_of_the_wrong_type_read_as_absent() -> None:
         ({"destructiveHint": False}, ()),
     ],
 )
-def test_only_claims_that_were_made_are_hints(annotations: JSONObject, hints: tuple[str, ...]) -> None:
+def test_only_given_annotations_are_hints(annotations: JSONObject, hints: tuple[str, ...]) -> None:
     assert Tool.read({"name": "a", "annotations": annotations}).hints == hints

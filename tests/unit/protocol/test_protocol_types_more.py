@@ -42,7 +42,7 @@ def test_every_entry_is_either_used_or_kept_as_malformed(value: JSON) -> None:
     assert [len(items) + len(malformed) for items, malformed in readings] == [len(value)] * 4
 
 
-def test_a_template_keeps_what_we_do_not_know() -> None:
+def test_template_keeps_unknown_members() -> None:
     source: JSONObject = {"uriTemplate": "file:///{path}", "name": "files", "title": "Files", "future": 1}
     template = ResourceTemplate.read(source)
     assert (template.uri_template, template.name, template.title) == ("file:///{path}", "files", "Files")
@@ -70,20 +70,20 @@ def test_contents_with_neither_are_malformed(value: JSONObject) -> None:
 
 
 @pytest.mark.parametrize("blob", ["not base64!", "AAH", "AA_-", "data:image/png;base64,AAH/", "é"])
-def test_a_blob_that_is_not_base64_says_so_when_it_is_opened(blob: str) -> None:
+def test_invalid_base64_blob_says_so_when_opened(blob: str) -> None:
     contents = ResourceContents.read({"uri": "a", "blob": blob})
     with pytest.raises(ValueError, match="the blob is not Base64"):
         contents.data()
 
 
-def test_a_lone_surrogate_in_a_text_does_not_stop_its_bytes() -> None:
+def test_lone_surrogate_in_text_can_be_encoded() -> None:
     assert ResourceContents.read({"uri": "a", "text": "a\ud800"}).data() == b"a?"
 
 
 # ------------------------------------------------------------------ prompts
 
 
-def test_a_prompt_has_the_arguments_that_can_be_used() -> None:
+def test_prompt_has_its_usable_arguments() -> None:
     topic: JSONObject = {"name": "topic", "title": "Topic", "description": "What about", "required": True}
     prompt = Prompt.read({"name": "write", "arguments": [topic, {"title": "nameless"}, 5, {"name": "style"}]})
     assert prompt.arguments == (
@@ -121,7 +121,7 @@ def test_completions_are_read() -> None:
     "completion",
     [None, [], {}, {"values": "a"}, {"values": [5], "total": "7", "hasMore": 1}, {"total": True}],
 )
-def test_what_is_wrong_about_a_completion_reads_as_absent(completion: JSON) -> None:
+def test_invalid_parts_of_a_completion_are_treated_as_absent(completion: JSON) -> None:
     assert Completion.read({"completion": completion}) == Completion()
 
 
@@ -154,7 +154,7 @@ def test_a_tool_may_be_run_as_a_task_only_when_it_says_so(execution: JSON, suppo
 # ------------------------------------------------------------------ questions
 
 
-def test_questions_are_read_by_key() -> None:
+def test_input_requests_are_read_by_key() -> None:
     who: JSONObject = {"method": "elicitation/create", "params": {"message": "?"}}
     dirs: JSONObject = {"method": "roots/list", "params": None}
     assert read_input_requests({"who": who, "dirs": dirs}) == {
@@ -164,7 +164,7 @@ def test_questions_are_read_by_key() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), st.just({"method": "roots/list"})), json_values)
-def test_questions_are_read_whole_or_not_at_all(questions: JSONObject, other: JSON) -> None:
+def test_input_requests_are_read_completely_or_not_at_all(questions: JSONObject, other: JSON) -> None:
     assert read_input_requests(questions).keys() == questions.keys()
     if not isinstance(other, dict) or "method" not in other:
         with pytest.raises(ValueError, match="cannot be used"):

@@ -22,12 +22,12 @@ from inspector.protocol.toolnames import namespaced
         ("", "", "mcp____"),
     ],
 )
-def test_what_a_model_cannot_name_becomes_an_underscore(server: str, tool: str, name: str) -> None:
+def test_unsupported_characters_become_underscores(server: str, tool: str, name: str) -> None:
     assert namespaced(server, tool) == name
 
 
 @given(st.text(), st.text())
-def test_a_name_holds_only_what_models_take(server: str, tool: str) -> None:
+def test_name_contains_only_characters_models_accept(server: str, tool: str) -> None:
     name = namespaced(server, tool)
     assert re.fullmatch(r"mcp__[A-Za-z0-9_-]*__[A-Za-z0-9_-]*", name)
     assert len(name) == len("mcp____") + len(server) + len(tool)

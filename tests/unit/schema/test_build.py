@@ -107,12 +107,12 @@ def test_choices_may_carry_titles() -> None:
     assert field.labels == ("First", "Second")
 
 
-def test_members_keep_the_order_of_the_schema_and_know_what_is_required() -> None:
+def test_members_keep_schema_order_and_know_if_they_are_required() -> None:
     form = build_form({"properties": {"b": {}, "a": {}}, "required": ["a", 7]})
     assert [(member.name, member.required) for member in form.members] == [("b", False), ("a", True)]
 
 
-def test_what_is_required_without_being_described_is_a_member_too() -> None:
+def test_required_but_undescribed_name_is_a_member_too() -> None:
     schema: JSONObject = {"required": ["ghost"], "additionalProperties": {"type": "integer"}}
     (ghost,) = build_form(schema).members
     assert (ghost.name, ghost.required, type(ghost.field)) == ("ghost", True, IntegerField)
@@ -145,11 +145,11 @@ def test_local_references_are_followed_through_escapes_and_chains() -> None:
         (["string"], "is a list instead of an object"),
     ],
 )
-def test_what_has_no_editor_becomes_raw_json_with_the_reason(schema: JSON, words: str) -> None:
+def test_construct_without_an_editor_becomes_raw_json_with_the_reason(schema: JSON, words: str) -> None:
     assert words in reason_of(schema)
 
 
-def test_a_recursive_schema_goes_on_as_far_as_one_looks_down_to_a_limit() -> None:
+def test_recursive_schema_expands_on_demand_down_to_a_limit() -> None:
     node: JSON = {"properties": {"name": {"type": "string"}, "next": {"$ref": "#/$defs/Node"}}}
     field, depth = field_of({"$ref": "#/$defs/Node"}, Node=node), 0
     while isinstance(field, ObjectField):
@@ -161,7 +161,7 @@ def test_a_recursive_schema_goes_on_as_far_as_one_looks_down_to_a_limit() -> Non
     assert field.reason == f"The schema is nested more than {MAX_DEPTH} levels deep."
 
 
-def test_rules_that_the_form_does_not_show_are_named() -> None:
+def test_rules_not_shown_by_the_form_are_named() -> None:
     form = build_form(
         {"properties": {"a": {}, "b": {}, "c": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}],
          "not": {"required": ["a", "b"]}}
@@ -173,13 +173,13 @@ def test_rules_that_the_form_does_not_show_are_named() -> None:
 
 
 @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"description": "No arguments"}])
-def test_a_schema_without_members_is_a_form_with_nothing_to_fill_in(schema: JSON) -> None:
+def test_schema_without_members_is_an_empty_form(schema: JSON) -> None:
     form = build_form(schema)
     assert (form.members, form.notes) == ((), ())
 
 
 @pytest.mark.parametrize("schema", [None, True, 5, "object", [], [{}], {"type": "string"}, {"$ref": "#/x"}])
-def test_what_describes_no_object_gives_an_empty_form_that_says_so(schema: JSON) -> None:
+def test_non_object_schema_gives_an_empty_form_that_says_so(schema: JSON) -> None:
     form = build_form(schema)
     assert form.members == ()
     assert form.notes[0].endswith("Write JSON instead.")
@@ -197,7 +197,7 @@ def deep(wrap: str, depth: int) -> JSON:
     return schema
 
 
-def test_two_parts_that_are_equal_a_thousand_deep_are_compared_without_harm() -> None:
+def test_equal_parts_nested_a_thousand_deep_are_compared_safely() -> None:
     field = field_of({"$ref": "#/$defs/a", "enum": [deep("items", 1000)]}, a={"enum": [deep("items", 1000)]})
     assert isinstance(field, ChoiceField)
     assert check(ObjectField(members=(Member("x", field),)), {"x": deep("items", 1000)}) == []
@@ -216,13 +216,13 @@ def test_a_schema_nested_a_thousand_deep_still_gives_a_form(wrap: str) -> None:
         assert isinstance(field, TextField)
 
 
-def test_a_huge_schema_is_cut_and_says_so() -> None:
+def test_huge_schema_is_truncated_and_says_so() -> None:
     form = build_form({"properties": {f"p{i}": {"type": "string"} for i in range(100_000)}})
     assert len(form.members) == MAX_FIELDS
     assert "more fields not shown" in form.notes[0]
 
 
-def test_references_that_multiply_are_bounded() -> None:
+def test_exponential_references_are_bounded() -> None:
     """Ten members that each have ten members of the next kind: 10^9 fields, if one were to make them all."""
 
     def build(levels: int) -> int:
@@ -259,7 +259,7 @@ hostile = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(schema=hostile, value=hostile)
-def test_no_schema_and_no_value_make_it_raise(schema: JSON, value: JSON) -> None:
+def test_no_schema_or_value_raises(schema: JSON, value: JSON) -> None:
     form = build_form({"properties": {"x": schema}, "$defs": {"x": schema}})
     assert isinstance(build_form(schema), ObjectField)
     summary(form.members[0].field)

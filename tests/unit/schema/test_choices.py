@@ -40,12 +40,12 @@ def test_titles_are_found(schema: JSON) -> None:
         {"allOf": [{"enum": ["a", "b", "c"], "enumNames": ["A", "B", "C"]}, {"enum": ["b", "a"]}]},
     ],
 )
-def test_titles_that_could_belong_to_another_choice_are_left_out(schema: JSON) -> None:
+def test_ambiguous_titles_are_left_out(schema: JSON) -> None:
     field = choice_of(schema)
     assert (field.choices, field.labels) == (("a", "b"), ())
 
 
-def test_a_union_of_given_values_is_one_choice_and_each_value_is_there_once() -> None:
+def test_union_of_constants_is_one_choice_without_duplicates() -> None:
     field = choice_of({"anyOf": [{"enum": ["a", 1]}, {"const": "a"}, {"type": "null"}, {"const": True}]})
     assert field.choices == ("a", 1, True)
     assert field.choices[2] is True
@@ -53,7 +53,7 @@ def test_a_union_of_given_values_is_one_choice_and_each_value_is_there_once() ->
     assert isinstance(build_field({"anyOf": [{"enum": ["a"]}, {"type": "integer"}]}), UnionField)
 
 
-def test_choices_nested_a_thousand_deep_are_no_harm() -> None:
+def test_choices_nested_a_thousand_deep_are_harmless() -> None:
     deep: JSON = "end"
     for _ in range(3000):
         deep = [deep]

@@ -34,7 +34,7 @@ def test_the_members_follow_the_condition() -> None:
     assert [condition.words for condition in form.conditions] == ['country is "US"']
 
 
-def test_a_draft_is_checked_by_the_members_that_apply() -> None:
+def test_draft_is_checked_against_the_applicable_members() -> None:
     form = build_form(ADDRESS)
     assert [str(error) for error in check(form, {"country": "US"})] == ["zip: is required, but not set"]
     assert [str(error) for error in check(form, {"country": "DE", "plz": "x"})] == [
@@ -42,7 +42,7 @@ def test_a_draft_is_checked_by_the_members_that_apply() -> None:
     ]
 
 
-def test_what_no_longer_applies_is_put_aside_and_taken_back() -> None:
+def test_inapplicable_values_are_set_aside_and_restored() -> None:
     form = build_form(ADDRESS)
     american: dict[str, Draft] = {"country": "US", "zip": "123"}
     german = settle(form, american, {**american, "country": "DE"})
@@ -52,7 +52,7 @@ def test_what_no_longer_applies_is_put_aside_and_taken_back() -> None:
     assert settle(form, german, {**german, "country": "US"}) == american
 
 
-def test_what_was_put_aside_may_be_anything() -> None:
+def test_value_set_aside_may_be_anything() -> None:
     form = build_form(ADDRESS)
     draft: Draft = {"country": "DE", "zip": Aside(Unreadable("{", "no"))}
     assert finish(form, draft) == {"country": "DE"}
@@ -84,7 +84,7 @@ def test_a_member_can_be_required_by_another(schema: JSONObject) -> None:
     assert names(form, {"a": ABSENT}) == ["a", "b"]
 
 
-def test_a_condition_may_sharpen_a_member_that_is_always_there() -> None:
+def test_condition_may_tighten_an_unconditional_member() -> None:
     form = build_form(
         {"properties": {"on": {"type": "boolean"}, "n": {"type": "number", "minimum": 0}},
          "if": {"properties": {"on": {"const": True}}}, "then": {"properties": {"n": {"type": "integer"}}}}
@@ -107,12 +107,12 @@ def test_conditions_may_come_with_other_conditions() -> None:
     assert names(form, {"p0": 1, "p1": 1, "p2": 1}) == ["p0", "p1", "p2", "p3"]
 
 
-def test_a_branch_that_contradicts_the_object_leaves_what_always_applies() -> None:
+def test_branch_that_contradicts_the_object_keeps_the_unconditional_part() -> None:
     form = build_form({"properties": {"a": {}}, "if": True, "then": False})
     assert names(form, {}) == ["a"]
 
 
-def test_conditions_beyond_a_limit_are_said() -> None:
+def test_conditions_beyond_the_limit_are_reported() -> None:
     many: list[JSON] = [
         {"if": {"required": [f"k{n}"]}, "then": {"properties": {f"p{n}": {"type": "string"}}}}
         for n in range(60)

@@ -23,7 +23,7 @@ def problems(schema: JSON, draft: Draft) -> list[str]:
     return [str(error) for error in check(build_field(schema), draft)]
 
 
-def test_the_rows_of_a_map_become_an_object_in_their_order() -> None:
+def test_map_rows_become_an_object_in_order() -> None:
     rows = Pairs((("b", "1"), ("", ""), ("a", "2"), ("unset", ABSENT)))
     value = finish(build_field(HEADERS), rows)
     assert value == {"b": "1", "": "", "a": "2"}
@@ -31,14 +31,14 @@ def test_the_rows_of_a_map_become_an_object_in_their_order() -> None:
     assert list(value) == ["b", "", "a"]
 
 
-def test_a_key_that_is_there_twice_is_reported_and_not_sent() -> None:
+def test_duplicate_key_is_reported_and_not_sent() -> None:
     rows = Pairs((("a", "1"), ("a", "2")))
     assert problems(HEADERS, rows) == ["a: is there twice: an object has each key once"]
     with pytest.raises(FormError, match="is there twice"):
         finish(build_field(HEADERS), rows)
 
 
-def test_an_object_with_known_and_other_keys_may_be_rows_as_well() -> None:
+def test_object_with_known_and_other_keys_may_use_rows_too() -> None:
     schema: JSON = {"properties": {"n": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
     field = build_field(schema)
     assert finish(field, Pairs((("z", "1"), ("n", 1)))) == {"z": "1", "n": 1}
@@ -59,14 +59,14 @@ def test_a_map_is_checked_by_row_and_as_a_whole() -> None:
     ]
 
 
-def test_the_places_of_a_tuple_do_not_move() -> None:
+def test_tuple_positions_do_not_shift() -> None:
     field = build_field({"prefixItems": [{"type": "string"}, {"type": "integer"}]})
     assert finish(field, ["a", ABSENT]) == ["a"]
     with pytest.raises(FormError, match="something stands after it"):
         finish(field, [ABSENT, 1])
 
 
-def test_a_tuple_is_checked_by_place() -> None:
+def test_tuple_is_checked_by_position() -> None:
     assert problems(POINT, [1, "b"]) == ["1: must be a number, got 'b'"]
     assert problems(POINT, [ABSENT, 1]) == [
         "0: is empty, but something stands after it: write a value or null",
@@ -75,7 +75,7 @@ def test_a_tuple_is_checked_by_place() -> None:
     assert problems(POINT, [1, 2, 3]) == ["2: is one item more than the schema allows"]
 
 
-def test_unreadable_parts_are_found_in_rows_and_places() -> None:
+def test_unreadable_parts_are_found_in_rows_and_positions() -> None:
     field = build_field({"prefixItems": [HEADERS]})
     with pytest.raises(FormError) as caught:
         finish(field, [Pairs((("a", Unreadable("{", "no")),))])
@@ -98,7 +98,7 @@ def test_unreadable_parts_are_found_in_rows_and_places() -> None:
         (False, ABSENT),
     ],
 )
-def test_a_field_starts_as_the_plainest_value(schema: JSON, draft: Draft) -> None:
+def test_field_starts_with_the_simplest_value(schema: JSON, draft: Draft) -> None:
     assert start(build_field(schema)) == draft
 
 
@@ -136,21 +136,21 @@ TEXTS += [{"type": "string", "pattern": pattern} for pattern in PATTERNS]
 
 
 @pytest.mark.parametrize("schema", [*RULES, *TEXTS])
-def test_an_example_fits_its_schema(schema: JSON) -> None:
+def test_example_matches_its_schema(schema: JSON) -> None:
     assert validate(schema, example(build_field(schema))) == Verdict()
 
 
-def test_the_servers_own_examples_come_first_then_its_default() -> None:
+def test_examples_of_the_server_come_first_then_its_default() -> None:
     assert example(build_field({"type": "string", "examples": ["one"], "default": "two"})) == "one"
     assert example(build_field({"type": "string", "default": "two"})) == "two"
 
 
-def test_a_schema_that_asks_for_itself_without_end_has_an_example_all_the_same() -> None:
+def test_endlessly_recursive_schema_still_has_an_example() -> None:
     endless: JSON = {"properties": {"next": {"$ref": "#"}}, "required": ["next"]}
     assert isinstance(example(build_form(endless)), dict)
 
 
-def test_coverage_names_every_place_that_is_written_as_json() -> None:
+def test_coverage_names_every_part_edited_as_json() -> None:
     schema: JSONObject = {
         "properties": {
             "a": {"type": "string"},
@@ -172,12 +172,12 @@ def test_coverage_names_every_place_that_is_written_as_json() -> None:
     )
 
 
-def test_coverage_of_what_never_ends_is_counted_to_a_limit() -> None:
+def test_coverage_of_an_endless_schema_is_counted_up_to_a_limit() -> None:
     many: JSON = {"properties": {f"p{n}": {"$ref": "#"} for n in range(30)}}
     assert coverage(many).fields == MOST_FIELDS
 
 
-def test_what_is_inside_two_thousand_objects_is_not_built_before_it_is_needed() -> None:
+def test_content_of_two_thousand_objects_is_built_lazily() -> None:
     def use(members: int) -> int:
         inner: JSON = {"properties": {f"q{n}": {"type": "string"} for n in range(members)}}
         schema: JSON = {"properties": {f"p{n}": inner for n in range(2000)}}
@@ -192,7 +192,7 @@ def test_what_is_inside_two_thousand_objects_is_not_built_before_it_is_needed() 
     assert use(100) < 1.1 * use(10)
 
 
-def test_a_schema_of_ten_megabytes_costs_no_more_than_what_is_shown_of_it() -> None:
+def test_ten_megabyte_schema_costs_no_more_than_the_part_shown() -> None:
     def build(members: int) -> int:
         one: JSON = {"description": "x" * 80, "minLength": 1}
         schema: JSON = {"properties": {f"p{n}": one for n in range(members)}}

@@ -50,7 +50,7 @@ def test_choices_intersect_and_types_are_narrowed() -> None:
     assert merged(TextField, {"type": ["string", "integer"]}, {"type": ["string", "null"]}).nullable is False
 
 
-def test_members_and_what_is_required_unite() -> None:
+def test_members_and_required_names_are_combined() -> None:
     field = merged(
         ObjectField,
         {"properties": {"a": {"minimum": 1}, "b": {}}, "required": ["a"]},
@@ -62,7 +62,7 @@ def test_members_and_what_is_required_unite() -> None:
     assert inner.minimum == 1
 
 
-def test_what_one_side_forbids_is_no_member() -> None:
+def test_member_forbidden_by_one_side_is_dropped() -> None:
     field = merged(
         ObjectField,
         {"properties": {"a": {}}, "additionalProperties": False},
@@ -72,7 +72,7 @@ def test_what_one_side_forbids_is_no_member() -> None:
     assert not field.is_open
 
 
-def test_the_kind_of_other_keys_holds_for_members_that_only_the_other_side_knows() -> None:
+def test_additional_properties_schema_applies_to_members_of_the_other_side() -> None:
     field = merged(
         ObjectField,
         {"additionalProperties": {"type": "integer"}, "patternProperties": {"^x": {"type": "string"}}},
@@ -83,7 +83,7 @@ def test_the_kind_of_other_keys_holds_for_members_that_only_the_other_side_knows
     assert isinstance(text, TextField)
 
 
-def test_places_merge_with_places_and_with_items() -> None:
+def test_tuple_positions_merge_with_positions_and_items() -> None:
     field = merged(
         TupleField, {"prefixItems": [{"type": "number"}, {}]}, {"items": {"multipleOf": 1, "type": "integer"}}
     )
@@ -91,7 +91,7 @@ def test_places_merge_with_places_and_with_items() -> None:
     assert isinstance(field.rest, IntegerField)
 
 
-def test_the_outer_words_win() -> None:
+def test_outer_annotations_win() -> None:
     field = build_field(
         {
             "title": "outer",
@@ -127,7 +127,7 @@ def test_references_are_followed_inside_the_document(reference: str, extra: JSON
     assert isinstance(form.members[0].field, IntegerField)
 
 
-def test_a_dynamic_reference_leads_to_the_outermost_part_of_that_name() -> None:
+def test_dynamic_reference_resolves_to_the_outermost_anchor() -> None:
     form = build_form(
         {"$dynamicAnchor": "node", "properties": {"child": {"$dynamicRef": "#node"}, "n": {"minimum": 1}},
          "$defs": {"x": {"$dynamicAnchor": "node", "type": "string"}}}
@@ -137,7 +137,7 @@ def test_a_dynamic_reference_leads_to_the_outermost_part_of_that_name() -> None:
     assert [member.name for member in inner.members] == ["child", "n"]
 
 
-def test_names_inside_values_are_no_anchors() -> None:
+def test_anchors_inside_values_are_ignored() -> None:
     form = build_form({"properties": {"x": {"$ref": "#a", "default": {"$anchor": "a", "type": "string"}}}})
     assert "which is not in it" in getattr(form.members[0].field, "reason", "")
 
@@ -155,7 +155,7 @@ def test_an_object_may_have_known_keys_and_others() -> None:
     ]
 
 
-def test_items_of_lists_may_be_lists_and_objects() -> None:
+def test_list_items_may_be_lists_and_objects() -> None:
     field = build_field({"type": "array", "items": {"type": "array", "items": {"properties": {"a": {}}}}})
     assert isinstance(field, ListField)
     assert isinstance(field.item, ListField)
@@ -173,7 +173,7 @@ def test_items_of_lists_may_be_lists_and_objects() -> None:
         ({"patternProperties": {"^a": {}}, "properties": {"b": {}}}, {"a": 1, "b": 1}),
     ],
 )  # fmt: skip
-def test_what_any_part_names_is_evaluated_and_only_the_rest_is_not_allowed(
+def test_properties_named_by_any_part_are_evaluated_and_only_the_rest_is_forbidden(
     schema: JSONObject, value: JSONObject
 ) -> None:
     definitions: JSONObject = {"base": {"properties": {"a": {}}}}
@@ -182,7 +182,7 @@ def test_what_any_part_names_is_evaluated_and_only_the_rest_is_not_allowed(
     assert [error.pointer for error in check(form, {**value, "z": 1})] == ["/z"]
 
 
-def test_places_behind_a_wrapping_are_evaluated_too() -> None:
+def test_wrapped_positions_are_evaluated_too() -> None:
     field = merged(TupleField, {"prefixItems": [{"type": "string"}]}, {"unevaluatedItems": False})
     assert check(field, ["x"]) == []
     assert [error.pointer for error in check(field, ["x", 1])] == ["/1"]
@@ -190,7 +190,7 @@ def test_places_behind_a_wrapping_are_evaluated_too() -> None:
     assert check(found, [1]) == []
 
 
-def test_a_pattern_holds_for_the_members_that_are_named_as_well() -> None:
+def test_pattern_applies_to_named_members_as_well() -> None:
     form = build_form(
         {"properties": {"ab": {"type": "integer"}}, "patternProperties": {"^a": {"minimum": 5}}}
     )
@@ -198,7 +198,7 @@ def test_a_pattern_holds_for_the_members_that_are_named_as_well() -> None:
 
 
 @pytest.mark.parametrize("never", [False, {"not": {}}, {"not": True}])
-def test_a_member_that_takes_no_value_says_so_and_is_in_no_example(never: JSON) -> None:
+def test_member_that_accepts_no_value_says_so_and_is_in_no_example(never: JSON) -> None:
     form = build_form({"properties": {"a": never, "b": {"type": "string"}}})
     field = form.members[0].field
     assert isinstance(field, JsonField)

@@ -35,7 +35,7 @@ def test_any_json_number_is_written_as_it_was_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "abc", "01", "+1", "1.", ".5", "1e", "NaN", "Infinity", "٣", "1_000", " 1"]
 )
-def test_what_is_no_json_number_is_not_read_as_one(text: str) -> None:
+def test_invalid_json_number_is_not_read_as_one(text: str) -> None:
     assert read_number(text) is None
 
 
@@ -56,7 +56,7 @@ def test_a_copied_exact_number_keeps_its_text() -> None:
     assert write_number(copy.deepcopy(ExactNumber("1.10"))) == "1.10"
 
 
-def test_whole_numbers_and_multiples_are_told_without_float_error() -> None:
+def test_integers_and_multiples_are_checked_without_float_error() -> None:
     assert is_whole(ExactNumber("1e400"))
     assert not is_whole(ExactNumber("100000000000000000000.5"))
     assert is_multiple(0.3, 0.1)
@@ -64,18 +64,18 @@ def test_whole_numbers_and_multiples_are_told_without_float_error() -> None:
 
 
 @given(json_values)
-def test_a_value_is_the_same_after_writing_and_reading(value: JSON) -> None:
+def test_value_round_trips(value: JSON) -> None:
     assert same(read(write(value)), value)
     assert same(read(write_line(value)), value)
     assert "\n" not in write_line(value)
 
 
 @given(json_values)
-def test_what_we_write_means_the_same_to_another_reader(value: JSON) -> None:
+def test_written_value_means_the_same_to_another_parser(value: JSON) -> None:
     assert json.loads(write(value)) == value
 
 
-def test_sameness_tells_apart_what_python_calls_equal() -> None:
+def test_sameness_distinguishes_values_that_python_calls_equal() -> None:
     assert not same(1, True)
     assert not same(1, 1.0)
     assert not same({"a": 1, "b": 2}, {"b": 2, "a": 1})
@@ -98,11 +98,11 @@ def test_a_value_nested_a_hundred_thousand_deep_is_written() -> None:
         ("[" * 100_000, "Nested too deeply to be read"),
     ],
 )
-def test_text_that_is_not_json_is_refused_with_the_place_and_the_cause(text: str, problem: str) -> None:
+def test_invalid_json_is_rejected_with_position_and_cause(text: str, problem: str) -> None:
     with pytest.raises(JSONTextError) as caught:
         read(text)
     assert str(caught.value) == problem
 
 
-def test_characters_that_would_hide_or_get_lost_are_written_as_escapes() -> None:
+def test_invisible_or_fragile_characters_are_written_as_escapes() -> None:
     assert write("a\u202eb\u2028\ud800é😀") == '"a\\u202eb\\u2028\\ud800é😀"'

@@ -21,7 +21,7 @@ some = settings(max_examples=40, deadline=None, suppress_health_check=list(Healt
 
 @some
 @given(case=documents())
-def test_a_value_comes_back_from_its_draft_exactly_after_twenty_trips(
+def test_value_is_exact_after_twenty_round_trips_through_its_draft(
     case: tuple[JSONObject, JSONObject],
 ) -> None:
     schema, value = case
@@ -36,7 +36,7 @@ def test_a_value_comes_back_from_its_draft_exactly_after_twenty_trips(
 
 @some
 @given(case=documents())
-def test_a_valid_value_is_not_reported(case: tuple[JSONObject, JSONObject]) -> None:
+def test_valid_value_has_no_errors(case: tuple[JSONObject, JSONObject]) -> None:
     schema, value = case
     form = build_form(schema)
     assert check(form, value) == []
@@ -45,7 +45,7 @@ def test_a_valid_value_is_not_reported(case: tuple[JSONObject, JSONObject]) -> N
 
 @some
 @given(case=unions(parts))
-def test_the_variant_that_is_chosen_is_one_that_the_value_is_valid_for(case: tuple[JSONObject, JSON]) -> None:
+def test_selected_variant_is_one_the_value_is_valid_for(case: tuple[JSONObject, JSON]) -> None:
     schema, value = case
     field = build_field({**schema, "$defs": {"tree": TREE}})
     branches = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]  # type: ignore[union-attr]
@@ -71,6 +71,6 @@ def _markers(draft: Draft) -> set[type]:
     return set()
 
 
-def test_a_draft_shows_the_variants_and_rows_that_editors_have() -> None:
+def test_draft_has_the_variants_and_rows_of_the_editors() -> None:
     form = build_form({"properties": {"u": {"type": ["string", "integer"]}, "m": {"type": "object"}}})
     assert _markers(draft_of(form, {"u": 1, "m": {"k": 1}})) == {Picked, Pairs}

@@ -16,7 +16,7 @@ MEANINGS = {
 }
 
 
-def test_texts_are_replaced_wherever_they_stand_and_all_else_stays() -> None:
+def test_references_are_replaced_everywhere_and_the_rest_is_unchanged() -> None:
     draft: Draft = {
         "a": ["${n}", 1, ABSENT],
         "m": Pairs((("k", "${obj}"),)),
@@ -33,17 +33,17 @@ def test_texts_are_replaced_wherever_they_stand_and_all_else_stays() -> None:
     assert list(resolved.meanings) == ["/a/0", "/m/k", "/p/x"]
 
 
-def test_without_anybody_who_knows_nothing_is_replaced() -> None:
+def test_without_a_resolver_nothing_is_replaced() -> None:
     assert resolve_draft({"a": "${n}"}, None).draft == {"a": "${n}"}
 
 
-def test_variant_of_a_union_is_found_anew_for_what_a_text_stands_for() -> None:
+def test_union_variant_is_selected_again_for_the_resolved_value() -> None:
     field = build_form({"properties": {"e": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}})
     resolved = resolve_draft({"e": Picked(0, "${n}")}, MEANINGS.__getitem__)
     assert check(field, resolved.draft) == []
 
 
-def test_errors_inside_of_a_value_are_told_where_the_text_stands() -> None:
+def test_errors_inside_a_resolved_value_are_reported_at_the_reference() -> None:
     resolved = resolve_draft({"o": "${obj}"}, MEANINGS.__getitem__)
     found = [FieldError("/o/a~1b", "must be a number"), FieldError("/other", "is wrong")]
     assert resolved.errors(found) == [
@@ -52,7 +52,7 @@ def test_errors_inside_of_a_value_are_told_where_the_text_stands() -> None:
     ]
 
 
-def test_what_has_no_value_is_told_and_nothing_else_about_that_place() -> None:
+def test_unresolved_reference_is_reported_and_nothing_else_at_that_path() -> None:
     resolved = resolve_draft({"n": "${gone}"}, MEANINGS.__getitem__)
     assert resolved.draft == {"n": "${gone}"}
     assert resolved.errors([FieldError("/n", "must be a number")]) == [
@@ -66,7 +66,7 @@ def test_secret_value_is_not_repeated_in_a_message() -> None:
     assert "hunter2" not in error.problem
 
 
-def test_what_is_nested_too_deeply_is_left_as_it_is() -> None:
+def test_too_deeply_nested_value_is_left_unchanged() -> None:
     draft: list[object] = []
     for _ in range(100_000):
         draft = [draft]

@@ -44,7 +44,7 @@ def titles(schema: JSON) -> list[str]:
     return [variant.title for variant in union_of(schema).variants]
 
 
-def test_objects_are_told_apart_by_the_member_with_given_values() -> None:
+def test_objects_are_distinguished_by_a_discriminator_member() -> None:
     union = union_of(SHAPES)
     assert union.discriminator == "kind"
     assert [variant.tags for variant in union.variants] == [("circle",), ("square", "box")]
@@ -67,7 +67,7 @@ def test_objects_are_told_apart_by_the_member_with_given_values() -> None:
         ({}, ["text", "number", "true or false", "object", "list"]),
     ],
 )  # fmt: skip
-def test_every_variant_has_a_name_of_its_own(schema: JSON, names: list[str]) -> None:
+def test_every_variant_has_a_unique_name(schema: JSON, names: list[str]) -> None:
     assert titles(schema) == names
 
 
@@ -88,18 +88,18 @@ def test_every_variant_has_a_name_of_its_own(schema: JSON, names: list[str]) -> 
         (SHAPES, None, 0),
     ],
 )
-def test_the_variant_of_a_value_is_found(schema: JSON, value: Draft, place: int) -> None:
+def test_matching_variant_of_a_value_is_selected(schema: JSON, value: Draft, place: int) -> None:
     assert choose(union_of(schema), value) == place
 
 
-def test_what_was_picked_stays_picked_though_another_variant_fits_better() -> None:
+def test_picked_variant_stays_picked_although_another_matches_better() -> None:
     union = union_of({"type": ["string", "integer"]})
     assert choose(union, Picked(0, 5)) == 0
     assert [error.problem for error in check(union, Picked(0, 5))] == ["must be text, got 5"]
     assert finish(union, Picked(0, 5)) == 5
 
 
-def test_what_a_variant_does_not_know_is_kept() -> None:
+def test_properties_unknown_to_a_variant_are_kept() -> None:
     union = union_of(SHAPES)
     value: JSON = {"z": [None], "kind": "circle", "radius": 1, "width": 2}
     assert write(finish(union, draft_of(union, value))) == write(value)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def test_null_is_a_state_of_the_union_and_not_a_variant() -> None:
     assert check(union, None) == []
 
 
-def test_what_holds_beside_a_union_holds_in_each_variant() -> None:
+def test_constraints_beside_a_union_apply_to_each_variant() -> None:
     union = union_of(
         {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"],
          "oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
@@ -123,7 +123,7 @@ def test_what_holds_beside_a_union_holds_in_each_variant() -> None:
         assert {member.name: member.required for member in variant.field.members} == {"id": True, name: False}
 
 
-def test_two_unions_that_hold_at_once_are_one_inside_the_other() -> None:
+def test_two_simultaneous_unions_are_nested() -> None:
     union = union_of(
         {"anyOf": [{"type": "string"}, {"type": "integer"}],
          "allOf": [{"anyOf": [{"title": "short"}, {"title": "long"}, {"minimum": 3}]}]}
@@ -139,7 +139,7 @@ def test_a_union_of_constants_is_a_choice() -> None:
     assert (field.choices, field.labels, field.nullable) == ((1, 2), ("one", ""), True)
 
 
-def test_arguments_of_several_shapes_are_a_union_of_the_whole() -> None:
+def test_arguments_with_several_shapes_are_a_union_of_the_whole() -> None:
     form = build_form(SHAPES)
     assert form.union is not None
     assert form.members == ()
@@ -148,7 +148,7 @@ def test_arguments_of_several_shapes_are_a_union_of_the_whole() -> None:
     assert [str(error) for error in check(form, {"kind": "circle"})] == ["radius: is required, but not set"]
 
 
-def test_a_value_that_may_be_anything_has_an_editor_for_each_type() -> None:
+def test_unconstrained_value_has_an_editor_for_each_type() -> None:
     union = union_of(True)
     assert union.is_any
     assert union.nullable
@@ -157,13 +157,13 @@ def test_a_value_that_may_be_anything_has_an_editor_for_each_type() -> None:
     assert isinstance(inner.value, UnionField)
 
 
-def test_a_variant_starts_with_what_names_it() -> None:
+def test_variant_starts_with_its_discriminator() -> None:
     union = union_of(SHAPES)
     assert start_variant(union, 0) == Picked(0, {"kind": "circle"})
     assert start(union_of({"type": ["integer", "string"]})) == Picked(0, ABSENT)
 
 
-def test_a_union_of_unions_without_end_is_chosen_from_in_bounded_steps() -> None:
+def test_endless_union_of_unions_is_resolved_in_bounded_steps() -> None:
     expression: JSON = {
         "anyOf": [
             {"properties": {f"op{n}": {"$ref": "#"}, "left": {"$ref": "#"}, "right": {"$ref": "#"}}}

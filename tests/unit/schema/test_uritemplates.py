@@ -71,12 +71,12 @@ RFC: Values = {
         ("{&list*}", "&list=red&list=green&list=blue"),
     ],
 )
-def test_examples_of_the_rfc_expand_as_they_should(template: str, uri: str) -> None:
+def test_rfc_examples_expand_correctly(template: str, uri: str) -> None:
     assert UriTemplate(template).expand(RFC) == uri
     assert UriTemplate(template).problems == ()
 
 
-def test_variables_are_named_once_in_order_with_what_the_template_says_of_them() -> None:
+def test_variables_are_listed_once_in_order_with_their_modifiers() -> None:
     template = UriTemplate("repo://{owner}/{name:8}{/path*}{?q,owner}{#line}")
     assert template.variables == (
         Variable("owner"),
@@ -90,7 +90,7 @@ def test_variables_are_named_once_in_order_with_what_the_template_says_of_them()
 @pytest.mark.parametrize(
     "template", ["a{}b", "{x:0}", "{x:12345}", "{x:many}", "{a b}", "{x=1}", "{!x}", "{x**}", "{,x}", "{x,}"]
 )
-def test_expression_that_the_rfc_does_not_know_is_kept_and_named(template: str) -> None:
+def test_unknown_expression_is_kept_and_reported(template: str) -> None:
     read = UriTemplate(f"demo://{template}/{{ok}}")
     assert len(read.problems) == 1
     assert "is no expression of RFC 6570" in read.problems[0]
@@ -98,16 +98,16 @@ def test_expression_that_the_rfc_does_not_know_is_kept_and_named(template: str) 
 
 
 @pytest.mark.parametrize("template", ["demo://{open", "demo://close}", "demo://{a{b}c}"])
-def test_brace_without_partner_is_named(template: str) -> None:
+def test_unbalanced_brace_is_reported(template: str) -> None:
     assert any("no partner" in problem for problem in UriTemplate(template).problems)
 
 
-def test_what_a_uri_cannot_hold_is_escaped_in_literals_too() -> None:
+def test_characters_invalid_in_a_uri_are_escaped_in_literals_too() -> None:
     assert UriTemplate("demo://münze und/{x}").expand({"x": "ä"}) == "demo://m%C3%BCnze%20und/%C3%A4"
     assert UriTemplate("demo://50%/%41{+x}").expand({"x": "a%20b c%"}) == "demo://50%25/%41a%20b%20c%25"
 
 
-def test_half_a_surrogate_pair_does_not_stop_the_expansion() -> None:
+def test_lone_surrogate_does_not_stop_the_expansion() -> None:
     assert UriTemplate("demo://\ud800/{x}{+x}").expand({"x": "\ud800"}) == "demo://%3F/%3F?"
 
 

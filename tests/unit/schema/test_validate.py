@@ -65,11 +65,11 @@ def said(schema: JSON, value: JSON) -> list[str]:
          "fits more than one variant, but must fit exactly one"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_in_plain_words(schema: JSON, value: JSON, words: str) -> None:
+def test_violations_are_described_in_plain_words(schema: JSON, value: JSON, words: str) -> None:
     assert said(schema, value) == [words]
 
 
-def test_of_a_union_the_nearest_variant_is_named_with_what_it_lacks() -> None:
+def test_nearest_union_variant_is_named_with_what_it_lacks() -> None:
     assert said(SHAPES, {"x": {"kind": "circle"}}) == [
         "x: fits none of the 2 variants. Nearest is Circle: radius is required, but not set",
         "x.radius: is required, but not set",
@@ -109,12 +109,12 @@ def test_a_number_is_compared_digit_by_digit() -> None:
         {"$schema": "https://example.com/own", "prefixItems": [{"type": "string"}]},
     ],
 )
-def test_the_draft_is_told_by_its_name_or_by_its_words(schema: JSON) -> None:
+def test_json_schema_draft_is_detected_by_name_or_keywords(schema: JSON) -> None:
     assert said(schema, [1]) == ["0: must be text, got 1"]
     assert said(schema, ["a"]) == []
 
 
-def test_a_schema_that_is_none_is_named_and_nothing_is_checked() -> None:
+def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
     verdict = validate({"properties": {"a": {"type": "colour"}}}, {"a": 1})
     assert verdict.errors == ()
     assert verdict.unchecked.startswith(
@@ -145,13 +145,13 @@ def test_a_reference_to_the_network_is_never_followed_and_the_rest_is_checked() 
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(?=(a+)+b)a", "(x+x+)+y"])
-def test_a_hostile_pattern_comes_to_an_end(pattern: str) -> None:
+def test_hostile_pattern_terminates(pattern: str) -> None:
     """The naive way takes longer than the world is old."""
     verdict = validate({"pattern": pattern}, "a" * 50_000 + "!")
     assert verdict.errors or verdict.unchecked or pattern == "^(?=(a+)+b)a"
 
 
-def test_what_is_nested_too_deeply_is_said() -> None:
+def test_too_deep_nesting_is_reported() -> None:
     schema: JSON = {}
     value: JSON = {}
     for _ in range(500):
@@ -159,12 +159,12 @@ def test_what_is_nested_too_deeply_is_said() -> None:
     assert validate(schema, value).unchecked == "Not checked: the value or the schema is nested too deeply."
 
 
-def test_errors_are_counted_to_a_limit() -> None:
+def test_errors_are_counted_up_to_a_limit() -> None:
     verdict = validate({"items": {"type": "string"}}, list(range(1000)))
     assert len(verdict.errors) == MOST_ERRORS
 
 
-def test_it_runs_on_packed_bytes_and_its_verdict_travels() -> None:
+def test_validation_runs_on_packed_bytes_and_its_verdict_is_picklable() -> None:
     verdict = validate_packed(pack({"type": "number", "minimum": 1}, ExactNumber("0.10")))
     assert pickle.loads(pickle.dumps(verdict)) == verdict
     assert [error.problem for error in verdict.errors] == ["must be at least 1, got 0.1"]

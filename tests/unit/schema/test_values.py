@@ -30,17 +30,17 @@ def problems(property_schema: JSON, value: Draft, *, required: bool = False) -> 
 
 
 @pytest.mark.parametrize("value", [5, -(10**40), 1.5, ExactNumber("1.10"), "abc", "1,5"])
-def test_an_entry_in_a_number_field_reads_back_as_it_was(value: int | float | str) -> None:
+def test_number_field_entry_round_trips(value: int | float | str) -> None:
     back = number_from_text(text_from_number(value))
     assert type(back) is type(value)
     assert back == value
 
 
-def test_no_text_in_a_number_field_is_absent() -> None:
+def test_empty_number_field_is_absent() -> None:
     assert number_from_text("  ") is ABSENT
 
 
-def test_raw_json_text_is_absent_readable_or_kept_as_text_with_the_reason() -> None:
+def test_raw_json_text_is_absent_parsed_or_kept_as_text_with_the_reason() -> None:
     assert json_from_text(" ") is ABSENT
     assert json_from_text("[1]") == [1]
     assert json_from_text("[1") == Unreadable(
@@ -48,7 +48,7 @@ def test_raw_json_text_is_absent_readable_or_kept_as_text_with_the_reason() -> N
     )
 
 
-def test_what_is_absent_is_left_out_and_keys_the_form_does_not_know_stay() -> None:
+def test_absent_values_are_omitted_and_unknown_keys_are_kept() -> None:
     form = build_form(
         {"properties": {"a": {"type": "string"}, "l": {"type": "array", "items": {"type": "integer"}}}}
     )
@@ -56,7 +56,7 @@ def test_what_is_absent_is_left_out_and_keys_the_form_does_not_know_stay() -> No
     assert finish(form, draft) == {"z": {"k": None}, "l": [1, 2]}
 
 
-def test_an_unreadable_part_is_named_by_its_place() -> None:
+def test_unreadable_part_is_named_by_its_path() -> None:
     form = build_form({"properties": {"o": {"properties": {"any": False}}}})
     with pytest.raises(FormError) as caught:
         finish(form, {"o": {"any": Unreadable("{", "Line 1, column 2: a key is missing")}})
@@ -65,7 +65,7 @@ def test_an_unreadable_part_is_named_by_its_place() -> None:
     assert str(caught.value) == "o.any: Line 1, column 2: a key is missing"
 
 
-def test_pointers_escape_their_parts_and_read_well() -> None:
+def test_pointers_are_escaped_and_readable() -> None:
     assert child(child("", "a/b"), "c~d") == "/a~1b/c~0d"
     assert readable(child(child(child("", "filter"), "a/b"), 2)) == "filter.a/b[2]"
 
@@ -100,9 +100,7 @@ def test_pointers_escape_their_parts_and_read_well() -> None:
          "takes at most 1 character, has 2"),
     ],
 )  # fmt: skip
-def test_a_value_that_does_not_fit_is_reported_in_plain_words(
-    schema: JSON, value: Draft, problem: str
-) -> None:
+def test_invalid_value_is_reported_in_plain_words(schema: JSON, value: Draft, problem: str) -> None:
     assert problems(schema, value) == [f"x: {problem}"]
 
 
@@ -120,11 +118,11 @@ def test_a_value_that_does_not_fit_is_reported_in_plain_words(
         ({}, [None]),
     ],
 )
-def test_a_value_that_fits_is_not_reported(schema: JSON, value: Draft) -> None:
+def test_valid_value_is_not_reported(schema: JSON, value: Draft) -> None:
     assert problems(schema, value) == []
 
 
-def test_a_required_value_is_missed_only_when_absent() -> None:
+def test_required_value_is_missing_only_when_absent() -> None:
     assert problems({"type": "string"}, ABSENT, required=True) == ["x: is required, but not set"]
     assert problems({"type": "string"}, "", required=True) == []
 
@@ -142,6 +140,6 @@ def test_lists_are_checked_by_row_and_as_a_whole() -> None:
     ]
 
 
-def test_a_key_that_a_closed_schema_does_not_allow_is_reported() -> None:
+def test_key_forbidden_by_a_closed_schema_is_reported() -> None:
     form = build_form({"properties": {"a": {}}, "additionalProperties": False})
     assert check(form, {"b": 1}) == [FieldError("/b", "is not a key that the schema allows")]

@@ -73,7 +73,7 @@ async def scene() -> AsyncIterator[Scene]:
         yield Scene(stage, person)
 
 
-async def test_the_task_comes_at_once_and_the_answer_when_the_person_gives_it(scene: Scene) -> None:
+async def test_task_is_returned_immediately_and_the_reply_when_the_user_gives_it(scene: Scene) -> None:
     task = await scene.create(ttl=60_000)
     assert (task["status"], task["ttl"]) == ("working", 60_000)
     await settle()
@@ -96,7 +96,7 @@ async def test_the_task_comes_at_once_and_the_answer_when_the_person_gives_it(sc
     assert again["result"]["action"] == "accept"
 
 
-async def test_a_refusal_is_what_the_result_is_answered_with(scene: Scene) -> None:
+async def test_rejection_becomes_the_task_result(scene: Scene) -> None:
     task = await scene.create()
     scene.person.answers.put_nowait(RpcError(-1, "The user rejected the request"))
     notice: Any = await scene.stage.next()
@@ -105,7 +105,7 @@ async def test_a_refusal_is_what_the_result_is_answered_with(scene: Scene) -> No
     assert answer["error"] == {"code": -1, "message": "The user rejected the request"}
 
 
-async def test_a_cancelled_task_takes_the_question_back(scene: Scene) -> None:
+async def test_cancelled_task_withdraws_the_request(scene: Scene) -> None:
     task = await scene.create()
     await settle()
     waiting = scene.send("tasks/result", {"taskId": task["taskId"]})
@@ -119,7 +119,7 @@ async def test_a_cancelled_task_takes_the_question_back(scene: Scene) -> None:
     assert twice["error"]["code"] == -32602
 
 
-async def test_when_its_time_is_over_nobody_is_asked_any_more(scene: Scene) -> None:
+async def test_expired_task_withdraws_the_request(scene: Scene) -> None:
     time = LoopTime()
     task = await scene.create(ttl=5_000)
     await settle()
@@ -136,14 +136,14 @@ async def test_tasks_are_listed(scene: Scene) -> None:
     assert [task["taskId"] for task in answer["result"]["tasks"]] == ids
 
 
-async def test_a_question_that_cannot_be_answered_makes_no_task(scene: Scene) -> None:
+async def test_unanswerable_request_creates_no_task(scene: Scene) -> None:
     answer: Any = await scene.ask("elicitation/create", {"task": {}})
     assert answer["error"]["code"] == -32602
     listed: Any = await scene.ask("tasks/list", {})
     assert listed["result"] == {"tasks": []}
 
 
-async def test_a_wish_that_we_did_not_invite_is_ignored() -> None:
+async def test_undeclared_task_request_is_ignored() -> None:
     person = Person()
     answerers = {"elicitation/create": person.elicit}
     async with connected(R4, capabilities={"elicitation": {"form": {}}}, answerers=answerers) as stage:
@@ -155,7 +155,7 @@ async def test_a_wish_that_we_did_not_invite_is_ignored() -> None:
         assert refused["error"]["code"] == -32601
 
 
-async def test_a_lost_connection_ends_the_question(scene: Scene) -> None:
+async def test_lost_connection_ends_the_request(scene: Scene) -> None:
     await scene.create()
     await settle()
     scene.stage.wire.end()

@@ -49,7 +49,7 @@ GATED: list[tuple[str, Ask, str, str]] = [
 @pytest.mark.parametrize("over_http", [False, True])
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
 @pytest.mark.parametrize(("ask", "old", "new"), [row[1:] for row in GATED], ids=[row[0] for row in GATED])
-async def test_what_was_not_offered_is_not_sent_and_the_sentence_names_the_capability(
+async def test_unsupported_request_is_not_sent_and_the_error_names_the_capability(
     ask: Ask, old: str, new: str, revision: Revision, over_http: bool
 ) -> None:
     async with connected(revision, over_http=over_http) as stage:
@@ -61,7 +61,7 @@ async def test_what_was_not_offered_is_not_sent_and_the_sentence_names_the_capab
 
 
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
-async def test_a_call_as_a_task_is_not_sent_to_a_server_that_runs_none(revision: Revision) -> None:
+async def test_call_as_a_task_is_not_sent_to_a_server_without_task_support(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}, "tasks": {"list": {}}}) as stage:
         with pytest.raises(NotOffered, match=r"“(tasks.requests.tools.call|extensions.*)”"):
             await stage.client.call_tool("x", {}, as_task=True)
@@ -69,14 +69,14 @@ async def test_a_call_as_a_task_is_not_sent_to_a_server_that_runs_none(revision:
 
 
 @pytest.mark.parametrize("revision", [R1, R2, R3], ids=str)
-async def test_revisions_before_tasks_say_so(revision: Revision) -> None:
+async def test_versions_before_tasks_say_so(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}}) as stage:
         with pytest.raises(NotOffered, match=f"Revision {revision} has no tasks. Nothing was sent."):
             await stage.client.tasks.get("t")
         assert await stage.sends_nothing_more()
 
 
-async def test_the_oldest_revision_has_completion_without_declaring_it() -> None:
+async def test_oldest_version_has_completion_without_declaring_it() -> None:
     async with connected(R1) as stage:
         asking = stage.start(stage.client.complete(REF, "a", "v"))
         await stage.reply(completion={"values": ["va", 7, "vb"], "total": 9, "hasMore": True})
@@ -84,7 +84,7 @@ async def test_the_oldest_revision_has_completion_without_declaring_it() -> None
     assert (completion.values, completion.total, completion.has_more) == (("va", "vb"), 9, True)
 
 
-async def test_a_list_of_the_stateless_era_says_how_long_it_is_fresh() -> None:
+async def test_stateless_list_has_a_freshness_lifetime() -> None:
     async with connected(R5, offered={"tools": {}}) as stage:
         asking = stage.start(stage.client.list_tools())
         await stage.reply(tools=[], ttlMs=60_000, cacheScope="public")
@@ -92,7 +92,7 @@ async def test_a_list_of_the_stateless_era_says_how_long_it_is_fresh() -> None:
     assert listing.cache == CacheHints(60_000, "public")
 
 
-async def test_a_list_of_the_handshake_era_has_no_freshness() -> None:
+async def test_session_list_has_no_freshness_lifetime() -> None:
     async with connected(R4, offered={"tools": {}}) as stage:
         asking = stage.start(stage.client.list_tools())
         await stage.reply(tools=[])
@@ -139,7 +139,7 @@ OFFERED: JSONObject = {
         ),
     ],
 )
-async def test_each_question_goes_out_with_its_method_and_params(
+async def test_each_request_is_sent_with_its_method_and_params(
     ask: Ask, method: str, params: JSONObject, result: JSONObject, revision: Revision
 ) -> None:
     async with connected(revision, offered=OFFERED) as stage:
@@ -151,7 +151,7 @@ async def test_each_question_goes_out_with_its_method_and_params(
     assert ("params" in request) or revision is R4  # never absent in the stateless era
 
 
-async def test_contents_and_messages_that_cannot_be_used_are_kept_beside_the_others() -> None:
+async def test_unusable_contents_and_messages_are_kept_beside_the_others() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         asking = stage.start(stage.client.read_resource("file:///a"))
         await stage.reply(contents=[{"uri": "file:///a", "text": "t"}, 5])
@@ -160,7 +160,7 @@ async def test_contents_and_messages_that_cannot_be_used_are_kept_beside_the_oth
     assert [malformed.value for malformed in listing.malformed] == [5]
 
 
-async def test_an_error_is_the_servers_error() -> None:
+async def test_error_is_a_server_error() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         asking = stage.start(stage.client.read_resource("file:///a"))
         await stage.refuse(-32602, "no such resource")
@@ -169,16 +169,14 @@ async def test_an_error_is_the_servers_error() -> None:
 
 
 @pytest.mark.parametrize(("revision", "method"), [(R4, "ping"), (R5, "server/discover")])
-async def test_whether_the_server_is_there_is_asked_in_the_words_of_the_era(
-    revision: Revision, method: str
-) -> None:
+async def test_keep_alive_uses_the_method_of_the_protocol_mode(revision: Revision, method: str) -> None:
     async with connected(revision) as stage:
         asking = stage.start(stage.client.ping())
         assert (await stage.reply())["method"] == method
         await asking
 
 
-async def test_the_log_level_is_set_by_a_request_in_the_handshake_era() -> None:
+async def test_log_level_is_set_by_a_request_in_session_mode() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         asking = stage.start(stage.client.set_level("debug"))
         request = await stage.reply()
@@ -186,7 +184,7 @@ async def test_the_log_level_is_set_by_a_request_in_the_handshake_era() -> None:
     assert (request["method"], request["params"]) == ("logging/setLevel", {"level": "debug"})
 
 
-async def test_the_log_level_goes_with_each_call_in_the_stateless_era() -> None:
+async def test_log_level_is_sent_with_each_call_in_stateless_mode() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         await stage.client.set_level("debug")
         assert await stage.sends_nothing_more()
@@ -196,14 +194,14 @@ async def test_the_log_level_goes_with_each_call_in_the_stateless_era() -> None:
     assert meta_of(request)["logLevel"] == "debug"
 
 
-async def test_without_a_level_a_call_asks_for_no_log() -> None:
+async def test_without_a_level_a_call_requests_no_log() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         assert "logLevel" not in meta_of(await stage.reply(content=[]))
         await call
 
 
-async def test_other_folders_are_told_where_that_was_declared() -> None:
+async def test_roots_change_is_notified_where_declared() -> None:
     async with connected(R4, capabilities={"roots": {"listChanged": True}}) as stage:
         await stage.client.roots_changed()
         assert (await stage.next())["method"] == "notifications/roots/list_changed"
@@ -231,7 +229,7 @@ def tool(name: str, **annotations: JSON) -> JSONObject:
     }
 
 
-async def test_a_tool_with_a_wrong_annotation_is_dropped_over_http_and_kept_with_the_reason() -> None:
+async def test_tool_with_an_invalid_annotation_is_dropped_over_http_and_kept_with_the_reason() -> None:
     tools: JSON = [tool("good", region="Region"), tool("bad", region="not a token"), 5]
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
         asking = stage.start(stage.client.list_tools())
@@ -247,7 +245,9 @@ async def test_a_tool_with_a_wrong_annotation_is_dropped_over_http_and_kept_with
 
 
 @pytest.mark.parametrize(("revision", "over_http"), [(R5, False), (R4, True)], ids=str)
-async def test_elsewhere_annotations_mean_nothing(revision: Revision, over_http: bool) -> None:
+async def test_annotations_are_ignored_on_other_transports_and_versions(
+    revision: Revision, over_http: bool
+) -> None:
     async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
         asking = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("bad", region="not a token"), tool("good", region="Region")])
@@ -258,7 +258,7 @@ async def test_elsewhere_annotations_mean_nothing(revision: Revision, over_http:
         assert stage.wire.envelopes[-1].headers == ()
 
 
-async def test_annotated_arguments_go_along_as_headers() -> None:
+async def test_annotated_arguments_are_sent_as_headers() -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
         asking = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("x", region="Region", other="Other")])
@@ -269,7 +269,7 @@ async def test_annotated_arguments_go_along_as_headers() -> None:
     assert stage.wire.envelopes[-1].headers == (("Mcp-Param-Region", "=?base64?Z3LDvG4=?="),)
 
 
-async def test_headers_that_do_not_fit_lead_to_one_new_list_and_one_more_try() -> None:
+async def test_header_mismatch_causes_one_list_refresh_and_one_retry() -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
         call = stage.start(stage.client.call_tool("x", {"region": "eu"}))
         await stage.refuse(-32020, "Mcp-Param-Region is missing")
@@ -283,7 +283,7 @@ async def test_headers_that_do_not_fit_lead_to_one_new_list_and_one_more_try() -
         assert await stage.sends_nothing_more()
 
 
-async def test_on_a_pipe_such_an_error_is_an_error_like_any_other() -> None:
+async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         await stage.refuse(-32020, "odd")
@@ -295,7 +295,7 @@ async def test_on_a_pipe_such_an_error_is_an_error_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
-async def test_progress_reaches_who_asked_and_pushes_the_limit_on(revision: Revision) -> None:
+async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
         time = LoopTime()
         news: list[Progressed] = []
@@ -324,7 +324,7 @@ async def test_progress_reaches_who_asked_and_pushes_the_limit_on(revision: Revi
     ],
     ids=str,
 )
-async def test_giving_a_call_up_is_told_as_the_era_and_the_wire_want_it(
+async def test_cancelling_a_call_is_signalled_according_to_version_and_transport(
     revision: Revision, over_http: bool, notices: bool
 ) -> None:
     async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
@@ -352,7 +352,7 @@ async def test_giving_a_call_up_is_told_as_the_era_and_the_wire_want_it(
 
 
 @pytest.mark.parametrize("id_member", [b"", b'"id":null,'])
-async def test_an_error_without_an_id_belongs_to_the_request_whose_exchange_it_came_on(
+async def test_error_without_an_id_belongs_to_the_request_of_its_http_exchange(
     id_member: bytes,
 ) -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
@@ -372,7 +372,7 @@ async def test_an_error_without_an_id_belongs_to_the_request_whose_exchange_it_c
     assert answered.problem == '"id" must be a string or an integer'
 
 
-async def test_an_error_without_an_id_on_a_pipe_belongs_to_nobody() -> None:
+async def test_error_without_an_id_over_stdio_belongs_to_no_request() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
@@ -384,7 +384,7 @@ async def test_an_error_without_an_id_on_a_pipe_belongs_to_nobody() -> None:
 
 
 @pytest.mark.parametrize("revision", [R2, R5], ids=str)
-async def test_answers_in_one_array_reach_who_waits_for_them(revision: Revision) -> None:
+async def test_batched_responses_reach_their_callers(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
         one = stage.start(stage.client.call_tool("x", {}))
         two = stage.start(stage.client.call_tool("y", {}))
@@ -404,7 +404,7 @@ async def test_answers_in_one_array_reach_who_waits_for_them(revision: Revision)
     ]
 
 
-async def test_what_a_server_asks_in_the_stateless_era_is_noted_and_not_answered() -> None:
+async def test_server_request_in_stateless_mode_is_recorded_and_not_answered() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         stage.wire.say(id="mine", method="roots/list")
         assert await stage.sends_nothing_more()
@@ -413,7 +413,7 @@ async def test_what_a_server_asks_in_the_stateless_era_is_noted_and_not_answered
         ]
 
 
-async def test_a_task_that_cannot_be_read_is_the_servers_fault() -> None:
+async def test_unreadable_task_is_a_server_error() -> None:
     async with connected(R4, offered={"tasks": {}}) as stage:
         asking = stage.start(stage.client.tasks.get("t"))
         await stage.reply(taskId="t", status="dreaming")

@@ -41,27 +41,27 @@ def extensions(entry: Entry, usual: Declared = ALL) -> list[str]:
         (OAuthSettings(grant="client_credentials", dpop=True), [CLIENT, DPOP]),
     ],
 )
-def test_a_server_is_told_how_we_log_in_to_it(auth: Auth | None, expected: list[str]) -> None:
+def test_server_is_told_how_we_log_in(auth: Auth | None, expected: list[str]) -> None:
     assert extensions(entry(auth)) == expected
     assert extensions(entry(auth), NOTHING) == expected
 
 
-def test_what_the_person_chose_stands() -> None:
+def test_user_choice_wins() -> None:
     auth = OAuthSettings(grant="enterprise")
     assert extensions(entry(auth, capabilities={})) == []
     assert extensions(entry(None, capabilities={"extensions": {COMPANY: {}}})) == [COMPANY]
 
 
 @pytest.mark.parametrize("revision", [R1, R4])
-def test_revisions_without_the_word_are_told_nothing(revision: Revision) -> None:
+def test_versions_without_the_capability_are_told_nothing(revision: Revision) -> None:
     declared = declared_to(entry(OAuthSettings(grant="wif", dpop=True)), ALL, ())
     assert "extensions" not in declared.capabilities(revision)
 
 
-def test_a_program_is_told_nothing() -> None:
+def test_stdio_server_is_told_nothing() -> None:
     assert extensions(StdioEntry(name="s", command="x")) == []
 
 
-def test_each_can_be_switched_in_the_window() -> None:
+def test_each_login_extension_can_be_switched_in_the_window() -> None:
     paths = [switch.path for switch in SWITCHES]
     assert {("extensions", name) for name in (CLIENT, COMPANY, WORKLOAD, DPOP)} <= set(paths)

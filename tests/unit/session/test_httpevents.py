@@ -24,7 +24,7 @@ def begin(stage: EraStage, exchange: int, tag: int = -1, method: str = "POST") -
     stage.wire.happen(HttpRequested(exchange, method, "https://x/mcp", SENT, 120, 0, tag))
 
 
-async def test_an_exchange_is_one_row_that_is_completed_as_it_goes_on() -> None:
+async def test_exchange_is_one_row_that_is_updated_as_it_proceeds() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
@@ -48,7 +48,7 @@ async def test_an_exchange_is_one_row_that_is_completed_as_it_goes_on() -> None:
     assert len(stage.rows(RecordKind.HTTP)) == 1
 
 
-async def test_both_frames_point_to_the_exchange_that_carried_them() -> None:
+async def test_both_messages_point_to_the_exchange_that_carried_them() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
@@ -64,7 +64,7 @@ async def test_both_frames_point_to_the_exchange_that_carried_them() -> None:
     assert stage.log.exchange(row.number) is None
 
 
-async def test_a_request_that_was_redirected_points_to_where_it_was_answered() -> None:
+async def test_redirected_request_points_to_the_exchange_that_answered_it() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
@@ -76,7 +76,7 @@ async def test_a_request_that_was_redirected_points_to_where_it_was_answered() -
     assert stage.log.exchange(done.row) == second.number != first.number
 
 
-async def test_an_exchange_that_failed_keeps_its_error_and_the_body_that_was_no_message() -> None:
+async def test_failed_exchange_keeps_its_error_and_its_non_message_body() -> None:
     async with connected(R5, over_http=True) as stage:
         begin(stage, 3)
         stage.wire.happen(HttpAnswered(3, 502, "HTTP/1.1", (), 0))
@@ -104,7 +104,7 @@ async def test_an_exchange_that_failed_keeps_its_error_and_the_body_that_was_no_
         (SseReceived(1, "", None, None, "", 0, 0), ":"),
     ],
 )
-async def test_each_event_and_each_comment_of_a_stream_is_a_row(event: SseReceived, text: str) -> None:
+async def test_each_stream_event_and_comment_is_a_row(event: SseReceived, text: str) -> None:
     async with connected(R5, over_http=True) as stage:
         begin(stage, 1)
         stage.wire.happen(event)
@@ -114,7 +114,7 @@ async def test_each_event_and_each_comment_of_a_stream_is_a_row(event: SseReceiv
     assert (row.direction, row.exchange) == (Direction.IN, carrier.number)
 
 
-async def test_what_is_told_of_an_exchange_that_never_began_is_no_error() -> None:
+async def test_update_of_an_unknown_exchange_is_not_an_error() -> None:
     async with connected(R5, over_http=True) as stage:
         stage.wire.happen(HttpAnswered(99, 200, "HTTP/1.1", (), 0))
         stage.wire.happen(SseReceived(99, "message", None, None, "", 0, 0))
@@ -123,7 +123,7 @@ async def test_what_is_told_of_an_exchange_that_never_began_is_no_error() -> Non
     assert [row.exchange for row in stage.rows(RecordKind.SSE, RecordKind.NOTIFICATION)] == [None, None]
 
 
-async def test_exchanges_of_the_next_connection_are_not_those_of_the_one_before() -> None:
+async def test_exchanges_of_the_next_connection_are_separate() -> None:
     async with connected(R5, over_http=True) as stage:
         begin(stage, 1)
         await stage.session.close()

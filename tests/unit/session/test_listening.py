@@ -41,7 +41,7 @@ async def break_off(stage: EraStage) -> None:
 # ------------------------------------------------------------------ opening
 
 
-async def test_a_stream_is_opened_for_what_the_server_tells_of_and_no_more() -> None:
+async def test_stream_is_opened_only_for_what_the_server_can_notify() -> None:
     offered: JSONObject = {"tools": {"listChanged": True}, "prompts": {}, "resources": {"listChanged": True}}
     async with connected(offered=offered) as stage:
         stage.client.resume()
@@ -51,13 +51,13 @@ async def test_a_stream_is_opened_for_what_the_server_tells_of_and_no_more() -> 
 
 
 @pytest.mark.parametrize("offered", [{}, {"tools": {}}, {"tools": {"listChanged": False}}, {"tools": 5}])
-async def test_no_stream_is_opened_where_nothing_is_told(offered: JSONObject) -> None:
+async def test_no_stream_is_opened_when_the_server_notifies_nothing(offered: JSONObject) -> None:
     async with connected(offered=offered) as stage:
         stage.client.resume()
         assert await stage.sends_nothing_more()
 
 
-async def test_in_the_handshake_era_there_is_nothing_to_open() -> None:
+async def test_session_mode_opens_no_stream() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         stage.client.resume()
         assert await stage.sends_nothing_more()
@@ -73,7 +73,7 @@ async def test_a_stream_may_be_quiet_for_hours() -> None:
 # ------------------------------------------------------------------ hearing
 
 
-async def test_what_is_told_on_a_stream_is_heard() -> None:
+async def test_notifications_on_a_stream_are_delivered() -> None:
     async with listening() as (stage, stream):
         heard: list[str] = []
         stage.session.notified.connect(lambda message: heard.append(message.method))
@@ -89,7 +89,7 @@ async def test_what_is_told_on_a_stream_is_heard() -> None:
         ({f"{META}subscriptionId": "other"}, "the subscription 'other' is not open."),
     ],
 )
-async def test_what_is_told_wrongly_is_heard_all_the_same_and_named(meta: JSONObject, problem: str) -> None:
+async def test_invalid_notifications_are_delivered_and_reported(meta: JSONObject, problem: str) -> None:
     async with listening() as (stage, _):
         heard: list[str] = []
         stage.session.notified.connect(lambda message: heard.append(message.method))
@@ -101,7 +101,7 @@ async def test_what_is_told_wrongly_is_heard_all_the_same_and_named(meta: JSONOb
 # ------------------------------------------------------------------ subscribing
 
 
-async def test_a_subscription_makes_the_filter_grow_and_the_old_stream_ends_when_the_new_one_stands() -> None:
+async def test_subscription_extends_the_filter_and_replaces_the_stream_once_acknowledged() -> None:
     async with listening() as (stage, old):
         await stage.client.subscribe("file:///a")
         new = await stage.next()
@@ -120,7 +120,7 @@ async def test_a_subscription_makes_the_filter_grow_and_the_old_stream_ends_when
         assert stage.notes() == []
 
 
-async def test_over_http_the_old_stream_is_closed_and_nothing_is_said() -> None:
+async def test_over_http_the_old_stream_is_closed_without_a_notification() -> None:
     async with listening(over_http=True) as (stage, old):
         await stage.client.subscribe("file:///a")
         stage.acknowledge(await stage.next())
@@ -128,7 +128,7 @@ async def test_over_http_the_old_stream_is_closed_and_nothing_is_said() -> None:
         assert [message.id for message in stage.wire.forgotten] == [old["id"]]
 
 
-async def test_a_server_that_acknowledges_nothing_keeps_no_old_streams_for_ever() -> None:
+async def test_old_streams_are_closed_even_without_an_acknowledgement() -> None:
     async with listening() as (stage, old):
         time = LoopTime()
         await stage.client.subscribe("file:///a")
@@ -137,7 +137,7 @@ async def test_a_server_that_acknowledges_nothing_keeps_no_old_streams_for_ever(
         assert params_of(await stage.next())["requestId"] == old["id"]
 
 
-async def test_hasty_subscriptions_end_with_one_stream_for_them_all() -> None:
+async def test_rapid_subscriptions_end_in_one_stream_for_all() -> None:
     async with listening() as (stage, _):
         for name in "abc":
             await stage.client.subscribe(f"file:///{name}")
@@ -154,7 +154,7 @@ async def test_hasty_subscriptions_end_with_one_stream_for_them_all() -> None:
         assert await stage.sends_nothing_more()
 
 
-async def test_when_nothing_is_wanted_any_more_the_stream_is_closed() -> None:
+async def test_stream_is_closed_when_nothing_is_subscribed_any_more() -> None:
     async with connected(offered={"resources": {"subscribe": True}}) as stage:
         await stage.client.subscribe("file:///a")
         stream = await stage.next()
@@ -164,7 +164,7 @@ async def test_when_nothing_is_wanted_any_more_the_stream_is_closed() -> None:
         assert await stage.sends_nothing_more()
 
 
-async def test_in_the_handshake_era_a_subscription_is_a_request() -> None:
+async def test_session_mode_subscribes_by_request() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         asking = stage.start(stage.client.subscribe("file:///a"))
         request = await stage.reply()
@@ -175,7 +175,7 @@ async def test_in_the_handshake_era_a_subscription_is_a_request() -> None:
         await asking
 
 
-async def test_subscriptions_are_made_again_on_a_new_connection() -> None:
+async def test_subscriptions_are_restored_on_a_new_connection() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         for name in "ab":
             asking = stage.start(stage.client.subscribe(f"file:///{name}"))
@@ -212,7 +212,7 @@ async def test_streams_are_opened_again_on_a_new_connection() -> None:
 # ------------------------------------------------------------------ ending
 
 
-async def test_a_stream_that_the_server_ends_is_not_opened_again() -> None:
+async def test_stream_ended_by_the_server_is_not_reopened() -> None:
     async with listening() as (stage, stream):
         time = LoopTime()
         stage.wire.say(id=stream["id"], result={"_meta": {f"{META}subscriptionId": stream["id"]}})
@@ -221,7 +221,7 @@ async def test_a_stream_that_the_server_ends_is_not_opened_again() -> None:
         assert stage.notes(RecordKind.STATE)[-1] == "no longer listening: the server ended it with its result"
 
 
-async def test_a_stream_that_the_server_takes_back_is_not_opened_again() -> None:
+async def test_stream_cancelled_by_the_server_is_not_reopened() -> None:
     async with listening() as (stage, stream):
         time = LoopTime()
         params: JSONObject = {"requestId": stream["id"], "reason": "tidying"}
@@ -233,7 +233,7 @@ async def test_a_stream_that_the_server_takes_back_is_not_opened_again() -> None
         assert row.status is Status.GIVEN_UP
 
 
-async def test_a_server_that_knows_no_streams_is_not_asked_again() -> None:
+async def test_server_without_streams_is_not_asked_again() -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
         stage.client.resume()
@@ -243,7 +243,7 @@ async def test_a_server_that_knows_no_streams_is_not_asked_again() -> None:
         assert stage.notes(RecordKind.STATE)[-1].startswith("no longer listening: the server refused it")
 
 
-async def test_a_stream_that_breaks_off_is_opened_again_after_longer_and_longer_pauses() -> None:
+async def test_broken_stream_is_reopened_with_increasing_delays() -> None:
     async with listening(over_http=True) as (stage, stream):
         time = LoopTime()
         for pause in (1, 2, 4, 8, 16):
@@ -258,7 +258,7 @@ async def test_a_stream_that_breaks_off_is_opened_again_after_longer_and_longer_
         assert stage.notes()[-1] == "The stream of changes broke off again and again; it is left closed."
 
 
-async def test_a_stream_that_stood_again_has_all_its_tries_and_what_was_missed_is_told() -> None:
+async def test_reopened_stream_gets_all_its_attempts_back_and_missed_changes_are_reported() -> None:
     async with listening(over_http=True) as (stage, _):
         time = LoopTime()
         missed: list[Filter] = []

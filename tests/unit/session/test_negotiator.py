@@ -103,7 +103,7 @@ class Finding:
 # ------------------------------------------------------------------ auto
 
 
-async def test_a_server_that_answers_the_probe_is_of_the_stateless_era() -> None:
+async def test_server_that_answers_the_probe_is_stateless() -> None:
     finding = Finding()
     request = await finding.reply("server/discover", DISCOVERED)
     assert "_meta" in request["params"]  # type: ignore[operator]
@@ -120,7 +120,7 @@ async def test_a_server_that_does_not_know_the_probe_is_initialized() -> None:
     assert len(finding.wires) == 1
 
 
-async def test_a_process_that_ends_on_the_probe_is_started_again_and_initialized_at_once() -> None:
+async def test_process_that_exits_on_the_probe_is_restarted_and_initialized_immediately() -> None:
     finding = Finding()
     await finding.next("server/discover")
     finding.wires[0].end("The server exited with code 1.", "Its last lines on stderr:\nbad request")
@@ -131,7 +131,7 @@ async def test_a_process_that_ends_on_the_probe_is_started_again_and_initialized
     assert (await finding.wires[-1].next())["method"] == "notifications/initialized"
 
 
-async def test_a_process_that_ends_again_fails_with_its_last_words() -> None:
+async def test_process_that_exits_again_fails_with_its_last_output() -> None:
     finding = Finding()
     for method in ("server/discover", "initialize"):
         await finding.next(method)
@@ -141,7 +141,7 @@ async def test_a_process_that_ends_again_fails_with_its_last_words() -> None:
     assert len(finding.wires) == 2  # and not a third time
 
 
-async def test_a_silent_process_is_initialized_and_its_late_answer_changes_nothing() -> None:
+async def test_silent_process_is_initialized_and_its_late_response_changes_nothing() -> None:
     finding = Finding()
     time = LoopTime()
     probe = await finding.next("server/discover")
@@ -160,7 +160,7 @@ async def test_a_silent_process_is_initialized_and_its_late_answer_changes_nothi
     assert "notifications/cancelled" not in sent
 
 
-async def test_a_newer_server_that_refuses_initialize_by_naming_its_version_is_probed_again() -> None:
+async def test_newer_server_that_rejects_initialize_with_its_version_is_probed_again() -> None:
     finding = Finding()
     time = LoopTime()
     await finding.next("server/discover")
@@ -172,7 +172,7 @@ async def test_a_newer_server_that_refuses_initialize_by_naming_its_version_is_p
     assert "The server refused initialize and named 2026-07-28" in await finding.agree()
 
 
-async def test_what_the_connection_waits_for_is_shown() -> None:
+async def test_connection_shows_what_it_waits_for() -> None:
     finding = Finding()
     request = await finding.next("server/discover")
     assert finding.session.state.waits_for == "the answer to server/discover"
@@ -193,7 +193,7 @@ async def test_legacy_first_never_probes_a_server_that_can_be_initialized() -> N
     assert [row.method for row in finding.log.find("srv", RecordKind.REQUEST)] == ["initialize"]
 
 
-async def test_legacy_first_asks_for_the_newer_era_when_initialize_is_refused() -> None:
+async def test_legacy_first_probes_when_initialize_is_rejected() -> None:
     finding = Finding(LEGACY_FIRST)
     await finding.refuse("initialize", -32601)
     await finding.reply("server/discover", DISCOVERED)
@@ -201,14 +201,14 @@ async def test_legacy_first_asks_for_the_newer_era_when_initialize_is_refused() 
 
 
 @pytest.mark.parametrize("revision", [R1, R3, R4], ids=str)
-async def test_a_pinned_handshake_revision_is_what_initialize_asks_for(revision: EraChoice) -> None:
+async def test_pinned_session_version_is_sent_in_initialize(revision: EraChoice) -> None:
     finding = Finding(revision)
     request = await finding.reply("initialize", INITIALIZED | {"protocolVersion": str(revision)})
     assert params_of(request)["protocolVersion"] == str(revision)
     assert (await finding.agree()).startswith(str(revision))
 
 
-async def test_a_pinned_stateless_revision_never_falls_back() -> None:
+async def test_pinned_stateless_version_never_falls_back() -> None:
     finding = Finding(R5)
     await finding.refuse("server/discover", -32601, "Method not found")
     error = await finding.fail()
@@ -220,14 +220,14 @@ async def test_a_pinned_stateless_revision_never_falls_back() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 403])
-async def test_an_outage_is_no_verdict_and_never_falls_back(status: int) -> None:
+async def test_outage_gives_no_verdict_and_never_falls_back(status: int) -> None:
     finding = Finding(AUTO, HTTP, HTTP)
     await finding.refuse_http("server/discover", status)
     assert str(await finding.fail()) == f"HTTP {status}. Look at its log."
     assert len(finding.wires) == 1
 
 
-async def test_a_login_comes_first() -> None:
+async def test_login_takes_precedence() -> None:
     finding = Finding(AUTO, HTTP, HTTP)
     await finding.refuse_http("server/discover", 401)
     assert isinstance(await finding.fail(), NeedsLogin)
@@ -236,7 +236,7 @@ async def test_a_login_comes_first() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
-async def test_a_server_that_takes_no_posts_is_reached_by_the_older_transport(status: int) -> None:
+async def test_server_that_rejects_posts_is_reached_over_the_older_transport(status: int) -> None:
     finding = Finding(AUTO, HTTP, "sse")
     await finding.refuse_http("server/discover", status)
     await finding.refuse_http("initialize", status)
@@ -250,7 +250,7 @@ async def test_a_server_that_takes_no_posts_is_reached_by_the_older_transport(st
     assert f"HTTP {status}. Look at its log. Trying the older transport." in notes
 
 
-async def test_where_the_transport_is_given_a_refusal_is_the_end() -> None:
+async def test_with_an_explicit_transport_a_rejection_is_final() -> None:
     finding = Finding(AUTO, HTTP)
     await finding.refuse_http("server/discover", 405)
     await finding.refuse_http("initialize", 405)
@@ -258,7 +258,7 @@ async def test_where_the_transport_is_given_a_refusal_is_the_end() -> None:
     assert len(finding.wires) == 1
 
 
-async def test_a_refusal_that_only_a_modern_server_gives_does_not_lead_to_the_older_transport() -> None:
+async def test_rejection_specific_to_stateless_servers_does_not_lead_to_the_older_transport() -> None:
     finding = Finding(LEGACY_FIRST, HTTP, "sse")
     body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
     await finding.refuse_http("initialize", 404, body)
@@ -267,7 +267,7 @@ async def test_a_refusal_that_only_a_modern_server_gives_does_not_lead_to_the_ol
     assert len(finding.wires) == 1
 
 
-async def test_a_network_that_breaks_during_the_probe_is_told_as_such() -> None:
+async def test_network_failure_during_the_probe_is_reported_as_such() -> None:
     finding = Finding(AUTO, HTTP, "sse")
     await finding.next("server/discover")
     finding.fail_request("server/discover", ConnectionLost("The connection broke.", "Is it there?"))
@@ -275,7 +275,7 @@ async def test_a_network_that_breaks_during_the_probe_is_told_as_such() -> None:
     assert len(finding.wires) == 1
 
 
-async def test_silence_over_http_says_nothing_about_the_era() -> None:
+async def test_silence_over_http_does_not_determine_the_protocol_mode() -> None:
     finding = Finding(AUTO, HTTP)
     time = LoopTime()
     await finding.next("server/discover")

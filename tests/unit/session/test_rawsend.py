@@ -55,7 +55,7 @@ def answer_of(reply: RawReply) -> Message:
 # ------------------------------------------------------------------ requests
 
 
-async def test_a_request_goes_out_as_it_was_written_and_gets_its_answer(
+async def test_request_is_sent_as_written_and_gets_its_response(
     bytewise: tuple[Stage, ByteWire],
 ) -> None:
     stage, wire = bytewise
@@ -69,21 +69,21 @@ async def test_a_request_goes_out_as_it_was_written_and_gets_its_answer(
     assert stage.rows()[-1].problem == ""
 
 
-async def test_an_answer_that_comes_before_anybody_waits_is_kept(connected: Stage) -> None:
+async def test_response_that_arrives_before_anyone_waits_is_kept(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     connected.wire.say(id=70, error={"code": 1, "message": "no"})
     await settle()
     assert answer_of(await sent.answer()).kind is Kind.ERROR
 
 
-async def test_what_is_not_waited_for_disturbs_nobody_when_the_connection_ends(connected: Stage) -> None:
+async def test_unawaited_message_is_harmless_when_the_connection_ends(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     connected.wire.end()
     await connected.ended()
     assert connected.log.status(sent.row) is Status.GIVEN_UP  # the stage looks for errors that nobody heard
 
 
-async def test_a_request_without_an_answer_times_out_and_the_server_is_told(connected: Stage) -> None:
+async def test_unanswered_request_times_out_and_the_server_is_notified(connected: Stage) -> None:
     time = LoopTime()
     sent = await connected.session.send_raw(CALL % b"70", timeout=3)
     await connected.wire.next()
@@ -96,7 +96,7 @@ async def test_a_request_without_an_answer_times_out_and_the_server_is_told(conn
     assert connected.log.status(sent.row) is Status.GIVEN_UP
 
 
-async def test_who_stops_waiting_tells_the_server(connected: Stage) -> None:
+async def test_cancelled_wait_notifies_the_server(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     await connected.wire.next()
     waiting = connected.start(sent.answer())
@@ -107,7 +107,7 @@ async def test_who_stops_waiting_tells_the_server(connected: Stage) -> None:
     assert (await connected.wire.next())["method"] == "notifications/cancelled"
 
 
-async def test_progress_under_a_token_of_its_own_pushes_the_limit_on(connected: Stage) -> None:
+async def test_progress_under_its_own_token_extends_the_timeout(connected: Stage) -> None:
     time = LoopTime()
     raw = b'{"jsonrpc":"2.0","id":70,"method":"x","params":{"_meta":{"progressToken":"p"}}}'
     sent = await connected.session.send_raw(raw, timeout=5)
@@ -121,13 +121,13 @@ async def test_progress_under_a_token_of_its_own_pushes_the_limit_on(connected: 
 
 
 @pytest.mark.parametrize("id", [b"null", b"1.5", b"true", b"{}", b"[1]"])
-async def test_without_an_id_that_is_one_there_is_nothing_to_wait_for(connected: Stage, id: bytes) -> None:
+async def test_without_a_valid_id_there_is_nothing_to_wait_for(connected: Stage, id: bytes) -> None:
     sent = await connected.session.send_raw(CALL % id)
     assert not sent.awaits_answer
     assert await sent.answer() == RawReply()
 
 
-async def test_not_connected_is_said_as_always(stage: Stage) -> None:
+async def test_disconnected_session_raises_the_usual_error(stage: Stage) -> None:
     for _ in range(2):
         with pytest.raises(ConnectionLost, match=r"The server is not connected \(idle\)\. Connect first\."):
             await stage.session.send_raw(b"{}")
@@ -137,7 +137,9 @@ async def test_not_connected_is_said_as_always(stage: Stage) -> None:
         await stage.session.close()
 
 
-async def test_a_server_that_no_longer_reads_is_a_reply_and_no_exception(connected: Stage) -> None:
+async def test_server_that_stopped_reading_is_a_reported_failure_and_not_an_exception(
+    connected: Stage,
+) -> None:
     time = LoopTime()
     connected.wire.block_sending()
     sending = connected.start(connected.session.send_raw(b"{", timeout=2))
@@ -150,7 +152,7 @@ async def test_a_server_that_no_longer_reads_is_a_reply_and_no_exception(connect
 # ------------------------------------------------------------------ ids
 
 
-async def test_our_count_leaves_out_the_ids_that_a_person_used(connected: Stage) -> None:
+async def test_our_counter_skips_ids_used_by_the_user(connected: Stage) -> None:
     raw = b'{"jsonrpc":"2.0","id":3.0,"method":"x","params":{"_meta":{"progressToken":4}}}'
     for used in (CALL % b"2", raw, b'[{"jsonrpc":"2.0","id":5,"method":"x"}]', CALL % b'"6"'):
         await connected.session.send_raw(used)
@@ -160,7 +162,7 @@ async def test_our_count_leaves_out_the_ids_that_a_person_used(connected: Stage)
     assert connected.sent("ping").id == 8
 
 
-async def test_with_the_id_of_an_open_request_the_newer_gets_the_answer_and_the_older_ends(
+async def test_reusing_a_pending_id_gives_the_response_to_the_newer_request(
     connected: Stage,
 ) -> None:
     call = connected.start(connected.session.request("tools/list"))
@@ -179,7 +181,7 @@ async def test_with_the_id_of_an_open_request_the_newer_gets_the_answer_and_the_
     assert connected.rows()[-1].problem == "answers a request that was answered before (id 2)"
 
 
-async def test_a_failure_of_the_older_request_is_not_that_of_the_newer(connected: Stage) -> None:
+async def test_failure_of_the_older_request_does_not_affect_the_newer(connected: Stage) -> None:
     older = await connected.session.send_raw(CALL % b"70")
     newer = await connected.session.send_raw(CALL % b"70")
     connected.wire.happen(RequestFailed(older.request, ConnectionLost("It broke.", ""), 0))
@@ -188,7 +190,7 @@ async def test_a_failure_of_the_older_request_is_not_that_of_the_newer(connected
     assert answer_of(await newer.answer()).result == {}
 
 
-async def test_an_id_can_be_used_again_once_it_was_answered(connected: Stage) -> None:
+async def test_id_can_be_reused_once_answered(connected: Stage) -> None:
     for _ in range(2):
         sent = await connected.session.send_raw(CALL % b"70")
         connected.wire.say(id=70, result={})
@@ -196,7 +198,7 @@ async def test_an_id_can_be_used_again_once_it_was_answered(connected: Stage) ->
     assert [row.problem for row in connected.rows(RecordKind.RESULT)[-2:]] == ["", ""]
 
 
-async def test_a_resent_request_is_linked_to_the_one_that_it_repeats(connected: Stage) -> None:
+async def test_resent_request_is_linked_to_the_original(connected: Stage) -> None:
     first = await connected.session.send_raw(CALL % b"70")
     again = await connected.session.send_raw(CALL % b"71", resent_of=first.row)
     assert connected.log.resent_of(again.row) == first.row
@@ -216,7 +218,7 @@ async def test_a_resent_request_is_linked_to_the_one_that_it_repeats(connected: 
         (b"", RecordKind.TEXT),
     ],
 )
-async def test_whatever_it_is_it_is_sent_and_recorded(
+async def test_any_bytes_are_sent_and_recorded(
     bytewise: tuple[Stage, ByteWire], raw: bytes, kind: RecordKind
 ) -> None:
     stage, wire = bytewise
@@ -238,7 +240,7 @@ async def test_a_batch_waits_for_every_request_in_it(connected: Stage) -> None:
     assert all(not row.problem for row in connected.rows(RecordKind.RESULT))
 
 
-async def test_an_answer_by_hand_is_the_only_one_that_the_server_gets(stage: Stage) -> None:
+async def test_manual_reply_is_the_only_one_the_server_gets(stage: Stage) -> None:
     asked = asyncio.Event()
 
     async def think(params: dict[str, JSON]) -> dict[str, JSON]:
@@ -256,7 +258,7 @@ async def test_an_answer_by_hand_is_the_only_one_that_the_server_gets(stage: Sta
     assert stage.wire.sends_nothing()
 
 
-async def test_a_refusal_of_the_wire_comes_back_as_what_was_said(bytewise: tuple[Stage, ByteWire]) -> None:
+async def test_transport_rejection_is_returned_as_the_failure(bytewise: tuple[Stage, ByteWire]) -> None:
     stage, wire = bytewise
     wire.refusal = refusal = HttpRefused("The server answered it with HTTP 400: no.", "", 400, b"no")
     for raw in (b"{", CALL % b"70"):
@@ -266,7 +268,7 @@ async def test_a_refusal_of_the_wire_comes_back_as_what_was_said(bytewise: tuple
     assert stage.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
 
 
-async def test_a_stream_of_changes_by_hand_is_no_fault_of_the_server() -> None:
+async def test_manually_opened_change_stream_is_not_a_server_violation() -> None:
     params = b'{"notifications":{"toolsListChanged":true}}'
     raw = b'{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":%s}' % params
     async with era(R5) as stage:
@@ -286,7 +288,7 @@ async def test_a_stream_of_changes_by_hand_is_no_fault_of_the_server() -> None:
         assert stage.notes() == []
 
 
-async def test_a_call_by_hand_mirrors_its_arguments_in_headers_and_a_persons_own_win() -> None:
+async def test_manual_call_mirrors_its_arguments_in_headers_and_user_headers_win() -> None:
     properties: JSON = {
         name: {"type": "string", "x-mcp-header": name.title()} for name in ("region", "colour")
     }
@@ -317,7 +319,7 @@ async def test_a_line_break_is_refused_over_stdio_and_nothing_is_sent(
     assert (wire.bytes, len(stage.log)) == ([], rows)
 
 
-async def test_split_at_will_each_line_is_a_message_of_its_own(bytewise: tuple[Stage, ByteWire]) -> None:
+async def test_when_split_each_line_is_a_separate_message(bytewise: tuple[Stage, ByteWire]) -> None:
     stage, wire = bytewise
     sent = await stage.session.send_raw(b"%s\n{\n%s\n" % (CALL % b"70", CALL % b"71"), split=True)
     assert wire.bytes == [CALL % b"70", b"{", CALL % b"71"]
@@ -327,13 +329,13 @@ async def test_split_at_will_each_line_is_a_message_of_its_own(bytewise: tuple[S
     assert [answer.result for answer in (await sent.answer()).answers] == [{"n": 70}, {"n": 71}]
 
 
-async def test_elsewhere_a_line_break_is_nothing_special() -> None:
+async def test_line_break_is_allowed_on_other_transports() -> None:
     async with era(R5, over_http=True) as stage:
         sent = await stage.session.send_raw(b'{\n"method": "x"\r\n}')
         assert sent.request.kind is Kind.NOTIFICATION
 
 
-def test_the_bytes_on_the_pipe_are_those_that_were_written() -> None:
+def test_bytes_on_the_pipe_are_exactly_the_written_ones() -> None:
     for raw in (b"", b"a", b"a\n", b"\n", b"a\n\nb", b"a\r\nb\n\n"):
         written = b"".join(line + b"\n" for line in lines_of(raw, split=True))
         assert written.removesuffix(b"\n") == raw.removesuffix(b"\n")

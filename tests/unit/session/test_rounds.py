@@ -37,7 +37,7 @@ def asks(state: JSON = None, **requests: JSON) -> JSONObject:
     return result
 
 
-async def test_a_question_is_answered_and_the_call_repeated_with_the_exact_state() -> None:
+async def test_request_is_answered_and_the_call_repeated_with_the_exact_state() -> None:
     state = 'öpaque "\\u0041" \u2028 '
     async with connected(
         offered=OFFERED,
@@ -60,7 +60,7 @@ async def test_a_question_is_answered_and_the_call_repeated_with_the_exact_state
     assert done.exchange.answer.result == DONE
 
 
-async def test_several_questions_are_asked_at_once_and_answered_together() -> None:
+async def test_several_requests_are_asked_at_once_and_answered_together() -> None:
     asked: list[JSONObject] = []
     both = asyncio.Barrier(2)
 
@@ -80,7 +80,7 @@ async def test_several_questions_are_asked_at_once_and_answered_together() -> No
     assert len(asked) == 2
 
 
-async def test_each_round_sends_only_its_own_answers_and_state() -> None:
+async def test_each_round_sends_only_its_own_replies_and_state() -> None:
     answers = [{"action": "accept", "content": {"n": n}} for n in (1, 2)]
     async with connected(
         offered=OFFERED,
@@ -99,7 +99,7 @@ async def test_each_round_sends_only_its_own_answers_and_state() -> None:
 
 
 @pytest.mark.parametrize("state", ["", "again"])
-async def test_a_state_alone_is_a_wish_to_be_asked_again_after_a_moment(state: str) -> None:
+async def test_state_without_requests_is_retried_after_a_delay(state: str) -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
         call = stage.start(stage.client.call_tool("greet", {}))
@@ -131,7 +131,7 @@ async def test_prompts_and_resources_may_take_rounds_too(
     assert params_of(second) == params_of(first) | {"requestState": "s", "inputResponses": {"who": ACCEPT}}
 
 
-async def test_a_declined_question_is_an_answer_like_any_other() -> None:
+async def test_declined_request_is_a_normal_reply() -> None:
     decline: JSONObject = {"action": "decline"}
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(decline)}
@@ -142,7 +142,7 @@ async def test_a_declined_question_is_an_answer_like_any_other() -> None:
         await call
 
 
-async def test_a_refusal_ends_the_call_without_another_round_and_closes_the_other_questions() -> None:
+async def test_rejection_ends_the_call_without_another_round_and_closes_other_requests() -> None:
     was_closed = asyncio.Event()
 
     async def never(params: JSONObject) -> JSONObject:
@@ -164,7 +164,7 @@ async def test_a_refusal_ends_the_call_without_another_round_and_closes_the_othe
     assert was_closed.is_set()
 
 
-async def test_a_mistake_of_ours_in_answering_is_told_to_who_waits(caplog: pytest.LogCaptureFixture) -> None:
+async def test_internal_error_while_replying_reaches_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     answerers = {"roots/list": raising(ZeroDivisionError("oops"))}
     async with connected(offered=OFFERED, capabilities=CAPABILITIES, answerers=answerers) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
@@ -175,7 +175,7 @@ async def test_a_mistake_of_ours_in_answering_is_told_to_who_waits(caplog: pytes
         assert await stage.sends_nothing_more()
 
 
-async def test_giving_a_call_up_while_a_question_is_open_closes_the_question() -> None:
+async def test_cancelling_a_call_closes_its_pending_request() -> None:
     is_open, was_closed = asyncio.Event(), asyncio.Event()
 
     async def never(params: JSONObject) -> JSONObject:
@@ -211,9 +211,7 @@ async def test_giving_a_call_up_while_a_question_is_open_closes_the_question() -
         ({"resultType": "input_required", "inputRequests": [1]}, '"inputRequests" must be an object'),
     ],
 )
-async def test_a_result_that_breaks_the_rules_is_not_used_and_not_answered(
-    result: JSONObject, reason: str
-) -> None:
+async def test_invalid_result_is_neither_used_nor_answered(result: JSONObject, reason: str) -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
     ) as stage:
@@ -225,7 +223,7 @@ async def test_a_result_that_breaks_the_rules_is_not_used_and_not_answered(
         assert await stage.sends_nothing_more()
 
 
-async def test_a_server_that_asks_for_ever_is_left_after_ten_rounds() -> None:
+async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds() -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
     ) as stage:
@@ -237,7 +235,7 @@ async def test_a_server_that_asks_for_ever_is_left_after_ten_rounds() -> None:
         assert await stage.sends_nothing_more()
 
 
-async def test_nothing_of_one_call_leaks_into_another() -> None:
+async def test_calls_do_not_leak_into_each_other() -> None:
     answers: dict[str, asyncio.Future[JSONObject]] = {}
 
     async def answer(params: JSONObject) -> JSONObject:
@@ -270,7 +268,7 @@ async def test_nothing_of_one_call_leaks_into_another() -> None:
     assert params_of(of_one)["inputResponses"] == {"k": {"action": "cancel"}}
 
 
-async def test_an_error_in_a_later_round_is_the_outcome() -> None:
+async def test_error_in_a_later_round_is_the_result() -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
     ) as stage:
@@ -283,14 +281,14 @@ async def test_an_error_in_a_later_round_is_the_outcome() -> None:
 
 
 @pytest.mark.parametrize("kind", [None, "complete"])
-async def test_an_absent_result_type_is_complete(kind: JSON) -> None:
+async def test_missing_result_type_means_complete(kind: JSON) -> None:
     async with connected(offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**DONE, **({} if kind is None else {"resultType": kind}))
         assert (await call).rounds == 1
 
 
-async def test_in_the_handshake_era_a_result_is_a_result_whatever_it_says() -> None:
+async def test_session_mode_treats_any_result_as_final() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**asks("s", who=ASK))
@@ -298,7 +296,7 @@ async def test_in_the_handshake_era_a_result_is_a_result_whatever_it_says() -> N
         assert await stage.sends_nothing_more()
 
 
-async def test_every_round_says_for_itself_who_asks_and_what_it_can() -> None:
+async def test_every_round_declares_client_info_and_capabilities() -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
     ) as stage:
@@ -319,7 +317,7 @@ def big(result: bytes) -> Message:
     return read(b'{"jsonrpc":"2.0","id":1,"result":{"text":"%s"%s}}' % (padding, result))
 
 
-def test_megabytes_are_not_parsed_to_find_that_they_ask_for_nothing() -> None:
+def test_megabytes_are_not_parsed_to_find_no_input_request() -> None:
     message = big(b',"resultType":"complete"')
     assert message.parsed is None
     assert not may_ask(message)
@@ -327,7 +325,7 @@ def test_megabytes_are_not_parsed_to_find_that_they_ask_for_nothing() -> None:
     assert may_ask(big(b',"resultType":"task"'))
 
 
-async def test_a_big_result_is_the_outcome_as_it_came() -> None:
+async def test_big_result_is_returned_verbatim() -> None:
     async with connected(offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         request = await stage.next()
@@ -338,7 +336,7 @@ async def test_a_big_result_is_the_outcome_as_it_came() -> None:
     assert answer.parsed is None
 
 
-async def test_a_big_result_that_asks_is_answered_like_a_small_one() -> None:
+async def test_big_result_with_requests_is_answered_like_a_small_one() -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
         call = stage.start(stage.client.call_tool("greet", {}))

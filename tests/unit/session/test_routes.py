@@ -48,13 +48,13 @@ def routes_to(entry: Entry, guard: OrphanGuard) -> tuple[Route, ...]:
         (WebSocketEntry(name="a", url="wss://x"), [WebSocketTransport]),
     ],
 )
-def test_a_server_is_reached_in_the_ways_that_its_entry_says(
+def test_server_is_reached_as_its_entry_says(
     entry: Entry, transports: list[type], guard: OrphanGuard
 ) -> None:
     assert [type(route.make_transport()) for route in routes_to(entry, guard)] == transports
 
 
-def test_only_a_process_can_be_started_again_and_only_streamable_http_closes_to_cancel(
+def test_only_a_process_can_be_restarted_and_only_streamable_http_cancels_by_closing(
     guard: OrphanGuard,
 ) -> None:
     (process,) = routes_to(StdioEntry(name="a", command="x"), guard)
@@ -75,7 +75,7 @@ def test_only_a_process_can_be_started_again_and_only_streamable_http_closes_to_
     ],
 )
 @pytest.mark.parametrize("kind", ["stdio", "http", "ws"])
-def test_the_era_says_how_a_conversation_begins(
+def test_protocol_mode_decides_how_a_connection_starts(
     kind: str, era: str, method: str, revision: str, guard: OrphanGuard
 ) -> None:
     entries: dict[str, Entry] = {
@@ -89,7 +89,7 @@ def test_the_era_says_how_a_conversation_begins(
 
 
 @pytest.mark.parametrize(("era", "version"), [("auto", "2025-11-25"), ("2024-11-05", "2024-11-05")])
-def test_the_older_transport_is_only_initialized_at_the_revision_that_was_chosen(
+def test_older_transport_only_initializes_with_the_chosen_version(
     era: str, version: str, guard: OrphanGuard
 ) -> None:
     for entry in (HttpEntry(name="a", url=URL, era=era, type="sse"), HttpEntry(name="a", url=URL, era=era)):
@@ -97,18 +97,18 @@ def test_the_older_transport_is_only_initialized_at_the_revision_that_was_chosen
         assert (ask.method, ask.params["protocolVersion"]) == ("initialize", version)
 
 
-def test_the_older_transport_cannot_carry_the_stateless_era(guard: OrphanGuard) -> None:
+def test_older_transport_does_not_support_stateless_mode(guard: OrphanGuard) -> None:
     entry = HttpEntry(name="a", url=URL, type="sse", era="2026-07-28")
     with pytest.raises(ConfigError, match="to speak 2026-07-28 over HTTP\\+SSE, which that revision"):
         routes_to(entry, guard)
 
 
-def test_an_era_that_is_none_is_refused_with_those_that_there_are(guard: OrphanGuard) -> None:
+def test_unknown_protocol_mode_is_rejected_with_the_valid_ones(guard: OrphanGuard) -> None:
     with pytest.raises(ConfigError, match=r"Server 'a' has the era 'soon', which is none\. Give “auto”"):
         routes_to(StdioEntry(name="a", command="x", era="soon"), guard)
 
 
-def test_the_network_of_an_entry_reaches_the_transport(
+def test_network_settings_of_an_entry_reach_the_transport(
     guard: OrphanGuard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     networks: list[Network] = []
@@ -148,7 +148,7 @@ def test_the_network_of_an_entry_reaches_the_transport(
 # ------------------------------------------------------------------ about ourselves
 
 
-async def test_folders_are_answered_as_urls_and_urls_as_they_are() -> None:
+async def test_folder_roots_become_urls_and_urls_are_kept() -> None:
     folders = ["/srv/my files"]
     list_roots = roots_of(lambda: tuple(folders))
     files: JSONObject = {"uri": "file:///srv/my%20files", "name": "my files"}
@@ -163,7 +163,7 @@ async def test_folders_are_answered_as_urls_and_urls_as_they_are() -> None:
     }
 
 
-def test_what_the_person_chose_stands_before_what_is_usual() -> None:
+def test_user_capabilities_override_the_defaults() -> None:
     entry = StdioEntry(name="a", command="x")
     assert declared_to(entry, ALL, QUESTIONS) == ALL
     chosen: JSONObject = {"sampling": {}, "roots": {}, "experimental": {"x": {}}}

@@ -50,7 +50,7 @@ async def test_every_page_is_fetched_in_order(connected: Stage) -> None:
     assert listing.pages == 3
 
 
-async def test_the_first_page_is_asked_for_without_params(connected: Stage) -> None:
+async def test_first_page_is_requested_without_params(connected: Stage) -> None:
     asking = connected.start(Client(connected.session, 10).list_prompts())
     request = await connected.wire.next()
     assert request == {"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}
@@ -70,23 +70,23 @@ async def test_a_page_without_its_list_is_one_malformed_item(connected: Stage) -
     assert listing.malformed == (Malformed(None, "the list is missing or is no array"),)
 
 
-async def test_a_cursor_that_comes_again_ends_the_list_with_the_reason(connected: Stage) -> None:
+async def test_repeated_cursor_ends_the_list_with_the_reason(connected: Stage) -> None:
     with pytest.raises(RemoteProtocolError, match="tools/list gives the cursor 'round' again"):
         await list_tools(connected, lambda request: page("a", nextCursor="round"))
 
 
-async def test_a_cursor_that_is_no_string_ends_the_list_with_the_reason(connected: Stage) -> None:
+async def test_non_string_cursor_ends_the_list_with_the_reason(connected: Stage) -> None:
     with pytest.raises(RemoteProtocolError, match="tools/list gives a cursor that is no string: 5"):
         await list_tools(connected, lambda request: page("a", nextCursor=5))
 
 
-async def test_a_list_of_too_many_pages_ends(connected: Stage) -> None:
+async def test_list_with_too_many_pages_ends(connected: Stage) -> None:
     cursors = iter(range(1000))
     with pytest.raises(RemoteProtocolError, match="tools/list has more than 3 pages"):
         await list_tools(connected, lambda request: page("a", nextCursor=str(next(cursors))), most_pages=3)
 
 
-async def test_an_error_in_the_middle_of_a_list_is_the_servers_error(connected: Stage) -> None:
+async def test_error_in_the_middle_of_a_list_is_a_server_error(connected: Stage) -> None:
     error: JSONObject = {"error": {"code": -32602, "message": "bad cursor"}}
     with pytest.raises(RpcError, match="bad cursor") as caught:
         await list_tools(
@@ -95,7 +95,7 @@ async def test_an_error_in_the_middle_of_a_list_is_the_servers_error(connected: 
     assert caught.value.code == -32602
 
 
-async def test_an_answer_that_cannot_be_read_says_so(connected: Stage) -> None:
+async def test_unreadable_response_says_so(connected: Stage) -> None:
     asking = connected.start(Client(connected.session, 10).list_tools())
     await connected.wire.next()
     connected.wire.send_frames(b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name": oops}]}}')
@@ -112,7 +112,7 @@ async def test_an_answer_that_cannot_be_read_says_so(connected: Stage) -> None:
         (lambda client: client.call_tool("x", {}), "tools"),
     ],
 )
-async def test_what_was_not_offered_is_not_asked_for(
+async def test_unsupported_list_is_not_requested(
     stage: Stage, ask: Callable[[Client], object], capability: str
 ) -> None:
     await stage.connect(capabilities={})
@@ -122,12 +122,12 @@ async def test_what_was_not_offered_is_not_asked_for(
     assert stage.wire.sends_nothing()
 
 
-async def test_nothing_is_asked_of_a_server_that_is_not_connected(stage: Stage) -> None:
+async def test_disconnected_server_is_not_sent_anything(stage: Stage) -> None:
     with pytest.raises(ConnectionLost, match="The server is not connected"):
         await Client(stage.session, 10).list_tools()
 
 
-async def test_a_tool_is_called_with_its_arguments_and_gives_the_answer_as_it_came(connected: Stage) -> None:
+async def test_tool_is_called_with_its_arguments_and_returns_the_raw_response(connected: Stage) -> None:
     call = connected.start(Client(connected.session, 10).call_tool("add", {"a": 1}))
     request = await connected.wire.next()
     assert request["params"] == {"name": "add", "arguments": {"a": 1}}

@@ -17,7 +17,7 @@ from tests.helpers.fakes import LoopTime, MemoryWire
 from tests.helpers.stage import Stage
 
 
-async def test_connecting_says_what_it_waits_for_and_ends_with_an_agreement(stage: Stage) -> None:
+async def test_connecting_says_what_it_waits_for_and_ends_with_a_negotiated_version(stage: Stage) -> None:
     await stage.connect()
     assert [(state.status, state.waits_for) for state in stage.states] == [
         (Status.CONNECTING, "the server to start"),
@@ -30,12 +30,12 @@ async def test_connecting_says_what_it_waits_for_and_ends_with_an_agreement(stag
     assert stage.wire.revision is R4
 
 
-async def test_an_older_revision_is_told_to_the_wire(stage: Stage) -> None:
+async def test_older_version_is_passed_to_the_transport(stage: Stage) -> None:
     await stage.connect(protocolVersion="2024-11-05")
     assert stage.wire.revision is R1
 
 
-async def test_what_is_wrong_with_the_agreement_is_noted_as_ours(stage: Stage) -> None:
+async def test_negotiation_findings_are_recorded(stage: Stage) -> None:
     await stage.connect(capabilities=None)
     assert stage.session.state.status is Status.CONNECTED
     assert stage.notes(RecordKind.LOCAL) == ['The answer to initialize has no "capabilities" object.']
@@ -48,7 +48,7 @@ async def test_what_is_wrong_with_the_agreement_is_noted_as_ours(stage: Stage) -
         (NeedsLogin("It wants a login.", "Log in."), Status.NEEDS_LOGIN),
     ],
 )
-async def test_a_wire_that_cannot_be_opened_fails_with_its_reason(
+async def test_transport_that_cannot_be_opened_fails_with_its_reason(
     stage: Stage, error: ConnectFailed, status: Status
 ) -> None:
     stage.next_wire = MemoryWire(refuses=error)
@@ -60,7 +60,7 @@ async def test_a_wire_that_cannot_be_opened_fails_with_its_reason(
     assert stage.wire.is_closed
 
 
-async def test_a_refused_handshake_fails_and_closes_the_wire(stage: Stage) -> None:
+async def test_rejected_handshake_fails_and_closes_the_transport(stage: Stage) -> None:
     connecting = stage.start(stage.session.connect())
     request = await stage.wire_next()
     stage.wire.say(id=request["id"], error={"code": -32603, "message": "not today"})
@@ -81,7 +81,7 @@ async def test_a_refused_handshake_fails_and_closes_the_wire(stage: Stage) -> No
         ("banner", "It printed text that is no message: “Welcome to ␛[1mbash”. Is this an MCP server?"),
     ],
 )
-async def test_giving_up_says_what_it_waited_for_and_what_came_instead(
+async def test_connection_timeout_says_what_it_waited_for_and_what_arrived_instead(
     stage: Stage, happens: str, next_step: str
 ) -> None:
     time = LoopTime()
@@ -100,7 +100,7 @@ async def test_giving_up_says_what_it_waited_for_and_what_came_instead(
     assert stage.wire.is_closed
 
 
-async def test_a_wire_that_ends_while_connecting_fails_with_the_reason_of_the_end(stage: Stage) -> None:
+async def test_transport_that_ends_while_connecting_fails_with_its_reason(stage: Stage) -> None:
     connecting = stage.start(stage.session.connect())
     await stage.wire_next()
     stage.wire.end("The server exited with code 3.", "Its last lines on stderr:\nno token")
@@ -110,7 +110,7 @@ async def test_a_wire_that_ends_while_connecting_fails_with_the_reason_of_the_en
     assert stage.session.state.status is Status.FAILED
 
 
-async def test_whatever_goes_wrong_inside_connecting_the_wire_is_closed(stage: Stage) -> None:
+async def test_transport_is_closed_whatever_goes_wrong_while_connecting(stage: Stage) -> None:
     class Broken:
         def first(self) -> None:
             raise ZeroDivisionError("a bug of ours")
@@ -137,7 +137,7 @@ async def test_connecting_can_be_cancelled(stage: Stage) -> None:
     assert stage.wire.is_closed
 
 
-async def test_closing_ends_the_wire_and_fails_what_waits(connected: Stage) -> None:
+async def test_closing_closes_the_transport_and_fails_pending_requests(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/list"))
     await connected.wire.next()
     await connected.session.close()
@@ -182,7 +182,7 @@ async def test_the_failure_is_shown_before_the_process_has_ended(connected: Stag
     await connected.ended()
 
 
-async def test_connecting_again_keeps_the_history_and_starts_the_ids_anew(connected: Stage) -> None:
+async def test_reconnecting_keeps_the_history_and_restarts_the_ids(connected: Stage) -> None:
     connected.wire.end()
     await connected.ended()
     before = len(connected.log)
@@ -204,7 +204,7 @@ async def test_connecting_while_connected_ends_the_old_connection_first(connecte
     assert connected.session.state.status is Status.CONNECTED
 
 
-async def test_frames_that_arrive_while_the_wire_is_being_closed_are_recorded(connected: Stage) -> None:
+async def test_messages_that_arrive_while_the_transport_closes_are_recorded(connected: Stage) -> None:
     connected.wire.closes_when.clear()
     closing = connected.start(connected.session.close())
     await asyncio.sleep(0)
@@ -218,7 +218,7 @@ async def test_frames_that_arrive_while_the_wire_is_being_closed_are_recorded(co
     assert connected.session.state.status is Status.IDLE
 
 
-async def test_what_the_process_does_is_noted(connected: Stage) -> None:
+async def test_process_events_are_recorded(connected: Stage) -> None:
     connected.wire.start_process(pid=99)
     connected.wire.write_stderr([b"hello", b"world"])
     assert connected.notes(RecordKind.PROCESS) == ["Process 99 started: server (configured variables: none)"]
@@ -226,7 +226,7 @@ async def test_what_the_process_does_is_noted(connected: Stage) -> None:
     assert connected.session.state.pid == 99
 
 
-async def test_a_request_that_fails_on_the_wire_fails_alone(connected: Stage) -> None:
+async def test_request_that_fails_on_the_transport_fails_alone(connected: Stage) -> None:
     failing = connected.start(connected.session.request("tools/call", {"name": "a"}))
     other = connected.start(connected.session.request("tools/list"))
     request = await connected.wire.next()

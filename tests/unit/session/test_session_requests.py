@@ -21,7 +21,7 @@ from tests.helpers.stage import Stage
 # ------------------------------------------------------------------ limits
 
 
-async def test_an_answer_comes_back_with_the_row_of_its_request(connected: Stage) -> None:
+async def test_response_is_returned_with_the_row_of_its_request(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/list", {"cursor": "x"}))
     request = await connected.wire.next()
     assert request == {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"cursor": "x"}}
@@ -31,7 +31,7 @@ async def test_an_answer_comes_back_with_the_row_of_its_request(connected: Stage
     assert connected.log.record(exchange.row).status is Status.OK
 
 
-async def test_that_a_cancelled_call_gets_no_answer_is_no_fault(connected: Stage) -> None:
+async def test_unanswered_cancelled_call_is_not_an_error(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
     await connected.wire.next()
     call.cancel()
@@ -41,7 +41,7 @@ async def test_that_a_cancelled_call_gets_no_answer_is_no_fault(connected: Stage
     assert connected.rows(RecordKind.LOCAL) == []
 
 
-async def test_no_answer_in_time_fails_the_call_and_tells_the_server(connected: Stage) -> None:
+async def test_timeout_fails_the_call_and_notifies_the_server(connected: Stage) -> None:
     time = LoopTime()
     call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
     request = await connected.wire.next()
@@ -60,7 +60,7 @@ async def test_no_answer_in_time_fails_the_call_and_tells_the_server(connected: 
     assert [message.id for message in connected.wire.forgotten] == [request["id"]]
 
 
-async def test_a_limit_below_a_second_is_not_called_zero(connected: Stage) -> None:
+async def test_timeout_below_a_second_is_not_shown_as_zero(connected: Stage) -> None:
     time = LoopTime()
     call = connected.start(connected.session.request("ping", timeout=0.2))
     await connected.wire.next()
@@ -69,7 +69,7 @@ async def test_a_limit_below_a_second_is_not_called_zero(connected: Stage) -> No
         await call
 
 
-async def test_a_late_answer_is_recorded_and_disturbs_nobody(connected: Stage) -> None:
+async def test_late_response_is_recorded_and_otherwise_ignored(connected: Stage) -> None:
     time = LoopTime()
     call = connected.start(connected.session.request("ping", timeout=1))
     await connected.wire.next()
@@ -80,7 +80,7 @@ async def test_a_late_answer_is_recorded_and_disturbs_nobody(connected: Stage) -
     assert connected.rows()[-1].problem == "answers a request that was given up (id 2)"
 
 
-async def test_progress_pushes_the_limit_on_but_not_for_ever(connected: Stage) -> None:
+async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) -> None:
     time = LoopTime()
     seen: list[Progressed] = []
     call = connected.start(connected.session.request("tools/call", on_progress=seen.append))
@@ -96,7 +96,7 @@ async def test_progress_pushes_the_limit_on_but_not_for_ever(connected: Stage) -
     assert [event.progress for event in seen] == [1, 2, 3]
 
 
-async def test_progress_nobody_asked_for_does_not_push_the_limit(connected: Stage) -> None:
+async def test_unrequested_progress_does_not_extend_the_timeout(connected: Stage) -> None:
     time = LoopTime()
     call = connected.start(connected.session.request("tools/call"))
     await connected.wire.next()
@@ -107,7 +107,7 @@ async def test_progress_nobody_asked_for_does_not_push_the_limit(connected: Stag
         await call
 
 
-async def test_a_server_that_stops_reading_does_not_stop_the_limit(connected: Stage) -> None:
+async def test_server_that_stops_reading_does_not_stop_the_timeout(connected: Stage) -> None:
     time = LoopTime()
     connected.wire.block_sending()
     call = connected.start(connected.session.request("tools/call", {"name": "x" * 100}))
@@ -132,7 +132,7 @@ async def test_cancelling_the_caller_tells_the_server_why(connected: Stage) -> N
     assert connected.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
 
 
-async def test_closing_right_after_cancelling_still_sends_the_notice(connected: Stage) -> None:
+async def test_closing_right_after_cancelling_still_sends_the_notification(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
     await connected.wire.next()
     call.cancel()
@@ -142,7 +142,7 @@ async def test_closing_right_after_cancelling_still_sends_the_notice(connected: 
     assert (await connected.wire.next())["method"] == "notifications/cancelled"
 
 
-async def test_a_wire_that_is_lost_while_sending_fails_the_call_once(connected: Stage) -> None:
+async def test_transport_lost_while_sending_fails_the_call_once(connected: Stage) -> None:
     """The waiting fails and the sending fails: the caller hears of one, and nothing is left unheard."""
     connected.wire.block_sending()
     call = connected.start(connected.session.request("tools/list"))
@@ -155,7 +155,7 @@ async def test_a_wire_that_is_lost_while_sending_fails_the_call_once(connected: 
 # ------------------------------------------------------------------ what arrives
 
 
-async def test_notifications_are_passed_on_in_order(connected: Stage) -> None:
+async def test_notifications_are_forwarded_in_order(connected: Stage) -> None:
     seen: list[Message] = []
     connected.session.notified.connect(seen.append)
     connected.wire.say(method="notifications/tools/list_changed")
@@ -166,7 +166,7 @@ async def test_notifications_are_passed_on_in_order(connected: Stage) -> None:
     ]
 
 
-async def test_a_receiver_that_fails_does_not_cost_the_frames_behind_it(
+async def test_failing_receiver_does_not_lose_later_messages(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(message: Message) -> None:
@@ -182,7 +182,7 @@ async def test_a_receiver_that_fails_does_not_cost_the_frames_behind_it(
     assert "a bug of ours" in caplog.text
 
 
-async def test_every_frame_that_arrives_is_recorded_whatever_it_is(connected: Stage) -> None:
+async def test_every_received_message_is_recorded_whatever_it_is(connected: Stage) -> None:
     before = len(connected.log)
     frames = [
         b"banner",
@@ -208,7 +208,7 @@ async def test_a_ping_is_answered(connected: Stage) -> None:
     assert await connected.wire.next() == {"jsonrpc": "2.0", "id": "p", "result": {}}
 
 
-async def test_what_we_do_not_offer_is_refused(connected: Stage) -> None:
+async def test_unsupported_request_is_rejected(connected: Stage) -> None:
     connected.wire.say(id=1, method="sampling/createMessage", params={})
     answer = await connected.wire.next()
     assert answer["error"] == {
@@ -217,7 +217,7 @@ async def test_what_we_do_not_offer_is_refused(connected: Stage) -> None:
     }
 
 
-async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path: Path) -> None:
+async def test_configured_roots_are_declared_and_returned(stage: Stage, tmp_path: Path) -> None:
     stage.answer_with("roots/list", roots_of(lambda: (str(tmp_path), "~")))
     await stage.connect()
     stage.wire.say(id=1, method="roots/list")
@@ -236,7 +236,7 @@ async def test_configured_roots_are_declared_and_answered(stage: Stage, tmp_path
         (RuntimeError("no home"), {"code": -32603, "message": "Internal error"}),
     ],
 )
-async def test_an_answerer_that_fails_refuses(stage: Stage, error: Exception, expected: JSON) -> None:
+async def test_failing_request_handler_sends_an_error(stage: Stage, error: Exception, expected: JSON) -> None:
     async def fail(params: JSONObject) -> JSONObject:
         raise error
 
@@ -246,7 +246,7 @@ async def test_an_answerer_that_fails_refuses(stage: Stage, error: Exception, ex
     assert (await stage.wire.next())["error"] == expected
 
 
-async def test_a_request_that_cannot_be_read_is_refused(connected: Stage) -> None:
+async def test_unreadable_request_is_rejected(connected: Stage) -> None:
     deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 9000 + b"]" * 9000 + b"}}"
     connected.wire.send_frames(deep)
     answer = await connected.wire.next()
@@ -257,7 +257,7 @@ async def test_a_request_that_cannot_be_read_is_refused(connected: Stage) -> Non
     }
 
 
-async def test_a_request_that_was_taken_back_is_not_answered(stage: Stage) -> None:
+async def test_cancelled_server_request_is_not_answered(stage: Stage) -> None:
     started = asyncio.Event()
 
     async def think(params: JSONObject) -> JSONObject:
@@ -275,7 +275,7 @@ async def test_a_request_that_was_taken_back_is_not_answered(stage: Stage) -> No
     assert stage.wire.sends_nothing()
 
 
-async def test_taking_a_request_back_at_once_is_no_error_of_ours(
+async def test_request_cancelled_immediately_is_not_our_error(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     connected.wire.say(id=1, method="ping")
@@ -285,7 +285,7 @@ async def test_taking_a_request_back_at_once_is_no_error_of_ours(
     assert caplog.text == ""
 
 
-async def test_two_open_requests_with_one_id_are_answered_as_one(
+async def test_two_pending_requests_with_one_id_are_answered_as_one(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     connected.wire.say(id=1, method="ping")

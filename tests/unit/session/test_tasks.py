@@ -31,7 +31,7 @@ def state(status: str, **more: JSON) -> JSONObject:
 # ------------------------------------------------------------------ 2025-11-25
 
 
-async def test_a_call_is_augmented_and_becomes_a_task() -> None:
+async def test_augmented_call_becomes_a_task() -> None:
     async with connected(R4, offered=CORE) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
         request = await stage.reply(task=state("working"))
@@ -41,7 +41,7 @@ async def test_a_call_is_augmented_and_becomes_a_task() -> None:
     assert (done.task.id, done.task.status) == ("t", TaskStatus.WORKING)
 
 
-async def test_a_server_may_answer_at_once_all_the_same() -> None:
+async def test_server_may_still_answer_immediately() -> None:
     for revision, offered in ((R4, CORE), (R5, EXTENSION)):
         async with connected(revision, offered=offered) as stage:
             call = stage.start(stage.client.call_tool("x", {}, as_task=True))
@@ -51,7 +51,7 @@ async def test_a_server_may_answer_at_once_all_the_same() -> None:
         assert done.exchange.answer.result == OUTCOME
 
 
-async def test_an_error_in_place_of_a_task_is_given_as_it_came() -> None:
+async def test_error_instead_of_a_task_is_returned_unchanged() -> None:
     async with connected(R4, offered=CORE) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
         await stage.refuse(-32602, "no such tool")
@@ -60,7 +60,7 @@ async def test_an_error_in_place_of_a_task_is_given_as_it_came() -> None:
     assert b"no such tool" in done.exchange.answer.raw
 
 
-async def test_a_task_that_cannot_be_read_is_a_fault() -> None:
+async def test_unreadable_task_is_a_violation() -> None:
     async with connected(R4, offered=CORE) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
         await stage.reply(task={"status": "working"})
@@ -68,7 +68,7 @@ async def test_a_task_that_cannot_be_read_is_a_fault() -> None:
             await call
 
 
-async def test_every_other_request_about_a_task_has_its_limit() -> None:
+async def test_every_other_task_request_has_a_timeout() -> None:
     async with connected(R4, offered=CORE) as stage:
         time = LoopTime()
         asking = stage.start(stage.client.tasks.get("t"))
@@ -78,7 +78,7 @@ async def test_every_other_request_about_a_task_has_its_limit() -> None:
             await asking
 
 
-async def test_tasks_are_listed_with_all_their_pages() -> None:
+async def test_tasks_are_listed_across_all_pages() -> None:
     async with connected(R4, offered=CORE) as stage:
         asking = stage.start(stage.client.tasks.list())
         await stage.reply(tasks=[state("working"), {"taskId": "bad"}], nextCursor="2")
@@ -88,7 +88,7 @@ async def test_tasks_are_listed_with_all_their_pages() -> None:
     assert [malformed.value for malformed in listing.malformed] == [{"taskId": "bad"}]
 
 
-async def test_a_task_is_cancelled_where_that_is_offered() -> None:
+async def test_task_is_cancelled_where_supported() -> None:
     async with connected(R4, offered=CORE) as stage:
         asking = stage.start(stage.client.tasks.cancel("t"))
         request = await stage.reply(**state("cancelled"))
@@ -102,7 +102,7 @@ async def test_a_task_is_cancelled_where_that_is_offered() -> None:
 # ------------------------------------------------------------------ the extension for 2026-07-28
 
 
-async def test_the_extension_is_declared_where_a_task_is_wanted_and_only_there() -> None:
+async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:
     async with connected(R5, offered=EXTENSION, capabilities={"roots": {}}) as stage:
         plain = stage.start(stage.client.call_tool("x", {}))
         request = await stage.reply(**OUTCOME)
@@ -120,7 +120,7 @@ async def test_the_extension_is_declared_where_a_task_is_wanted_and_only_there()
         await asking
 
 
-async def test_rounds_may_come_before_the_task() -> None:
+async def test_rounds_may_precede_the_task() -> None:
     answerers = {"elicitation/create": answering(ACCEPT)}
     capabilities: JSONObject = {"elicitation": {"form": {}}}
     async with connected(R5, offered=EXTENSION, capabilities=capabilities, answerers=answerers) as stage:
@@ -139,7 +139,7 @@ async def test_the_extension_has_no_list() -> None:
         assert await stage.sends_nothing_more()
 
 
-async def test_the_extension_cancels_without_asking_for_more() -> None:
+async def test_extension_cancels_with_a_single_request() -> None:
     async with connected(R5, offered=EXTENSION) as stage:
         asking = stage.start(stage.client.tasks.cancel("t"))
         assert (await stage.reply())["method"] == "tasks/cancel"

@@ -42,7 +42,7 @@ def seconds(idle: float, total: float = 60.0) -> Limits:
     return Limits(idle, total)
 
 
-async def test_each_request_ends_at_its_own_limit_whichever_was_sent_first(room: WaitingRoom) -> None:
+async def test_each_request_times_out_on_its_own_regardless_of_order(room: WaitingRoom) -> None:
     patient, unlimited = wait(room, 1, seconds(60)), wait(room, 2)
     for id in (3, 4):  # the second one comes when the timer has rung before
         with pytest.raises(RequestTimedOut):
@@ -53,12 +53,12 @@ async def test_each_request_ends_at_its_own_limit_whichever_was_sent_first(room:
         await task
 
 
-async def test_limit_counts_while_sending_too(room: WaitingRoom) -> None:
+async def test_timeout_includes_sending(room: WaitingRoom) -> None:
     with pytest.raises(RequestTimedOut, match="did not answer x"):
         await wait(room, 1, seconds(0.01), never())
 
 
-async def test_request_whose_id_was_taken_is_still_ended_when_it_cannot_be_sent(room: WaitingRoom) -> None:
+async def test_request_with_a_reused_id_is_still_ended_when_it_cannot_be_sent(room: WaitingRoom) -> None:
     older = wait(room, 1, seconds(0.01), never())
     await asyncio.sleep(0)
     newer = wait(room, 1)
@@ -69,7 +69,7 @@ async def test_request_whose_id_was_taken_is_still_ended_when_it_cannot_be_sent(
     await newer
 
 
-async def test_progress_puts_the_limit_off_but_not_that_in_all(room: WaitingRoom) -> None:
+async def test_progress_extends_the_timeout_but_not_the_total_timeout(room: WaitingRoom) -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     task = wait(room, 1, seconds(0.03, total=0.1))
@@ -85,7 +85,7 @@ async def test_progress_puts_the_limit_off_but_not_that_in_all(room: WaitingRoom
     assert loop.time() - began >= 0.1
 
 
-async def test_who_is_cancelled_at_the_limit_by_somebody_else_hears_of_that(room: WaitingRoom) -> None:
+async def test_external_cancellation_at_the_timeout_is_not_swallowed(room: WaitingRoom) -> None:
     waiter = room.enter(jsonrpc.request(1, "x"), seconds(60), None)
     task = asyncio.get_running_loop().create_task(waiter.wait(sent()))
     await asyncio.sleep(0)
@@ -96,7 +96,7 @@ async def test_who_is_cancelled_at_the_limit_by_somebody_else_hears_of_that(room
     assert task.cancelling() == 1, "of the two, that for the limit is taken back"
 
 
-async def test_time_out_leaves_nothing_of_a_cancellation_behind(room: WaitingRoom) -> None:
+async def test_timeout_leaves_no_pending_cancellation_behind(room: WaitingRoom) -> None:
     async def call() -> int:
         waiter = room.enter(jsonrpc.request(1, "x"), seconds(0.01), None)
         with pytest.raises(RequestTimedOut):
@@ -108,7 +108,7 @@ async def test_time_out_leaves_nothing_of_a_cancellation_behind(room: WaitingRoo
     assert await asyncio.get_running_loop().create_task(call()) == 0
 
 
-async def test_alarm_rings_once_at_the_earliest_moment_that_was_asked_for() -> None:
+async def test_alarm_fires_once_at_the_earliest_requested_time() -> None:
     loop = asyncio.get_running_loop()
     rung: list[float] = []
     first = asyncio.Event()
@@ -126,7 +126,7 @@ async def test_alarm_rings_once_at_the_earliest_moment_that_was_asked_for() -> N
     alarm.stop()
 
 
-async def test_alarm_that_was_stopped_does_not_ring() -> None:
+async def test_stopped_alarm_does_not_fire() -> None:
     loop, rung = asyncio.get_running_loop(), list[str]()
     alarm = Alarm(lambda: rung.append("rung"))
     alarm.set(loop.time())

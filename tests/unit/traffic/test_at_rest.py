@@ -63,7 +63,7 @@ def _put_exchange(recorder: Recorder, exchange: HttpExchange) -> int:
     return recorder.http.row_of(1)
 
 
-def test_what_a_login_sent_is_masked_in_the_file_and_whole_in_the_log(
+def test_login_request_is_masked_in_the_file_and_complete_in_the_log(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
@@ -81,7 +81,7 @@ def test_what_a_login_sent_is_masked_in_the_file_and_whole_in_the_log(
     assert stored.raw(row + 1).endswith(b"callback?code=~secret-1-code~&state=~secret-2-state~")
 
 
-def test_an_exchange_is_masked_in_the_file_and_read_back_whole(
+def test_exchange_is_masked_in_the_file_and_read_back_in_full(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
@@ -130,7 +130,7 @@ def test_messages_are_written_byte_for_byte(log: TrafficLog, recorder: Recorder,
         *(base64.urlsafe_b64encode(b"\xff" * before + TOKEN.encode()).decode() for before in range(3)),
     ],
 )
-def test_a_credential_of_ours_is_masked_in_messages_too(
+def test_own_credential_is_masked_in_messages_too(
     spelled: str, log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     said = _message("before it ") + _message(f"here: {spelled}.").replace(b"\\\\/", b"\\/")
@@ -181,7 +181,7 @@ def test_a_credential_is_masked_in_names_ids_and_comments(
     assert stored.remark(row).comment == "see ~secret-1-access-token~"
 
 
-def test_a_header_that_was_said_to_be_secret_is_masked_however_short_it_is(
+def test_header_declared_secret_is_masked_however_short_it_is(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     log.credentials.add_header("X-Acme")
@@ -193,9 +193,7 @@ def test_a_header_that_was_said_to_be_secret_is_masked_however_short_it_is(
     assert stored.request_headers == (("x-acme", "~secret-1-x-acme~"),)
 
 
-def test_an_everyday_word_is_not_masked_in_messages(
-    log: TrafficLog, recorder: Recorder, tmp_path: Path
-) -> None:
+def test_ordinary_word_is_not_masked_in_messages(log: TrafficLog, recorder: Recorder, tmp_path: Path) -> None:
     log.credentials.add("password", "client secret")
     said = _message("the password is wrong")
     with closing(Recording(log, tmp_path / "a.mcpcap")):
@@ -203,7 +201,7 @@ def test_an_everyday_word_is_not_masked_in_messages(
     assert open_capture(tmp_path / "a.mcpcap").log.raw(row) == said
 
 
-def test_masked_rows_stay_right_when_their_neighbours_change(
+def test_masked_rows_stay_correct_when_their_neighbors_change(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     """A segment is written again when a request of it is answered."""
@@ -219,7 +217,7 @@ def test_masked_rows_stay_right_when_their_neighbours_change(
     assert [stored.kept(row) for row in rows] == [len(masked), len(masked)]
 
 
-def test_what_is_let_go_around_a_masked_row_is_read_back_right(
+def test_rows_evicted_around_a_masked_row_are_read_back_correctly(
     log: TrafficLog, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_module, "_MEMORY_BYTES", 0)
@@ -234,7 +232,7 @@ def test_what_is_let_go_around_a_masked_row_is_read_back_right(
         assert log.raw(form) == FORM
 
 
-def test_a_copy_while_nothing_can_be_written_is_masked_too(
+def test_copy_made_while_recording_is_paused_is_masked_too(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     (tmp_path / "run").mkdir()
@@ -250,7 +248,7 @@ def test_a_copy_while_nothing_can_be_written_is_masked_too(
     assert b"~secret-1-code~" in open_capture(tmp_path / "copy" / "b.mcpcap").log.raw(row)
 
 
-def test_a_server_that_sends_our_placeholders_gets_no_secret_shown_for_them(
+def test_placeholders_sent_by_a_server_do_not_reveal_a_secret(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     hostile = HttpExchange(
@@ -268,7 +266,7 @@ def test_a_server_that_sends_our_placeholders_gets_no_secret_shown_for_them(
         assert log.http(row) == hostile
 
 
-def test_too_many_secrets_have_a_placeholder_without_a_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excess_secrets_get_an_irreversible_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("inspector.traffic.atrest._MOST_KEPT", 2)
     at_rest = AtRest(Credentials())
     proofs = [HttpExchange("GET", "https://a/", (("DPoP", f"proof-Xy{n}-12345"),), 0) for n in range(3)]

@@ -10,7 +10,7 @@ import pytest
 from inspector.traffic.beside import new_file_beside
 
 
-def test_what_is_whole_takes_the_place_of_the_target(tmp_path: Path) -> None:
+def test_complete_file_replaces_the_target(tmp_path: Path) -> None:
     target = tmp_path / ("x" * 250)  # a name as long as names may be
     target.write_text("old")
     with new_file_beside(target) as path:
@@ -20,7 +20,7 @@ def test_what_is_whole_takes_the_place_of_the_target(tmp_path: Path) -> None:
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(target.name, "new")]
 
 
-def test_what_failed_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     def write_half() -> None:
         with new_file_beside(tmp_path / "target") as path:
             path.write_text("half")
@@ -31,12 +31,12 @@ def test_what_failed_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_at_once_do_not_meet(tmp_path: Path) -> None:
+def test_concurrent_writers_use_separate_files(tmp_path: Path) -> None:
     with new_file_beside(tmp_path / "target") as one, new_file_beside(tmp_path / "target") as other:
         assert one != other
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are otherwise")
-def test_it_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_file_is_owner_only(tmp_path: Path) -> None:
     with new_file_beside(tmp_path / "target") as path:
         assert path.stat().st_mode & 0o777 == 0o600

@@ -27,14 +27,14 @@ def _log(*bodies: bytes) -> TrafficLog:
     return log
 
 
-def test_big_body_between_small_ones_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_big_body_between_small_ones_round_trips(tmp_path: Path) -> None:
     path, bodies = tmp_path / "big.mcpcap", [b"before", _BODY, b"after", _BODY[::-1]]
     assert Recording(_log(*bodies), path).close()
     log = open_capture(path).log
     assert [log.raw(row) for row in range(4)] == bodies
 
 
-def test_big_body_that_does_not_fit_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_big_body_that_does_not_fit_leaves_the_file_unchanged(tmp_path: Path) -> None:
     log = _log(b"before")
     with closing(capturefile.create(tmp_path / "full.mcpcap", {})) as connection:
         writer = LogWriter(log, connection)

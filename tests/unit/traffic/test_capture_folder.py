@@ -60,11 +60,11 @@ def names(folder: CaptureFolder) -> list[str]:
     return [capture.path.name for capture in folder.kept()]
 
 
-def test_a_folder_that_is_not_there_holds_nothing(folder: CaptureFolder) -> None:
+def test_missing_folder_is_empty(folder: CaptureFolder) -> None:
     assert (folder.kept(), folder.interrupted(), folder.prune(ALL, NOW)) == ((), (), ())
 
 
-def test_a_new_capture_has_a_name_of_its_own(folder: CaptureFolder) -> None:
+def test_new_capture_has_a_unique_name(folder: CaptureFolder) -> None:
     first = folder.new_path(NOW)
     record(folder, first.name).close()
     second = folder.new_path(NOW)
@@ -73,7 +73,7 @@ def test_a_new_capture_has_a_name_of_its_own(folder: CaptureFolder) -> None:
     assert time.strftime("%Y-%m-%d") in first.name
 
 
-def test_captures_are_listed_oldest_first_with_what_is_known_of_them(folder: CaptureFolder) -> None:
+def test_captures_are_listed_oldest_first_with_their_details(folder: CaptureFolder) -> None:
     record(folder, "b.mcpcap", days_ago=1, rows=3).close()
     record(folder, "a.mcpcap", days_ago=2).close()
     (folder.path / "notes.txt").touch()
@@ -90,7 +90,7 @@ def test_captures_are_listed_oldest_first_with_what_is_known_of_them(folder: Cap
     running.close()
 
 
-def test_one_whose_recorder_is_gone_is_interrupted_until_it_is_settled(folder: CaptureFolder) -> None:
+def test_capture_without_its_recorder_is_interrupted_until_resolved(folder: CaptureFolder) -> None:
     path = interrupt(folder, "a.mcpcap")
     assert [capture.path for capture in folder.interrupted()] == [path]
     assert open_capture(path).is_interrupted
@@ -99,7 +99,7 @@ def test_one_whose_recorder_is_gone_is_interrupted_until_it_is_settled(folder: C
     assert not open_capture(path).is_interrupted
 
 
-def test_a_file_that_cannot_be_read_is_listed_and_can_be_deleted(folder: CaptureFolder) -> None:
+def test_unreadable_file_is_listed_and_can_be_deleted(folder: CaptureFolder) -> None:
     folder.path.mkdir()
     path = folder.path / "a.mcpcap"
     path.write_text("not a capture")
@@ -110,14 +110,14 @@ def test_a_file_that_cannot_be_read_is_listed_and_can_be_deleted(folder: Capture
     assert folder.kept() == ()
 
 
-def test_old_captures_go(folder: CaptureFolder) -> None:
+def test_old_captures_are_removed(folder: CaptureFolder) -> None:
     for days in (11, 9, 0):
         record(folder, f"{days}.mcpcap", days_ago=days).close()
     assert folder.prune(ALL, NOW) == (folder.path / "11.mcpcap",)
     assert names(folder) == ["9.mcpcap", "0.mcpcap"]
 
 
-def test_the_oldest_go_until_the_rest_fits(folder: CaptureFolder) -> None:
+def test_oldest_captures_are_removed_until_the_rest_fits(folder: CaptureFolder) -> None:
     for days in (3, 2, 1):
         record(folder, f"{days}.mcpcap", days_ago=days).close()
     size = folder.kept()[0].size
@@ -125,13 +125,13 @@ def test_the_oldest_go_until_the_rest_fits(folder: CaptureFolder) -> None:
     assert names(folder) == ["2.mcpcap", "1.mcpcap"]
 
 
-def test_captures_without_rows_go(folder: CaptureFolder) -> None:
+def test_empty_captures_are_removed(folder: CaptureFolder) -> None:
     record(folder, "a.mcpcap", rows=0).close()
     folder.prune(ALL, NOW)
     assert names(folder) == []
 
 
-def test_what_is_recorded_interrupted_or_looked_at_stays(folder: CaptureFolder) -> None:
+def test_recording_interrupted_and_open_captures_stay(folder: CaptureFolder) -> None:
     running = record(folder, "running.mcpcap", days_ago=100)
     interrupt(folder, "interrupted.mcpcap", days_ago=100)
     record(folder, "shown.mcpcap", days_ago=100).close()
@@ -142,7 +142,7 @@ def test_what_is_recorded_interrupted_or_looked_at_stays(folder: CaptureFolder) 
     running.close()
 
 
-def test_deleting_takes_the_files_beside_it_along(folder: CaptureFolder) -> None:
+def test_deleting_removes_the_companion_files_too(folder: CaptureFolder) -> None:
     path = interrupt(folder, "a.mcpcap")
     for end in ("-wal", "-shm"):
         path.with_name(path.name + end).touch()

@@ -30,7 +30,7 @@ def filled(count: int, size: int = 20) -> TrafficLog:
 
 @settings(max_examples=30)
 @given(STEPS, STEPS)
-def test_a_log_reopened_equals_the_live_one(before: list[Step], after: list[Step]) -> None:
+def test_reopened_log_equals_the_live_one(before: list[Step], after: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.mcpcap")
         log, plain = TrafficLog(), TrafficLog()
@@ -49,7 +49,7 @@ def test_a_log_reopened_equals_the_live_one(before: list[Step], after: list[Step
         capture.close()
 
 
-def test_every_row_is_there_when_they_fill_many_segments_and_chunks(tmp_path: Path) -> None:
+def test_every_row_is_present_across_many_segments_and_chunks(tmp_path: Path) -> None:
     log = filled(5000, 200)
     recording = Recording(log, tmp_path / "a.mcpcap")
     recording.close()
@@ -58,7 +58,7 @@ def test_every_row_is_there_when_they_fill_many_segments_and_chunks(tmp_path: Pa
     assert len(set(capture.log.columns.chunk)) > 2
 
 
-def test_stored_bytes_leave_memory_and_can_be_read_all_the_same(
+def test_stored_bytes_leave_memory_and_can_still_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_module, "_MEMORY_BYTES", 300_000)
@@ -70,7 +70,7 @@ def test_stored_bytes_leave_memory_and_can_be_read_all_the_same(
         assert [log.raw(row) for row in range(5000)] == [b"%0200d" % row for row in range(5000)]
 
 
-def test_a_row_that_changes_after_it_was_stored_is_changed_in_the_file(tmp_path: Path) -> None:
+def test_row_changed_after_it_was_stored_is_updated_in_the_file(tmp_path: Path) -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     log.append(server, RecordKind.REQUEST, 2, 0, 0, b"{}", "ping", id=1)
@@ -85,7 +85,7 @@ def test_a_row_that_changes_after_it_was_stored_is_changed_in_the_file(tmp_path:
     assert (reopened.status(0), reopened.partner(0), reopened.duration_ns(0)) == (Status.OK, 1, 5)
 
 
-def test_an_exchange_that_is_over_leaves_memory_and_one_that_goes_on_stays(tmp_path: Path) -> None:
+def test_finished_exchange_leaves_memory_and_a_running_one_stays(tmp_path: Path) -> None:
     log = TrafficLog()
     over = HttpExchange("POST", "https://x/", (), 1, is_over=True, body=b"\xff\x00")
     for row, exchange in enumerate((over, replace(over, is_over=False))):
@@ -131,7 +131,7 @@ def test_parts_of_a_big_body_are_read_without_the_rest(tmp_path: Path) -> None:
     assert reopened.raw(0) == body
 
 
-def test_remarks_made_on_an_opened_capture_are_kept(tmp_path: Path) -> None:
+def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path) -> None:
     Recording(filled(3), tmp_path / "a.mcpcap").close()
     capture = open_capture(tmp_path / "a.mcpcap")
     capture.log.set_remark(1, Remark(True, "look"))
@@ -144,7 +144,7 @@ def test_remarks_made_on_an_opened_capture_are_kept(tmp_path: Path) -> None:
     assert reopened.remark(1) == Remark(True, "look")
 
 
-def test_a_copy_of_an_opened_capture_has_the_remarks_that_were_not_saved(tmp_path: Path) -> None:
+def test_copy_of_an_opened_capture_has_its_unsaved_marks_and_comments(tmp_path: Path) -> None:
     Recording(filled(3), tmp_path / "a.mcpcap").close()
     capture = open_capture(tmp_path / "a.mcpcap")
     capture.log.set_remark(1, Remark(True, "look"))
@@ -153,7 +153,7 @@ def test_a_copy_of_an_opened_capture_has_the_remarks_that_were_not_saved(tmp_pat
     assert open_capture(tmp_path / "a.mcpcap").log.remarked() == []
 
 
-def test_progress_is_told_and_opening_can_be_cancelled(tmp_path: Path) -> None:
+def test_opening_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
     Recording(filled(3000), tmp_path / "a.mcpcap").close()
     heard: list[tuple[int, int]] = []
     open_capture(tmp_path / "a.mcpcap", lambda done, total: heard.append((done, total)))

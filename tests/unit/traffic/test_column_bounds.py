@@ -29,7 +29,7 @@ def columns(draw: st.DrawFn) -> tuple[array[int], int, int]:
 
 
 @given(columns())
-def test_bounds_agree_with_a_look_at_each_number(drawn: tuple[array[int], int, int]) -> None:
+def test_bounds_check_agrees_with_checking_each_number(drawn: tuple[array[int], int, int]) -> None:
     column, low, high = drawn
     assert is_within(column, low, high) == all(low <= number <= high for number in column)
 
@@ -39,7 +39,7 @@ def test_bounds_agree_with_a_look_at_each_number(drawn: tuple[array[int], int, i
     [-2, -256, -(2**56), 0xFF0000, 0x01FF_0000, 2**32 - 1, 2**56 - 1, -(2**63), 2**63 - 1, 1_067_021],
 )
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_one_wrong_number_among_right_ones_is_seen(wrong: int, place: int) -> None:
+def test_one_wrong_number_among_right_ones_is_detected(wrong: int, place: int) -> None:
     numbers = [-1, 0xFF, 1_000_000, -1, 0]
     assert is_within(array("q", numbers), -1, 1_067_020)
     numbers.insert(place, wrong)

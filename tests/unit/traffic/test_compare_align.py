@@ -29,14 +29,14 @@ def is_alignment(left: list[int], right: list[int], pairs: list[tuple[int, int]]
 
 
 @given(tokens, tokens)
-def test_as_many_items_are_paired_as_can_be(left: list[int], right: list[int]) -> None:
+def test_maximum_number_of_items_is_paired(left: list[int], right: list[int]) -> None:
     pairs = align(left, right, Effort())
     assert is_alignment(left, right, pairs)
     assert len(pairs) == longest(left, right)
 
 
 @given(tokens, tokens, st.integers(0, 40))
-def test_an_effort_that_runs_short_still_gives_an_alignment(
+def test_exhausted_effort_limit_still_gives_an_alignment(
     left: list[int], right: list[int], steps: int
 ) -> None:
     assert is_alignment(left, right, align(left, right, Effort(steps)))
@@ -50,7 +50,7 @@ def test_long_sequences_with_few_differences_are_aligned_exactly() -> None:
     assert not effort.was_short
 
 
-def test_items_that_occur_once_hold_very_different_sequences_together() -> None:
+def test_unique_items_anchor_very_different_sequences() -> None:
     shuffled = random.Random(1)
     left = [shuffled.randrange(10, 50) for _ in range(9_000)]
     right = [shuffled.randrange(10, 50) for _ in range(9_000)]
@@ -61,7 +61,7 @@ def test_items_that_occur_once_hold_very_different_sequences_together() -> None:
     assert (pairs[2_000], pairs[5_000], pairs[8_000]) == (2_700, 5_700, 8_700)
 
 
-def test_sequences_without_anything_to_hold_on_to_are_taken_item_by_item_and_that_is_said() -> None:
+def test_sequences_without_anchors_are_compared_item_by_item_and_reported() -> None:
     effort = Effort(steps=100)
     left, right = [1, 2] * 400, [2, 2, 1] * 300
     assert is_alignment(left, right, align(left, right, effort))
@@ -69,7 +69,7 @@ def test_sequences_without_anything_to_hold_on_to_are_taken_item_by_item_and_tha
 
 
 @given(st.lists(st.integers(0, 30), max_size=20, unique=True))
-def test_a_rising_subsequence_rises(values: list[int]) -> None:
+def test_increasing_subsequence_is_increasing(values: list[int]) -> None:
     picked = [values[index] for index in rising(values)]
     assert picked == sorted(picked)
     assert len(picked) == longest(values, sorted(values))

@@ -52,7 +52,7 @@ def test_messages_of_two_captures_are_compared() -> None:
     assert [diff.path_text(index) for index, _ in diff.differences()] == ["result.sum"]
 
 
-def test_a_message_that_was_not_kept_whole_is_mentioned() -> None:
+def test_truncated_message_is_mentioned() -> None:
     log = TrafficLog()
     log.append(log.add_server("srv"), RecordKind.RESULT, Direction.IN, 0, 0, b'{"id"', size=9_000)
     log.append(0, RecordKind.RESULT, Direction.IN, 0, 0, b"{}")
@@ -77,7 +77,7 @@ def test_an_exchange_is_compared_from_either_of_its_rows(rows: tuple[int, int]) 
     assert "Method" not in facts
 
 
-def test_an_exchange_without_an_answer_is_compared_with_one_that_has_it() -> None:
+def test_unanswered_exchange_is_compared_with_an_answered_one() -> None:
     left, right = Capture(), Capture()
     left.ask("ping")
     right.ask("ping")
@@ -92,7 +92,7 @@ def test_an_exchange_without_an_answer_is_compared_with_one_that_has_it() -> Non
     assert compare_exchanges(left.log, 0, left.log, 0).answer is None
 
 
-def test_captures_are_aligned_by_what_was_asked() -> None:
+def test_captures_are_aligned_by_request() -> None:
     left, right = Capture("old"), Capture("new", first_id=40)
     left.call("add", {"sum": 3}, a=1)
     left.call("echo", {"text": "x"})
@@ -114,7 +114,7 @@ def test_captures_are_aligned_by_what_was_asked() -> None:
     assert diff.pairs(Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT) == [1, 3]
 
 
-def test_what_only_may_differ_is_settled_when_somebody_looks() -> None:
+def test_undecided_pairs_are_compared_on_demand() -> None:
     left, right = Capture(), Capture(first_id=7)
     for capture, moment, text in ((left, "10:00:00", "a"), (right, "10:00:01", "b")):
         capture.call("clock", {"now": f"2026-01-02T{moment}Z"})
@@ -140,7 +140,7 @@ def test_tools_are_compared_by_count_errors_and_median_duration() -> None:
     assert not compare_captures(left.log, left.log).subjects()[0].is_different
 
 
-def test_progress_only_rises_and_empty_captures_are_compared() -> None:
+def test_progress_is_monotonic_and_empty_captures_are_compared() -> None:
     assert len(compare_captures(TrafficLog(), TrafficLog())) == 0
     left, right = big_log(3_000, missing=1_000), big_log(3_000, missing=2_000)
     diff = CaptureDiff(left, right)
@@ -151,7 +151,7 @@ def test_progress_only_rises_and_empty_captures_are_compared() -> None:
     assert len(diff) == 3_000
 
 
-def test_big_bodies_are_compared_one_a_step() -> None:
+def test_big_bodies_are_compared_one_per_step() -> None:
     capture = Capture()
     for _ in range(5):
         capture.call("x", {"text": "y" * 1024 * 1024})
@@ -159,7 +159,7 @@ def test_big_bodies_are_compared_one_a_step() -> None:
     assert [share for share in shares if share > 0.6] == pytest.approx([0.68, 0.76, 0.84, 0.92])
 
 
-def test_ignoring_that_cannot_be_read_is_said_at_once() -> None:
+def test_invalid_ignore_path_is_reported_immediately() -> None:
     with pytest.raises(UserError):
         CaptureDiff(TrafficLog(), TrafficLog(), Ignoring(names="("))
 

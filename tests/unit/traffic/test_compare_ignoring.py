@@ -17,12 +17,12 @@ keys: st.SearchStrategy[Key] = st.text(max_size=6) | st.integers(0, 999_999_999)
 
 
 @given(st.lists(keys, min_size=1, max_size=5).map(tuple))
-def test_a_path_is_read_as_it_is_written(path: tuple[Key, ...]) -> None:
+def test_path_is_parsed_as_written(path: tuple[Key, ...]) -> None:
     assert read_pattern(path_text(path)).steps == path
 
 
 @given(st.text(alphabet='ab.[]*"0 \\', max_size=8))
-def test_any_text_is_a_pattern_or_a_sentence(text: str) -> None:
+def test_any_text_is_a_pattern_or_an_error_message(text: str) -> None:
     with contextlib.suppress(UserError):
         assert read_pattern(text).steps
 
@@ -43,7 +43,7 @@ def test_any_text_is_a_pattern_or_a_sentence(text: str) -> None:
         ('["a b"][2]', ("a b", 2), True),
     ],
 )
-def test_a_pattern_means_certain_places(pattern: str, path: tuple[Key, ...], is_met: bool) -> None:
+def test_pattern_matches_specific_paths(pattern: str, path: tuple[Key, ...], is_met: bool) -> None:
     places = Places((read_pattern(pattern),))
     state = places.start()
     for key in path:
@@ -57,7 +57,7 @@ def ignores(name: str, value: JSON, **options: bool) -> bool:
 
 
 @pytest.mark.parametrize("name", ["id", "requestId", "task_id", "session-id", "uuid", "toolID"])
-def test_ids_are_known_by_their_names(name: str) -> None:
+def test_ids_are_recognized_by_their_names(name: str) -> None:
     assert ignores(name, 7, ids=True)
     assert not ignores(name, 7, times=True)
 
@@ -79,7 +79,7 @@ def test_names_that_only_look_like_ids_are_compared(name: str) -> None:
         ("exp", 1_700_000_000),
     ],
 )
-def test_times_are_known_by_their_names_and_values(name: str, value: JSON) -> None:
+def test_times_are_recognized_by_their_names_and_values(name: str, value: JSON) -> None:
     assert ignores(name, value, times=True)
     assert not ignores(name, value, ids=True, metadata=True)
 
@@ -88,11 +88,11 @@ def test_times_are_known_by_their_names_and_values(name: str, value: JSON) -> No
     ("name", "value"),
     [("count", 1_700_000_000), ("format", 3), ("timestamp", "never"), ("items", 2), ("createdAt", [1])],
 )
-def test_what_is_no_time_is_compared(name: str, value: JSON) -> None:
+def test_values_that_are_not_times_are_compared(name: str, value: JSON) -> None:
     assert not ignores(name, value, times=True)
 
 
-def test_moments_and_uuids_inside_of_texts_do_not_count() -> None:
+def test_timestamps_and_uuids_inside_text_are_ignored() -> None:
     rules = Rules(Ignoring(ids=True, times=True))
     first = rules.blanked("at 2026-01-02 03:04:05 by 123e4567-e89b-12d3-a456-426614174000")
     assert first == rules.blanked("at 2027-11-12T13:14:15.5Z by 00000000-e89b-12d3-a456-426614174fff")
@@ -103,7 +103,7 @@ def test_moments_and_uuids_inside_of_texts_do_not_count() -> None:
     "ignoring",
     [Ignoring(paths=("a..b",)), Ignoring(paths=("",)), Ignoring(names="("), Ignoring(names="(a+)+")],
 )
-def test_what_cannot_be_read_is_said(ignoring: Ignoring) -> None:
+def test_invalid_pattern_is_reported(ignoring: Ignoring) -> None:
     with pytest.raises(UserError) as failure:
         ignoring.check()
     assert failure.value.next_step

@@ -50,7 +50,7 @@ def folds(diff: Diff) -> list[int]:
 
 @settings(max_examples=50)
 @given(bodies, bodies)
-def test_any_two_bodies_are_compared_shown_and_sent_to_another_process(left: bytes, right: bytes) -> None:
+def test_any_two_bodies_can_be_compared_shown_and_pickled(left: bytes, right: bytes) -> None:
     diff = compare_texts(left, right)
     assert diff.is_same or left != right
     assert lines(diff)
@@ -63,15 +63,15 @@ def test_numbers_are_compared_as_they_were_written() -> None:
     assert compare_texts(b'{"n": 12345678901234567890}', b'{ "n":12345678901234567890}').is_same
 
 
-def test_white_space_and_the_order_of_members_do_not_count() -> None:
+def test_whitespace_and_member_order_are_ignored() -> None:
     assert compare_texts(b'{"a":1,"b":2}', b'{ "b": 2,\n"a": 1 }').is_same
 
 
-def test_a_member_name_that_occurs_twice_is_mentioned() -> None:
+def test_duplicate_member_name_is_mentioned() -> None:
     assert "more than once" in compare_texts(b'{"a":1,"a":2}', b'{"a":2}').note
 
 
-def test_what_is_no_json_is_compared_by_lines() -> None:
+def test_non_json_is_compared_by_lines() -> None:
     diff = compare_texts(b"one\ntwo\nthree", b"one\n2\nthree\nfour")
     assert shown(diff) == [
         "     1  one |    1  one SAME",
@@ -82,7 +82,7 @@ def test_what_is_no_json_is_compared_by_lines() -> None:
     assert (diff.is_text, diff.note, diff.summary()) == (True, "", "1 changed, 1 added")
 
 
-def test_why_text_was_compared_is_said() -> None:
+def test_reason_for_a_text_comparison_is_shown() -> None:
     assert compare_texts(b"{}", b"oops").note == "Compared as text: the right one is not JSON."
 
 
@@ -95,20 +95,20 @@ def test_json_that_is_nested_too_deeply_is_compared_by_its_lines() -> None:
 
 
 @pytest.mark.parametrize("depth", [395, 405, 990])
-def test_what_is_nested_deeply_still_goes_to_another_process(depth: int) -> None:
+def test_deeply_nested_diff_can_still_be_pickled(depth: int) -> None:
     left, right = b"[" * depth + b"1" + b"]" * depth, b"[" * depth + b"2" + b"]" * depth
     diff = pickle.loads(pickle.dumps(compare_packed(pack(left, right))))
     assert diff.summary() == "1 changed"
 
 
-def test_what_is_too_large_is_only_said_to_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_values_are_only_reported_as_different(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts_module, "MOST_BYTES", 1_000)
     diff = compare_texts(b"a" * 2_000 + b"b", b"a" * 2_000 + b"c")
     assert "equal up to byte 2,000" in diff.note
     assert not diff.is_same
 
 
-def test_moments_in_lines_are_ignored_when_asked() -> None:
+def test_timestamps_in_lines_are_ignored_on_request() -> None:
     left, right = b"2026-01-02 03:04:05 up\nok", b"2026-01-02 03:04:06 up\nok"
     assert compare_texts(left, right, Ignoring(times=True)).is_same
     assert not compare_texts(left, right).is_same
@@ -133,7 +133,7 @@ def test_equal_neighbours_are_folded_and_can_be_opened() -> None:
     assert shown(diff, folds(diff))[-1] == "    [19]: 19 | [20]: 19 SAME"
 
 
-def test_what_was_added_is_shown_whole_and_what_is_equal_when_it_is_opened() -> None:
+def test_additions_are_shown_in_full_and_equal_parts_when_expanded() -> None:
     diff = compare({"same": {"x": [1]}}, {"same": {"x": [1]}, "new": {"name": "n", "list": []}})
     assert shown(diff) == [
         "{1 member} | {2 members} INSIDE",
@@ -146,19 +146,19 @@ def test_what_was_added_is_shown_whole_and_what_is_equal_when_it_is_opened() -> 
     assert shown(diff, (key,))[2:4] == ["    x: [1 item] | x: [1 item] SAME", "      [0]: 1 | [0]: 1 SAME"]
 
 
-def test_items_are_shown_with_what_they_are_known_by() -> None:
+def test_items_are_shown_with_their_identifying_name() -> None:
     diff = compare([{"name": "add", "x": 1}], [{"name": "add", "x": 2}])
     assert shown(diff)[1] == "  [0] add: {2 members} | [0] add: {2 members} INSIDE"
 
 
-def test_long_texts_are_shown_from_where_they_begin_to_differ() -> None:
+def test_long_text_is_shown_from_the_first_difference() -> None:
     row = lines(compare("a" * 5_000 + "left", "a" * 5_000 + "right"))[0]
     assert isinstance(row, Line)
     assert row.left == "…" + '"' + "a" * 40 + 'left"'
     assert row.note == "Differs from character 5,001; 5,004 characters became 5,005"
 
 
-def test_lines_are_bounded_and_hide_no_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_bounded_and_show_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines_module, "MOST_LINES", 10)
     rows = lines(compare_texts(b"{}", to_wire({f"\x1b[31m{n}": "\x1b\u202e" * 400 for n in range(50)})))
     assert len(rows) == 11
@@ -178,7 +178,7 @@ def test_folds_say_how_many_lines_they_hide(left: list[str], right: list[str]) -
     assert len(lines(diff, folds(diff))) == len(lines(diff)) + hidden
 
 
-def test_what_is_handed_to_another_process_leaves_behind_what_is_equal_and_big() -> None:
+def test_pickled_diff_omits_big_equal_parts() -> None:
     same: JSON = [{"name": f"tool{number}", "list": [*range(50)]} for number in range(400)]
     left, right = (
         to_wire({"a": same, "b": {"name": "x", "v": 1}}),

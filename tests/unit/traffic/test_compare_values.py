@@ -112,21 +112,21 @@ def put(root: list[JSON], path: Path, value: JSON) -> None:
 
 
 @given(values, ignorings)
-def test_a_value_does_not_differ_from_itself(value: JSON, ignoring: Ignoring) -> None:
+def test_value_equals_itself(value: JSON, ignoring: Ignoring) -> None:
     diff = compare(value, copy.deepcopy(value), ignoring)
     assert [entry.kind for entry in diff.entries] == [ChangeKind.SAME]
     assert diff.summary() == "Equal"
 
 
 @given(values, values)
-def test_the_differences_made_to_the_left_give_the_right(left: JSON, right: JSON) -> None:
+def test_applying_the_differences_to_the_left_gives_the_right(left: JSON, right: JSON) -> None:
     diff = compare(left, right)
     assert exact(apply(left, diff)) == exact(right)
     assert diff.is_same == (exact(left) == exact(right))
 
 
 @given(values, values, ignorings)
-def test_ignoring_never_finds_a_difference_between_equal_parts(
+def test_ignoring_never_adds_a_difference_between_equal_parts(
     left: JSON, right: JSON, ignoring: Ignoring
 ) -> None:
     diff = compare(left, right, ignoring)
@@ -137,23 +137,23 @@ def test_ignoring_never_finds_a_difference_between_equal_parts(
         assert diff.is_same
 
 
-def test_the_order_of_members_does_not_count() -> None:
+def test_member_order_is_ignored() -> None:
     assert compare({"a": 1, "b": 2}, {"b": 2, "a": 1}).is_same
 
 
-def test_a_tool_put_in_among_many_is_one_addition() -> None:
+def test_tool_inserted_among_many_is_one_addition() -> None:
     tools: list[JSON] = [{"name": f"tool{number}", "description": "same"} for number in range(200)]
     diff = compare({"tools": tools}, {"tools": [*tools[:120], {"name": "new"}, *tools[120:]]})
     assert found(diff) == [("tools[120]", ADDED)]
 
 
-def test_a_named_item_that_changed_is_compared_with_itself_wherever_it_stands() -> None:
+def test_changed_named_item_is_compared_with_itself_at_any_position() -> None:
     left: JSON = [{"name": "a", "x": 1}, {"name": "b", "x": 1}]
     right: JSON = [{"name": "new", "x": 1}, {"name": "a", "x": 1}, {"name": "b", "x": 2}]
     assert found(compare(left, right)) == [("[0]", ADDED), ("[1].x", CHANGED)]
 
 
-def test_a_named_item_that_went_elsewhere_is_moved() -> None:
+def test_named_item_at_another_position_is_moved() -> None:
     items: list[JSON] = [{"uri": f"file:///{number}"} for number in range(5)]
     diff = compare(items, [items[3], *items[:3], items[4]])
     assert found(diff) == [("[3]", MOVED)]
@@ -182,24 +182,24 @@ def test_a_long_text_is_compared_by_its_lines() -> None:
     assert [diff.path_text(index) for index in changed] == ["text, line 7"]
 
 
-def test_moments_in_the_lines_of_a_text_are_ignored_when_asked() -> None:
+def test_timestamps_in_text_lines_are_ignored_on_request() -> None:
     left = "\n".join(f"2026-01-02 03:04:{number:02} line {number}" for number in range(9))
     diff = compare(left, left.replace("2026", "2027").replace("line 4", "other"), Ignoring(times=True))
     assert diff.entries[0].note == "1 of 9 lines differs, the first at line 5"
 
 
-def test_a_short_text_of_several_lines_is_compared_by_them() -> None:
+def test_short_multi_line_text_is_compared_by_lines() -> None:
     diff = compare('{\n  "degrees": 21\n}', '{\n  "degrees": 19\n}')
     assert diff.entries[0].note == "1 of 3 lines differs, the first at line 2"
     assert [entry.left for entry in diff.entries if entry.kind is CHANGED][1] == '  "degrees": 21'
 
 
-def test_a_break_at_its_end_makes_no_text_of_several_lines() -> None:
+def test_trailing_line_break_does_not_make_a_text_multi_line() -> None:
     diff = compare("done\n", "gone\n")
     assert not any(entry.is_line for entry in diff.entries)
 
 
-def test_what_is_ignored_is_shown_as_ignored() -> None:
+def test_ignored_parts_are_shown_as_ignored() -> None:
     left: JSON = {"id": 1, "result": {"_meta": {"x": 1}, "at": "2026-01-02T03:04:05Z", "text": "ran"}}
     right: JSON = {"id": 2, "result": {"at": "2026-01-02T03:04:09Z", "text": "ran"}}
     diff = compare(left, right, Ignoring(ids=True, times=True, metadata=True))
@@ -212,14 +212,14 @@ def test_what_is_ignored_is_shown_as_ignored() -> None:
     assert diff.summary() == "No difference, apart from 3 ignored values"
 
 
-def test_items_that_differ_only_in_what_is_ignored_are_still_aligned() -> None:
+def test_items_that_differ_only_in_ignored_parts_are_still_aligned() -> None:
     left: JSON = [{"id": number, "v": number % 7} for number in range(20)]
     right: list[JSON] = [{"id": number + 100, "v": number % 7} for number in range(20)]
     right.insert(5, "new")
     assert compare(left, right, Ignoring(ids=True)).summary() == "1 added, 20 ignored"
 
 
-def test_chosen_places_and_names_are_ignored() -> None:
+def test_selected_paths_and_names_are_ignored() -> None:
     left: JSON = {"content": [{"text": "a", "n": 1}, {"text": "b", "n": 1}], "x1": 1}
     right: JSON = {"content": [{"text": "c", "n": 1}, {"text": "d", "n": 2}], "x1": 2}
     diff = compare(left, right, Ignoring(paths=("content[*].text",), names="x."))
@@ -236,7 +236,7 @@ def test_ten_thousand_levels_are_compared() -> None:
     assert (len(diff.path(index)), change.kind, others) == (10_000, CHANGED, [])
 
 
-def test_a_great_many_differences_end_with_less_detail_and_a_sentence(
+def test_very_many_differences_are_reported_with_less_detail_and_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(values_module, "MOST_ENTRIES", 1_000)

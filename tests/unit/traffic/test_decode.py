@@ -42,18 +42,18 @@ def only(value: JSON | bytes) -> Decoding:
 
 
 @given(st.binary(max_size=80) | values.map(to_wire))
-def test_any_bytes_can_be_looked_into(raw: bytes) -> None:
+def test_any_bytes_can_be_decoded(raw: bytes) -> None:
     found = find_decodings(raw)
     assert pickle.loads(pickle.dumps(found)) == found
 
 
 @given(values)
-def test_any_value_can_be_looked_into(value: JSON) -> None:
+def test_any_value_can_be_decoded(value: JSON) -> None:
     assert len(find_decodings(value)) <= MOST_DECODINGS
 
 
 @given(st.binary(max_size=40))
-def test_any_packed_bytes_can_be_looked_into(data: bytes) -> None:
+def test_any_compressed_bytes_can_be_decoded(data: bytes) -> None:
     member: JSON = {"mimeType": "image/png", "data": b64(data)}
     found = find_decodings([b64(data), member, b64(gzip.compress(data)), b64(b"\x1f\x8b\x08" + data)])
     assert all(one.path for one in found)
@@ -73,7 +73,7 @@ def test_any_packed_bytes_can_be_looked_into(data: bytes) -> None:
         "1234567890123456",
     ],
 )
-def test_what_holds_nothing_is_left_alone(text: str) -> None:
+def test_values_with_nothing_to_decode_are_left_alone(text: str) -> None:
     assert find_decodings({"text": text}) == ()
 
 
@@ -84,7 +84,7 @@ def test_text_in_base64_is_decoded_in_either_alphabet() -> None:
         assert (found.path, found.kind, found.text) == ("result.x › base64", DecodingKind.TEXT, text)
 
 
-def test_base64_that_is_broken_into_lines_is_decoded() -> None:
+def test_base64_with_line_breaks_is_decoded() -> None:
     assert only([base64.encodebytes(b"a long text " * 20).decode()]).text == "a long text " * 20
 
 
@@ -100,13 +100,13 @@ def test_base64_that_is_broken_into_lines_is_decoded() -> None:
         (b"OggS" + bytes(20), DecodingKind.AUDIO, "audio/ogg"),
     ],
 )
-def test_files_are_known_by_how_they_begin(data: bytes, kind: DecodingKind, mime_type: str) -> None:
+def test_files_are_recognized_by_their_first_bytes(data: bytes, kind: DecodingKind, mime_type: str) -> None:
     found = only({"x": b64(data)})
     assert (found.kind, found.mime_type, found.data) == (kind, mime_type, data)
     assert only(data).kind is kind
 
 
-def test_a_file_that_is_not_what_it_is_said_to_be_is_mentioned() -> None:
+def test_file_that_contradicts_its_declared_type_is_mentioned() -> None:
     content: JSON = {"content": [{"type": "image", "mimeType": "image/jpeg", "data": b64(PNG)}]}
     found = only(content)
     assert found.path == "content[0].data › base64"
@@ -114,13 +114,13 @@ def test_a_file_that_is_not_what_it_is_said_to_be_is_mentioned() -> None:
     assert only({"mimeType": "image/png", "data": b64(PNG)}).note == ""
 
 
-def test_a_member_for_files_is_decoded_whatever_it_holds() -> None:
+def test_blob_member_is_decoded_whatever_it_contains() -> None:
     found = only({"uri": "file:///x", "mimeType": "application/x-thing", "blob": b64(b"\x00\x01\x02")})
     assert (found.kind, found.data) == (DecodingKind.BINARY, b"\x00\x01\x02")
     assert found.mime_type == "application/x-thing"
 
 
-def test_an_svg_is_only_ever_text() -> None:
+def test_svg_is_always_treated_as_text() -> None:
     image = '<?xml version="1.0"?>\n<svg onload="alert(1)"/>'
     for value in ({"text": image}, {"mimeType": "image/svg+xml", "data": b64(image.encode())}):
         found = only(to_wire(value))  # type: ignore[arg-type]
@@ -133,7 +133,7 @@ def test_a_data_url_is_decoded() -> None:
     assert (found.path, found.kind, found.data) == ("icon › data URL", DecodingKind.IMAGE, PNG)
 
 
-def test_json_in_a_text_is_laid_out_with_its_numbers_as_written() -> None:
+def test_json_in_text_is_formatted_with_its_numbers_as_written() -> None:
     found = only({"text": ' {"a": [1.10]} '})
     assert (found.kind, found.text) == (DecodingKind.JSON, '{\n  "a": [\n    1.10\n  ]\n}')
 
@@ -160,7 +160,7 @@ def test_a_token_without_a_signature_or_with_impossible_times_is_decoded() -> No
     assert "at no possible time" in found.text
 
 
-def test_a_text_full_of_what_begins_like_a_token_is_given_up_soon() -> None:
+def test_text_full_of_token_prefixes_is_abandoned_early() -> None:
     assert find_decodings(["eyJ" * 100_000]) == ()
     assert len(find_decodings(["eyJhbGciOiJub25lIn0." * 5_000])) == 5
 
@@ -176,7 +176,7 @@ def test_a_percent_encoded_text_is_decoded() -> None:
     assert only(["caf%C3%A9%20au%20lait"]).text == "café au lait"
 
 
-def test_what_is_packed_several_times_is_unpacked_three_times() -> None:
+def test_nested_encodings_are_decoded_three_levels_deep() -> None:
     inner = {"token": token({"note": b64(b"a text that nobody looks for")})}
     found = find_decodings({"x": b64(json.dumps(inner).encode())})
     assert [(one.path, one.kind) for one in found] == [
@@ -186,14 +186,14 @@ def test_what_is_packed_several_times_is_unpacked_three_times() -> None:
     ]
 
 
-def test_what_gzip_holds_is_unpacked_as_far_as_is_safe() -> None:
+def test_gzip_content_is_unpacked_as_far_as_is_safe() -> None:
     assert only([b64(gzip.compress(b"packed text"))]).text == "packed text"
     bomb = only([b64(gzip.compress(b"a" * 50_000_000))])
     assert len(bomb.text) <= 1_048_576
     assert bomb.note == "Only the first 1.0 MiB were unpacked."
 
 
-def test_a_body_that_is_no_json_is_looked_into_as_one_text() -> None:
+def test_non_json_body_is_decoded_as_one_text() -> None:
     assert only(b"see\n```\n[1, 2]\n```\n").kind is DecodingKind.JSON
 
 

@@ -18,7 +18,7 @@ names = st.text("abcé:/-_0", max_size=12)
     st.none() | st.text(min_size=1),
     st.integers(0),
 )
-def test_what_is_put_into_words_is_read_back(
+def test_event_text_round_trips(
     event: str, id: str | None, retry_ms: int | None, data: str | None, size: int
 ) -> None:
     raw = data.encode() if data is not None else None
@@ -26,11 +26,11 @@ def test_what_is_put_into_words_is_read_back(
 
 
 @given(st.text())
-def test_a_comment_is_no_event(comment: str) -> None:
+def test_comment_is_not_an_event(comment: str) -> None:
     assert read_event(comment_text(comment)) is None
 
 
 @pytest.mark.parametrize("unit", ["  id: x  retry: 1  data: ", "  (1 bytes of data)", "  retry: "])
-def test_a_name_that_looks_like_all_the_rest_costs_one_pass(unit: str) -> None:
+def test_ambiguous_event_name_is_parsed_in_one_pass(unit: str) -> None:
     """One that looks back at all of it, again and again, does not come to an end here."""
     assert read_event(event_text(unit * 200_000, None, None, None, 1)) is not None

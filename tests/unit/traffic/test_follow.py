@@ -18,7 +18,7 @@ def roles(story: Story) -> list[tuple[int, str]]:
     return [(step.row, step.role.value) for step in story.steps]
 
 
-def test_a_call_is_told_from_its_request_to_its_answer_with_what_happened_meanwhile() -> None:
+def test_call_is_followed_from_request_to_response_with_everything_in_between() -> None:
     talk = Talk("a", "b")
     talk.stderr()
     id = talk.call("x", 0, _meta={"progressToken": 1})
@@ -51,7 +51,7 @@ def test_a_call_is_told_from_its_request_to_its_answer_with_what_happened_meanwh
 
 
 @pytest.mark.parametrize("row", range(4))
-def test_the_story_is_the_same_from_wherever_in_it_one_asks(row: int) -> None:
+def test_operation_is_the_same_from_any_of_its_rows(row: int) -> None:
     talk = Talk()
     id = talk.call()
     asked: JSONObject = {"resultType": "input_required", "requestState": "s"}
@@ -60,7 +60,7 @@ def test_the_story_is_the_same_from_wherever_in_it_one_asks(row: int) -> None:
     assert roles(follow(talk.log, row)) == [(0, "request"), (1, "response"), (2, "retry"), (3, "response")]
 
 
-def test_what_is_asked_and_told_about_a_task_is_in_the_story() -> None:
+def test_task_messages_belong_to_the_operation() -> None:
     talk = Talk()
     talk.answer(talk.call(), {"task": {"taskId": "t"}})
     talk.answer(talk.send("tasks/get", 0, taskId="t"))
@@ -74,14 +74,14 @@ def test_what_is_asked_and_told_about_a_task_is_in_the_story() -> None:
     ]
 
 
-def test_an_operation_that_is_open_goes_on_to_the_latest_row() -> None:
+def test_pending_operation_continues_to_the_latest_row() -> None:
     talk = Talk()
     talk.call()
     talk.log_message()
     assert roles(follow(talk.log, 0)) == [(0, "request"), (1, "log")]
 
 
-def test_a_log_on_the_http_exchange_of_another_call_is_of_that_one() -> None:
+def test_log_message_on_the_http_exchange_of_another_call_belongs_to_that_call() -> None:
     talk = Talk()
     for exchange in (1, 2):
         talk.call()
@@ -91,7 +91,7 @@ def test_a_log_on_the_http_exchange_of_another_call_is_of_that_one() -> None:
     assert roles(follow(talk.log, 2)) == [(2, "request"), (3, "HTTP"), (4, "log")]
 
 
-def test_what_was_sent_again_and_what_it_repeats_know_of_each_other() -> None:
+def test_resent_request_and_its_original_link_to_each_other() -> None:
     talk = Talk()
     talk.answer(talk.call())
     talk.recorders[0].sent(jsonrpc.request(9, "tools/call", {"name": "echo"}), resent_of=0)
@@ -100,7 +100,7 @@ def test_what_was_sent_again_and_what_it_repeats_know_of_each_other() -> None:
     assert follow(talk.log, 2).operation == 2
 
 
-def test_a_row_of_no_operation_has_its_partner_and_its_exchange() -> None:
+def test_row_without_an_operation_has_its_counterpart_and_its_exchange() -> None:
     talk = Talk()
     talk.receive(id=1, method="ping")
     talk.recorders[0].sent(jsonrpc.result(1, {}))
@@ -124,7 +124,7 @@ def test_a_batch_is_a_request_and_a_response() -> None:
 # ------------------------------------------------------------------ bounds
 
 
-def test_of_too_many_steps_the_first_and_the_last_are_told() -> None:
+def test_too_many_steps_are_truncated_to_the_first_and_last() -> None:
     talk = Talk()
     id = talk.call()
     for _ in range(100):
@@ -135,7 +135,7 @@ def test_of_too_many_steps_the_first_and_the_last_are_told() -> None:
     assert story.left_out == 92
 
 
-def test_what_was_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unscanned_rows_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow_module, "_SPAN", 10)
     talk = Talk()
     id = talk.call()
@@ -147,7 +147,7 @@ def test_what_was_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert story.note.startswith("Logs and stderr were looked for in the first 10 of 101 rows")
 
 
-def test_the_answer_is_told_however_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_response_is_included_however_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow_module, "_MEMBER_SPAN", 10)
     talk = Talk()
     id = talk.call()
@@ -157,7 +157,7 @@ def test_the_answer_is_told_however_far_away_it_is(monkeypatch: pytest.MonkeyPat
     assert roles(follow(talk.log, 0)) == [(0, "request"), (101, "response")]
 
 
-def test_an_operation_that_its_own_request_does_not_know_of_is_told() -> None:
+def test_request_is_included_even_if_it_does_not_know_its_operation() -> None:
     talk = Talk()
     request, answer = talk.call(), talk.stderr()
     assert request

@@ -18,7 +18,7 @@ def read_back(line: str) -> bytes:
     return bytes.fromhex(line[10:58])
 
 
-def test_a_line_has_its_offset_sixteen_bytes_and_what_can_be_printed() -> None:
+def test_line_has_its_offset_sixteen_bytes_and_printable_characters() -> None:
     assert lines(b"Hello, world\n\x00\xff~" + b"0123", 0, 10) == [
         "00000000  48 65 6c 6c 6f 2c 20 77  6f 72 6c 64 0a 00 ff 7e  |Hello, world...~|",
         "00000010  30 31 32 33                                       |0123|",
@@ -32,13 +32,13 @@ def test_the_bytes_can_be_read_back_from_any_part(data: bytes, start: int, count
     assert len(lines(data, 0, 10**9)) == line_count(len(data))
 
 
-def test_offsets_count_from_where_the_part_begins() -> None:
+def test_offsets_count_from_the_start_of_the_part() -> None:
     assert lines(b"abc", 0, 1, offset=0x1230)[0].startswith("00001230  61 62 63 ")
 
 
 @given(bodies, st.integers(1, 9))
 @pytest.mark.parametrize("page", [text_page, line_page])
-def test_pages_in_a_row_make_up_the_body(
+def test_consecutive_pages_make_up_the_body(
     page: Callable[[bytes, int, int], TextPage], data: bytes, length: int
 ) -> None:
     place, texts = 0, []
@@ -60,7 +60,7 @@ def test_pages_at_fixed_places_neither_overlap_nor_leave_gaps(data: bytes, lengt
 
 
 @given(bodies, st.integers(1, 9))
-def test_going_back_page_by_page_makes_up_the_body(data: bytes, length: int) -> None:
+def test_paging_backwards_makes_up_the_body(data: bytes, length: int) -> None:
     place, texts = len(data), []
     while place > 0:
         one = line_page_before(data, place, length)
@@ -70,7 +70,7 @@ def test_going_back_page_by_page_makes_up_the_body(data: bytes, length: int) -> 
     assert "".join(reversed(texts)) == data.decode(errors="backslashreplace")
 
 
-def test_a_page_ends_after_a_line_where_it_can() -> None:
+def test_page_ends_after_a_line_where_possible() -> None:
     data = b"one\ntwo\nthree\n"
     assert line_page(data, 0, 6) == TextPage("one\n", 0, 4)
     assert line_page(data, 8, 4) == TextPage("thre", 8, 12)
@@ -78,6 +78,6 @@ def test_a_page_ends_after_a_line_where_it_can() -> None:
 
 
 @given(bodies, st.integers(-5, 80), st.integers(-5, 80))
-def test_places_outside_of_the_body_give_what_there_is(data: bytes, start: int, length: int) -> None:
+def test_offsets_outside_the_body_give_what_is_available(data: bytes, start: int, length: int) -> None:
     page = text_page(data, start, length)
     assert 0 <= page.start <= page.end <= len(data)

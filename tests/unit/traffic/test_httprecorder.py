@@ -15,7 +15,7 @@ def recorder() -> tuple[TrafficLog, HttpRecorder]:
     return log, HttpRecorder(log, log.add_server("srv"), OperationLinker(log))
 
 
-def test_a_row_says_the_request_line_and_when_it_began() -> None:
+def test_row_shows_the_request_line_and_start_time() -> None:
     log, http = recorder()
     http.requested(1, POST, 5, 6, -1)
     record = log.record(0)
@@ -29,7 +29,7 @@ def test_a_row_says_the_request_line_and_when_it_began() -> None:
     assert log.http(0) is POST
 
 
-def test_the_frame_that_it_carries_points_to_it() -> None:
+def test_carried_message_points_to_its_exchange() -> None:
     log, http = recorder()
     frame = log.append(0, RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
     http.requested(1, POST, 0, 0, frame)
@@ -38,7 +38,7 @@ def test_the_frame_that_it_carries_points_to_it() -> None:
     assert log.record(frame).exchange == 1
 
 
-def test_what_was_read_before_an_update_does_not_change_under_the_reader() -> None:
+def test_snapshot_does_not_change_under_the_reader() -> None:
     log, http = recorder()
     http.requested(1, POST, 0, 0, -1)
     before = log.http(0)
@@ -50,7 +50,7 @@ def test_what_was_read_before_an_update_does_not_change_under_the_reader() -> No
     assert (after.status, after.is_over, after.error, after.url) == (200, True, "broke", POST.url)
 
 
-def test_readers_are_told_of_each_step() -> None:
+def test_readers_are_notified_of_each_step() -> None:
     log, http = recorder()
     lengths: list[int] = []
     log.grew.connect(lengths.append)
@@ -60,7 +60,7 @@ def test_readers_are_told_of_each_step() -> None:
     assert lengths == [1, 1, 2]
 
 
-def test_an_exchange_that_nobody_began_is_none() -> None:
+def test_unknown_exchange_gives_none() -> None:
     log, http = recorder()
     http.update(9, status=200)
     assert (len(log), http.row_of(9), http.row_of(None)) == (0, -1, -1)
@@ -68,14 +68,14 @@ def test_an_exchange_that_nobody_began_is_none() -> None:
     assert log.exchange(0) is None
 
 
-def test_a_frame_without_http_has_none() -> None:
+def test_message_without_http_has_no_exchange() -> None:
     log, _ = recorder()
     frame = log.append(0, RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
     assert log.exchange(frame) is None
     assert log.http(frame) is None
 
 
-def test_a_new_conversation_counts_its_exchanges_anew() -> None:
+def test_new_connection_restarts_the_exchange_numbers() -> None:
     log, http = recorder()
     http.requested(1, POST, 0, 0, -1)
     http.new_conversation()
@@ -85,7 +85,7 @@ def test_a_new_conversation_counts_its_exchanges_anew() -> None:
     assert log.http(0) is not None  # what was recorded stays
 
 
-def test_text_that_is_not_unicode_is_recorded_all_the_same() -> None:
+def test_non_unicode_text_is_still_recorded() -> None:
     log, http = recorder()
     http.event(1, ": \ud83d", 0, 0)
     log.publish()

@@ -67,7 +67,7 @@ def responses(*keys: str) -> JSONObject:
     return {key: {"action": "accept"} for key in keys}
 
 
-def test_a_request_of_ours_begins_an_operation_and_its_answer_belongs_to_it(tape: Tape) -> None:
+def test_own_request_starts_an_operation_that_includes_its_response(tape: Tape) -> None:
     tape.call(1)
     tape.call(2)
     tape.answer(2)
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[list[Ask], list[tuple[str, JSON, Sequence[str], int | str
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_which_operation_a_retry_continues(tape: Tape, case: str) -> None:
+def test_retry_continues_the_matching_operation(tape: Tape, case: str) -> None:
     asked, retries = CASES[case]
     for id, (name, _, _) in enumerate(asked):
         tape.call(id, name=name)
@@ -128,7 +128,7 @@ def test_which_operation_a_retry_continues(tape: Tape, case: str) -> None:
         assert tape.log.operation(row) == (row if expected == "own" else expected)
 
 
-def test_a_call_through_many_rounds_is_one_operation(tape: Tape) -> None:
+def test_call_with_many_rounds_is_one_operation(tape: Tape) -> None:
     tape.call(1)
     for round in range(1, 6):
         tape.ask_back(round, f"s{round}", "k")
@@ -137,7 +137,7 @@ def test_a_call_through_many_rounds_is_one_operation(tape: Tape) -> None:
     assert set(tape.operations) == {0}
 
 
-def test_the_state_of_a_round_before_the_last_continues_nothing(tape: Tape) -> None:
+def test_state_of_an_earlier_round_continues_nothing(tape: Tape) -> None:
     tape.call(1)
     tape.ask_back(1, "s1", "k")
     tape.call(2, requestState="s1", inputResponses=responses("k"))
@@ -155,7 +155,7 @@ def test_the_state_of_a_finished_operation_is_forgotten(tape: Tape) -> None:
     assert tape.log.operation(row) == row
 
 
-def test_what_the_person_resends_is_an_operation_of_its_own(tape: Tape) -> None:
+def test_message_resent_by_the_user_is_a_separate_operation(tape: Tape) -> None:
     tape.call(1)
     tape.ask_back(1, "s1", "k")
     params: JSONObject = {"name": "ask", "requestState": "s1", "inputResponses": responses("k")}
@@ -175,7 +175,7 @@ def test_a_state_outlives_the_connection_and_bare_keys_do_not(tape: Tape) -> Non
     assert [tape.log.operation(row) for row in (with_state, bare)] == [0, bare]
 
 
-def test_a_state_may_be_bigger_than_what_is_parsed_at_arrival(tape: Tape) -> None:
+def test_state_may_be_bigger_than_the_eager_parse_limit(tape: Tape) -> None:
     state = "x" * (2 * PARSE_AT_ARRIVAL)
     tape.call(1)
     tape.ask_back(1, state, "k")
@@ -184,9 +184,7 @@ def test_a_state_may_be_bigger_than_what_is_parsed_at_arrival(tape: Tape) -> Non
     assert tape.operations == [0, 0, 0]
 
 
-def test_what_waits_for_answers_is_forgotten_when_it_gets_too_much(
-    tape: Tape, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pending_rounds_are_forgotten_beyond_a_limit(tape: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "_MOST_ASKED", 2)
     for id in range(5):
         tape.call(id)
@@ -206,7 +204,7 @@ CREATED: dict[str, JSONObject] = {
 
 
 @pytest.mark.parametrize("design", CREATED)
-def test_what_is_asked_about_a_task_belongs_to_the_call_that_became_it(tape: Tape, design: str) -> None:
+def test_task_requests_belong_to_the_call_that_created_the_task(tape: Tape, design: str) -> None:
     tape.call(1)
     tape.answer(1, **CREATED[design])
     for id, verb in enumerate(("get", "result", "update", "cancel"), 2):
@@ -217,7 +215,7 @@ def test_what_is_asked_about_a_task_belongs_to_the_call_that_became_it(tape: Tap
     assert set(tape.operations) == {0}
 
 
-def test_a_task_that_no_call_became_is_an_operation_of_its_own(tape: Tape) -> None:
+def test_task_without_a_call_is_a_separate_operation(tape: Tape) -> None:
     tape.call(1)
     tape.answer(1, content=[], task={"taskId": "t-9"})  # a tool's own member, beside its outcome
     tape.call(2, "tasks/get", taskId="t-9")
@@ -226,7 +224,7 @@ def test_a_task_that_no_call_became_is_an_operation_of_its_own(tape: Tape) -> No
     assert tape.operations == [0, 0, 2, 3, 4]
 
 
-def test_a_task_is_known_after_rounds_and_after_a_reconnect(tape: Tape) -> None:
+def test_task_is_recognized_after_rounds_and_after_a_reconnect(tape: Tape) -> None:
     tape.call(1)
     tape.ask_back(1, "s1", "k")
     tape.call(2, requestState="s1", inputResponses=responses("k"))
@@ -236,7 +234,7 @@ def test_a_task_is_known_after_rounds_and_after_a_reconnect(tape: Tape) -> None:
     assert tape.operations == [0, 0, 0, 0, 0]
 
 
-def test_a_question_of_a_task_belongs_to_it_whatever_else_is_open(tape: Tape) -> None:
+def test_task_request_belongs_to_its_task_whatever_else_is_pending(tape: Tape) -> None:
     tape.call(1)
     tape.answer(1, **CREATED["2025-11-25"])
     tape.call(2)
@@ -250,7 +248,7 @@ def test_a_question_of_a_task_belongs_to_it_whatever_else_is_open(tape: Tape) ->
 # ------------------------------------------------------------------ progress, cancelling
 
 
-def test_progress_belongs_to_the_request_that_gave_the_token(tape: Tape) -> None:
+def test_progress_belongs_to_the_request_with_the_token(tape: Tape) -> None:
     tape.call(1, _meta={"progressToken": 1})
     tape.call(2, _meta={"progressToken": "1"})
     tokens: list[JSON] = ["1", 1, 2, True, None, ["1"]]
@@ -266,7 +264,7 @@ def test_late_progress_still_belongs_to_its_request(tape: Tape) -> None:
     assert tape.operations == [0, 0, 0]
 
 
-def test_our_cancelling_belongs_to_what_is_cancelled_the_servers_does_not(tape: Tape) -> None:
+def test_our_cancellation_belongs_to_the_cancelled_request_and_a_server_one_does_not(tape: Tape) -> None:
     """The ids of both sides overlap: a server cancels requests of its own."""
     tape.call(1)
     tape.recorder.given_up(1)
@@ -277,7 +275,7 @@ def test_our_cancelling_belongs_to_what_is_cancelled_the_servers_does_not(tape: 
     assert tape.operations == [0, 0, None, None, 0]
 
 
-def test_logs_and_stderr_belong_to_nothing_for_good(tape: Tape) -> None:
+def test_logs_and_stderr_belong_to_no_operation(tape: Tape) -> None:
     tape.call(1)
     tape.receive(message(method="notifications/message", params={"level": "info", "data": "x"}))
     tape.recorder.stderr([b"x"], 0)
@@ -289,7 +287,7 @@ def test_logs_and_stderr_belong_to_nothing_for_good(tape: Tape) -> None:
 
 
 @pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "roots/list"])
-def test_a_question_belongs_to_the_only_call_that_is_open(tape: Tape, method: str) -> None:
+def test_server_request_belongs_to_the_only_pending_call(tape: Tape, method: str) -> None:
     tape.call(1)
     tape.call(2, "subscriptions/listen")  # open for hours, and asks for nothing
     tape.receive(message(id=7, method=method))
@@ -307,7 +305,7 @@ def test_a_question_belongs_to_the_only_call_that_is_open(tape: Tape, method: st
         (["tools/call"], "tasks/get"),
     ],
 )
-def test_a_question_that_may_have_another_cause_belongs_to_nothing(
+def test_server_request_with_an_ambiguous_cause_belongs_to_no_operation(
     tape: Tape, open: list[str], question: str
 ) -> None:
     for id, method in enumerate(open):
@@ -317,7 +315,7 @@ def test_a_question_that_may_have_another_cause_belongs_to_nothing(
     assert tape.operations[len(open) :] == [None, None]
 
 
-def test_a_call_that_is_answered_or_given_up_is_open_no_longer(tape: Tape) -> None:
+def test_answered_or_cancelled_call_is_no_longer_pending(tape: Tape) -> None:
     tape.call(1)
     tape.call(2)
     tape.call(3)
@@ -327,7 +325,7 @@ def test_a_call_that_is_answered_or_given_up_is_open_no_longer(tape: Tape) -> No
     assert tape.operations[-1] == 2
 
 
-def test_a_task_that_is_waited_for_counts_as_its_call(tape: Tape) -> None:
+def test_awaited_task_counts_as_its_call(tape: Tape) -> None:
     tape.call(1)
     tape.answer(1, **CREATED["2025-11-25"])
     tape.call(2, "tasks/result", taskId="t-9")
@@ -339,7 +337,7 @@ def test_a_task_that_is_waited_for_counts_as_its_call(tape: Tape) -> None:
 # ------------------------------------------------------------------ HTTP
 
 
-def test_an_exchange_and_what_comes_on_it_belong_to_the_call_that_it_carries(tape: Tape) -> None:
+def test_exchange_and_its_messages_belong_to_the_call_it_carries(tape: Tape) -> None:
     first, second = tape.call(1), tape.call(2)
     tape.http(1, first)
     tape.http(2, second)
@@ -351,7 +349,7 @@ def test_an_exchange_and_what_comes_on_it_belong_to_the_call_that_it_carries(tap
     assert tape.operations == [0, 1, 0, 1, 1, 0, 1, 1, 1]
 
 
-def test_what_carries_no_message_of_an_operation_belongs_to_none(tape: Tape) -> None:
+def test_exchange_without_an_operation_message_belongs_to_none(tape: Tape) -> None:
     tape.call(1)
     tape.http(1, method="GET")
     tape.recorder.http.event(1, ": ping", 0, 0)
@@ -359,7 +357,7 @@ def test_what_carries_no_message_of_an_operation_belongs_to_none(tape: Tape) -> 
     assert tape.operations == [0, None, None, None, None]
 
 
-def test_a_stream_that_is_taken_up_belongs_to_the_call_whose_answer_it_brings(tape: Tape) -> None:
+def test_resumed_stream_belongs_to_the_call_whose_response_it_carries(tape: Tape) -> None:
     row = tape.call(1, _meta={"progressToken": 1})
     tape.http(1, row)
     resumed = tape.http(2, -1, "GET", ("Last-Event-ID", "5"))
@@ -370,7 +368,7 @@ def test_a_stream_that_is_taken_up_belongs_to_the_call_whose_answer_it_brings(ta
     assert tape.operations[-1] == row
 
 
-def test_the_stream_of_the_older_transport_belongs_to_no_call_though_it_brings_all_answers(
+def test_stream_of_the_older_transport_belongs_to_no_call_although_it_carries_all_responses(
     tape: Tape,
 ) -> None:
     stream = tape.http(1, -1, "GET")
@@ -391,7 +389,7 @@ def test_a_batch_of_requests_is_one_operation(tape: Tape) -> None:
     assert tape.operations == [0, 0, 0]
 
 
-def test_a_batch_of_answers_belongs_to_an_operation_if_there_is_but_one(tape: Tape) -> None:
+def test_batch_of_responses_belongs_to_an_operation_only_if_there_is_just_one(tape: Tape) -> None:
     for id in range(4):
         tape.call(id)
     for ids in ((0, 1, 0), (2,)):
@@ -400,7 +398,7 @@ def test_a_batch_of_answers_belongs_to_an_operation_if_there_is_but_one(tape: Ta
     assert tape.operations[4:] == [None, 2]
 
 
-def test_what_is_remembered_is_bounded_and_the_latest_is_kept() -> None:
+def test_memory_is_bounded_and_the_latest_entries_are_kept() -> None:
     latest: dict[int, int] = {}
     for key in range(1000):
         operations._remember(latest, key, -key, 10)

@@ -66,7 +66,7 @@ def told(log: TrafficLog, row: int) -> Rows:
     return found
 
 
-async def test_a_call_in_rounds_over_http_is_one_operation(engine: Engine, url: str) -> None:
+async def test_multi_round_call_over_http_is_one_operation(engine: Engine, url: str) -> None:
     call = await elicit(engine, HttpEntry(name="srv", url=url, era="2026-07-28"))
     story = told(engine.log, call)
     assert story.items() >= {Role.REQUEST: 1, Role.RETRY: 1, Role.RESPONSE: 2, Role.HTTP: 2}.items()
@@ -80,7 +80,7 @@ async def test_a_call_in_rounds_over_http_is_one_operation(engine: Engine, url: 
     assert bar.start_ns < start < end < bar.end_ns
 
 
-async def test_a_question_during_a_call_over_http_belongs_to_it(engine: Engine, url: str) -> None:
+async def test_server_request_during_a_call_over_http_belongs_to_it(engine: Engine, url: str) -> None:
     call = await elicit(engine, HttpEntry(name="srv", url=url, era="2025-11-25"))
     story = told(engine.log, call)
     expected = {Role.REQUEST: 1, Role.QUESTION: 1, Role.REPLY: 1, Role.RESPONSE: 1, Role.HTTP: 2}

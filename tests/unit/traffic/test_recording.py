@@ -55,7 +55,7 @@ def until(states: queue.Queue[RecordingState], *, paused: bool) -> RecordingStat
             return state
 
 
-def test_rows_go_into_the_file_without_being_asked(tmp_path: Path) -> None:
+def test_rows_are_written_to_the_file_automatically(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, _, states):
         add(log, b"one", b"two")
         state = states.get(timeout=PATIENCE)
@@ -64,7 +64,7 @@ def test_rows_go_into_the_file_without_being_asked(tmp_path: Path) -> None:
         same(open_capture(tmp_path / "a.mcpcap").log, log)
 
 
-def test_a_remark_goes_into_the_file_without_being_asked(tmp_path: Path) -> None:
+def test_comment_is_written_to_the_file_automatically(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one")
         recorder.flush()
@@ -73,7 +73,7 @@ def test_a_remark_goes_into_the_file_without_being_asked(tmp_path: Path) -> None
         assert open_capture(tmp_path / "a.mcpcap").log.remark(0) == Remark(True, "here")
 
 
-def test_what_was_there_before_is_recorded_too(tmp_path: Path) -> None:
+def test_earlier_rows_are_recorded_too(tmp_path: Path) -> None:
     log = TrafficLog()
     log.add_server("srv")
     add(log, b"one")
@@ -81,27 +81,27 @@ def test_what_was_there_before_is_recorded_too(tmp_path: Path) -> None:
     assert open_capture(tmp_path / "a.mcpcap").log.raw(0) == b"one"
 
 
-def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_file_is_owner_only(tmp_path: Path) -> None:
     with recorded(tmp_path / "new" / "a.mcpcap") as (_, recorder, _):
         if os.name == "posix":
             assert recorder.path.stat().st_mode & 0o077 == 0
             assert recorder.path.parent.stat().st_mode & 0o077 == 0
 
 
-def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a.mcpcap").write_text("mine")
     with pytest.raises(UserError, match="already"):
         Recording(TrafficLog(), tmp_path / "a.mcpcap")
     assert (tmp_path / "a.mcpcap").read_text() == "mine"
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):
         Recording(TrafficLog(), tmp_path / "file" / "a.mcpcap")
 
 
-def test_a_full_disk_pauses_it_and_room_lets_it_go_on(tmp_path: Path) -> None:
+def test_full_disk_pauses_recording_until_there_is_space(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         add(log, b"before")
         assert recorder.flush()
@@ -122,7 +122,7 @@ def test_a_full_disk_pauses_it_and_room_lets_it_go_on(tmp_path: Path) -> None:
         same(open_capture(recorder.path).log, log)
 
 
-def test_a_paused_recording_can_be_saved_elsewhere_whole(
+def test_paused_recording_can_be_saved_elsewhere_in_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
@@ -140,7 +140,7 @@ def test_a_paused_recording_can_be_saved_elsewhere_whole(
         same(open_capture(recorder.path).log, log)
 
 
-def test_a_capture_that_was_deleted_is_missed(tmp_path: Path) -> None:
+def test_deleted_capture_is_noticed(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         add(log, b"one")
         recorder.flush()
@@ -155,7 +155,7 @@ def test_a_capture_that_was_deleted_is_missed(tmp_path: Path) -> None:
         same(open_capture(recorder.path).log, log)
 
 
-def test_an_error_nobody_thought_of_pauses_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_pauses_recording_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         with monkeypatch.context() as patch:
 
@@ -170,7 +170,7 @@ def test_an_error_nobody_thought_of_pauses_it_too(tmp_path: Path, monkeypatch: p
         same(open_capture(recorder.path).log, log)
 
 
-def test_a_paused_recording_is_not_tried_again_for_every_batch(
+def test_paused_recording_is_not_retried_for_every_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "RETRY_S", PATIENCE)
@@ -194,7 +194,7 @@ def test_a_paused_recording_is_not_tried_again_for_every_batch(
             assert attempts == before
 
 
-def test_whoever_is_told_and_fails_does_not_end_the_recording(tmp_path: Path) -> None:
+def test_failing_listener_does_not_end_the_recording(tmp_path: Path) -> None:
     def fail(state: RecordingState) -> None:
         raise ValueError("a bug")
 
@@ -206,7 +206,7 @@ def test_whoever_is_told_and_fails_does_not_end_the_recording(tmp_path: Path) ->
         assert not recorder.state.is_paused
 
 
-def test_a_closed_recording_goes_on_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_recording_resumes_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "_MEMORY_BYTES", 0)
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one", b"two")
@@ -221,7 +221,7 @@ def test_a_closed_recording_goes_on_in_its_file(tmp_path: Path, monkeypatch: pyt
     assert not open_capture(recorder.path).is_interrupted
 
 
-def test_a_recording_whose_file_is_gone_does_not_go_on(tmp_path: Path) -> None:
+def test_recording_without_its_file_does_not_resume(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one")
         recorder.close()
@@ -231,7 +231,7 @@ def test_a_recording_whose_file_is_gone_does_not_go_on(tmp_path: Path) -> None:
         assert not recorder.path.exists()
 
 
-def test_closing_a_paused_recording_says_that_something_is_missing(tmp_path: Path) -> None:
+def test_closing_a_paused_recording_says_that_rows_are_missing(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         recorder._connection.execute("PRAGMA query_only=ON")
         add(log, b"one")
@@ -242,7 +242,7 @@ def test_closing_a_paused_recording_says_that_something_is_missing(tmp_path: Pat
         assert open_capture(recorder.path).is_recorded_now  # not marked as closed
 
 
-def test_being_far_behind_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_backlog_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "_FAR_BEHIND", 10)
     monkeypatch.setattr(logwriter, "_MOST_ROWS", 1)
     with recorded(tmp_path / "a.mcpcap") as (log, _, states):
@@ -251,7 +251,7 @@ def test_being_far_behind_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert states.get(timeout=PATIENCE).reason == ""
 
 
-def test_a_copy_is_made_while_rows_go_on_arriving(tmp_path: Path) -> None:
+def test_copy_is_made_while_rows_keep_arriving(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, *[b"%01000d" % number for number in range(10_000)])
         heard: list[tuple[int, int]] = []
@@ -272,7 +272,7 @@ def test_a_copy_is_made_while_rows_go_on_arriving(tmp_path: Path) -> None:
         ]
 
 
-def test_a_copy_has_no_holes_when_more_arrives_than_is_stored_by_its_end(
+def test_copy_has_no_gaps_when_rows_arrive_faster_than_they_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "GATHER_S", PATIENCE)  # only `flush` writes
@@ -301,7 +301,7 @@ def test_a_deleted_recording_can_be_saved_over_another_file(tmp_path: Path) -> N
         same(open_capture(target).log, log)
 
 
-def test_a_copy_takes_the_place_of_an_interrupted_capture_and_of_its_journal(tmp_path: Path) -> None:
+def test_copy_replaces_an_interrupted_capture_and_its_journal(tmp_path: Path) -> None:
     target = tmp_path / "copy.mcpcap"
     with recorded(tmp_path / "old.mcpcap") as (log, recorder, _):
         add(log, b"old", b"older")
@@ -314,7 +314,7 @@ def test_a_copy_takes_the_place_of_an_interrupted_capture_and_of_its_journal(tmp
         same(open_capture(target).log, log)
 
 
-def test_a_copy_that_is_cancelled_leaves_the_target_as_it_was(tmp_path: Path) -> None:
+def test_cancelled_copy_leaves_the_target_unchanged(tmp_path: Path) -> None:
     target = tmp_path / "copy.mcpcap"
     target.write_text("mine")
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
@@ -329,7 +329,7 @@ def test_a_copy_that_is_cancelled_leaves_the_target_as_it_was(tmp_path: Path) ->
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_capture_that_is_recorded_is_opened_as_it_stands_and_not_written_to(tmp_path: Path) -> None:
+def test_capture_being_recorded_opens_as_it_is_and_is_not_written_to(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one")
         recorder.flush()
@@ -340,7 +340,7 @@ def test_a_capture_that_is_recorded_is_opened_as_it_stands_and_not_written_to(tm
             capture.save_remarks()
 
 
-def test_readers_on_many_threads_see_whole_rows_while_it_records(
+def test_readers_on_many_threads_see_complete_rows_while_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "_MEMORY_BYTES", 0)
@@ -368,7 +368,7 @@ def test_readers_on_many_threads_see_whole_rows_while_it_records(
         assert set(log.in_memory(0, len(log))) == {None}
 
 
-def test_after_closing_the_log_is_still_read_from_the_one_file(
+def test_log_is_still_readable_from_the_file_after_closing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "_MEMORY_BYTES", 0)

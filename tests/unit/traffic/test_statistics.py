@@ -25,7 +25,7 @@ def counted(talk: Talk, *rows: int) -> dict[tuple[str, str], MethodStats]:
     return {(one.method, one.subject): one for one in statistics.summary()}
 
 
-def test_a_call_and_its_answer_are_counted_once_with_both_sizes() -> None:
+def test_call_and_response_are_counted_once_with_both_sizes() -> None:
     talk = Talk()
     id = talk.call("add")
     talk.pass_ms(42)
@@ -39,7 +39,7 @@ def test_a_call_and_its_answer_are_counted_once_with_both_sizes() -> None:
 
 
 @pytest.mark.parametrize("rows", [(0,), (1,), (0, 1)])
-def test_an_exchange_counts_when_either_of_its_rows_fits_the_filter(rows: tuple[int, ...]) -> None:
+def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[int, ...]) -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(5)
@@ -48,7 +48,7 @@ def test_an_exchange_counts_when_either_of_its_rows_fits_the_filter(rows: tuple[
     assert (stats.count, stats.errors, stats.p50_ns) == (1, 1, 5 * MS)
 
 
-def test_each_ending_has_its_number() -> None:
+def test_each_outcome_is_counted() -> None:
     talk = Talk()
     for action in ("error", "tool error", "give up", "answer"):
         talk.play(("call", 0, 0))
@@ -59,7 +59,7 @@ def test_each_ending_has_its_number() -> None:
     assert (stats.given_up, stats.waiting) == (1, 1)
 
 
-def test_what_waits_is_settled_when_its_answer_comes() -> None:
+def test_pending_request_is_settled_when_its_response_arrives() -> None:
     talk = Talk()
     statistics = Statistics(talk.log)
     id = talk.call()
@@ -88,7 +88,7 @@ def test_notifications_and_requests_of_both_sides_are_told_apart() -> None:
     ]
 
 
-def test_what_is_no_message_of_a_method_is_in_no_group() -> None:
+def test_rows_without_a_method_are_in_no_group() -> None:
     talk = Talk()
     talk.stderr()
     talk.answer(99)  # to nothing that was asked
@@ -99,7 +99,7 @@ def test_what_is_no_message_of_a_method_is_in_no_group() -> None:
 # ------------------------------------------------------------------ people
 
 
-def test_the_time_that_a_person_took_is_in_no_latency() -> None:
+def test_user_time_is_excluded_from_latency() -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(10)
@@ -113,7 +113,7 @@ def test_the_time_that_a_person_took_is_in_no_latency() -> None:
     assert (question.p50_ns, question.human_ns, question.count) == (None, 5000 * MS, 1)
 
 
-def test_two_questions_at_a_time_are_not_counted_twice() -> None:
+def test_two_simultaneous_requests_are_not_counted_twice() -> None:
     talk = Talk()
     id = talk.call()
     for question in (1, 2):
@@ -127,7 +127,7 @@ def test_two_questions_at_a_time_are_not_counted_twice() -> None:
     assert (call.human_ns, call.p50_ns) == (300 * MS, 100 * MS)
 
 
-def test_a_list_of_roots_is_answered_by_nobody_and_timed() -> None:
+def test_roots_request_is_timed_without_user_time() -> None:
     talk = Talk()
     talk.receive(id=1, method="roots/list")
     talk.pass_ms(3)
@@ -140,7 +140,7 @@ def test_a_list_of_roots_is_answered_by_nobody_and_timed() -> None:
 
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5), st.booleans())
-def test_slices_as_they_come_give_the_same_as_all_at_once(
+def test_incremental_slices_give_the_same_result_as_all_at_once(
     script: list[Action], cuts: list[int], is_sparse: bool
 ) -> None:
     talk = Talk("a", "b")
@@ -159,7 +159,7 @@ def test_slices_as_they_come_give_the_same_as_all_at_once(
     assert live.rate(50) == whole.rate(50)
 
 
-def test_the_subjects_beyond_the_bound_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subjects_beyond_the_limit_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_module, "_MOST_SUBJECTS", 2)
     talk = Talk()
     for tool in ("a", "b", "c", "d", "a"):
@@ -174,7 +174,7 @@ durations = st.lists(st.integers(0, 10**13) | st.integers(0, 200), min_size=1, m
 
 
 @given(durations, st.sampled_from([0.5, 0.95, 0.99, 1.0]))
-def test_percentiles_are_within_the_error_that_is_promised(values: list[int], fraction: float) -> None:
+def test_percentiles_are_within_the_documented_error(values: list[int], fraction: float) -> None:
     latencies = Latencies()
     for value in values:
         latencies.add(value)
@@ -187,7 +187,7 @@ def test_percentiles_are_within_the_error_that_is_promised(values: list[int], fr
 
 
 @given(durations, durations)
-def test_latencies_merged_are_those_of_all(first: list[int], second: list[int]) -> None:
+def test_merged_latencies_equal_those_of_all(first: list[int], second: list[int]) -> None:
     both, one, other = Latencies(), Latencies(), Latencies()
     for value in first:
         one.add(value)
@@ -201,7 +201,7 @@ def test_latencies_merged_are_those_of_all(first: list[int], second: list[int]) 
 
 
 @given(durations, st.integers(1, 30))
-def test_the_bins_of_a_plot_hold_everything_and_touch(values: list[int], most: int) -> None:
+def test_histogram_bins_are_contiguous_and_cover_everything(values: list[int], most: int) -> None:
     latencies = Latencies()
     for value in values:
         latencies.add(value)
@@ -212,7 +212,7 @@ def test_the_bins_of_a_plot_hold_everything_and_touch(values: list[int], most: i
     assert bins[0].start_ns <= min(values) <= max(values) < bins[-1].end_ns
 
 
-def test_nothing_timed_has_no_percentiles() -> None:
+def test_without_timings_there_are_no_percentiles() -> None:
     assert Latencies().percentiles([0.5]) == [None]
     assert Latencies().bins() == ()
 
@@ -223,9 +223,7 @@ moments = st.lists(st.integers(0, 10**11).map(lambda at: WALL + at), min_size=1,
 
 
 @given(moments, st.integers(1, 40), st.integers(1, 20))
-def test_no_message_is_missing_from_the_rate_and_slices_do_not_matter(
-    times: list[int], buckets: int, cut: int
-) -> None:
+def test_rate_includes_every_message_regardless_of_slices(times: list[int], buckets: int, cut: int) -> None:
     whole, sliced = RateSeries(), RateSeries()
     whole.add(times, times[::3])
     for start in range(0, len(times), cut):
@@ -249,7 +247,7 @@ def test_buckets_widen_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) 
     assert len(found.messages) <= 8
 
 
-def test_a_rate_may_be_asked_for_a_range() -> None:
+def test_rate_can_be_computed_for_a_range() -> None:
     series = RateSeries()
     series.add([WALL + second * 1000 * MS for second in range(100)], [WALL + 50_000 * MS])
     found = series.rate(10, WALL + 40_000 * MS, WALL + 60_000 * MS)
@@ -257,11 +255,11 @@ def test_a_rate_may_be_asked_for_a_range() -> None:
     assert (found.start_ns, found.width_ns) == (WALL + 40_000 * MS, 2000 * MS)
 
 
-def test_the_rate_of_nothing_is_empty() -> None:
+def test_rate_of_an_empty_log_is_empty() -> None:
     assert RateSeries().rate(10).messages == ()
 
 
-def test_errors_are_counted_when_their_answers_come() -> None:
+def test_errors_are_counted_when_their_responses_arrive() -> None:
     talk = Talk()
     for action in ("error", "tool error", "answer"):
         talk.play(("call", 0, 1000))

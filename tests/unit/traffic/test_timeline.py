@@ -38,7 +38,7 @@ def bars(timeline: Timeline, log: TrafficLog) -> dict[int, tuple[int, int | None
     return found
 
 
-def test_a_bar_goes_from_the_request_to_its_answer() -> None:
+def test_bar_spans_from_the_request_to_its_response() -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(5)
@@ -49,7 +49,7 @@ def test_a_bar_goes_from_the_request_to_its_answer() -> None:
     assert timeline.span() == (WALL, WALL + 5 * MS)
 
 
-def test_a_bar_is_open_until_its_answer_comes() -> None:
+def test_bar_is_open_until_its_response_arrives() -> None:
     talk = Talk()
     id = talk.call()
     timeline = timeline_of(talk.log)
@@ -60,7 +60,7 @@ def test_a_bar_is_open_until_its_answer_comes() -> None:
     assert bars(timeline, talk.log) == {0: (0, 5, Status.OK)}
 
 
-def test_rounds_are_one_bar_and_the_time_between_them_is_a_persons() -> None:
+def test_rounds_are_one_bar_and_the_time_between_them_is_user_time() -> None:
     talk = Talk()
     first = talk.call()
     talk.pass_ms(5)
@@ -74,7 +74,7 @@ def test_rounds_are_one_bar_and_the_time_between_them_is_a_persons() -> None:
     assert timeline.waits(0) == ((WALL + 5 * MS, WALL + 1005 * MS),)
 
 
-def test_a_question_of_the_server_is_waited_for_until_our_reply() -> None:
+def test_server_request_is_user_time_until_our_reply() -> None:
     talk = Talk()
     talk.call()
     talk.receive(id=7, method="elicitation/create", params={})
@@ -85,7 +85,7 @@ def test_a_question_of_the_server_is_waited_for_until_our_reply() -> None:
     assert timeline.waits(0) == ((WALL, WALL + 30 * MS),)
 
 
-def test_the_bar_of_a_task_goes_on_with_its_polls_and_no_poll_is_a_wait() -> None:
+def test_task_bar_continues_with_its_polls_and_polling_is_not_user_time() -> None:
     talk = Talk()
     talk.answer(talk.call(), {"task": {"taskId": "t"}})
     talk.pass_ms(10)
@@ -103,7 +103,7 @@ def test_the_bar_of_a_task_goes_on_with_its_polls_and_no_poll_is_a_wait() -> Non
     assert timeline.waits(0) == ()
 
 
-def test_what_was_given_up_ends_with_the_last_that_is_known_of_it() -> None:
+def test_cancelled_call_ends_with_its_last_known_row() -> None:
     talk = Talk()
     id = talk.call("x", 0, _meta={"progressToken": 1})
     timeline = timeline_of(talk.log)
@@ -118,7 +118,7 @@ def test_what_was_given_up_ends_with_the_last_that_is_known_of_it() -> None:
     assert bars(timeline, talk.log) == {0: (0, 10, Status.GIVEN_UP)}
 
 
-def test_any_row_of_an_operation_brings_in_its_whole_bar() -> None:
+def test_any_row_of_an_operation_adds_its_whole_bar() -> None:
     talk = Talk()
     id = talk.call()
     talk.pass_ms(5)
@@ -168,7 +168,7 @@ def append(log: TrafficLog, monotonic: int, wall: int, duration: int | None) -> 
     return row
 
 
-def test_runs_are_placed_by_the_wall_clock_and_measured_by_the_other() -> None:
+def test_runs_are_placed_by_wall_clock_and_measured_by_monotonic_clock() -> None:
     log = TrafficLog()
     log.add_server("srv")
     first = append(log, 10**15, WALL, 5 * MS)
@@ -183,7 +183,7 @@ def test_runs_are_placed_by_the_wall_clock_and_measured_by_the_other() -> None:
     ]
 
 
-def test_what_was_open_when_its_run_ended_does_not_stay_open() -> None:
+def test_operation_pending_at_the_end_of_its_run_does_not_stay_open() -> None:
     log = TrafficLog()
     log.add_server("srv")
     lost = append(log, 10**15, WALL, None)
@@ -195,7 +195,7 @@ def test_what_was_open_when_its_run_ended_does_not_stay_open() -> None:
     assert (bar.start_ns, bar.end_ns, bar.status) == (WALL, WALL + 25 * MS, Status.PENDING)
 
 
-def test_times_out_of_all_reason_harm_nothing() -> None:
+def test_unreasonable_times_are_harmless() -> None:
     """A file may hold any number."""
     log = TrafficLog()
     log.add_server("srv")
@@ -214,7 +214,7 @@ def test_times_out_of_all_reason_harm_nothing() -> None:
 
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5))
-def test_bars_built_as_rows_come_are_those_of_the_whole(script: list[Action], cuts: list[int]) -> None:
+def test_bars_built_incrementally_equal_those_of_the_whole(script: list[Action], cuts: list[int]) -> None:
     talk = Talk("a", "b")
     live = Timeline(talk.log)
     seen = touched = 0
@@ -305,7 +305,7 @@ def crowd(count: int, servers: int = 1, longest: int = 3 * MS) -> TrafficLog:
     return log
 
 
-def test_many_operations_are_merged_and_the_worst_of_them_shows() -> None:
+def test_many_operations_are_merged_and_show_the_worst_status() -> None:
     timeline = timeline_of(crowd(20_000))
     start, end = timeline.span() or (0, 0)
     (lane,) = timeline.window(start, end + 1, 100)
@@ -315,14 +315,14 @@ def test_many_operations_are_merged_and_the_worst_of_them_shows() -> None:
     assert Status.ERROR in {piece.status for piece in lane.pieces if piece.bars > 10}
 
 
-def test_few_operations_are_bars_of_their_own() -> None:
+def test_few_operations_are_separate_bars() -> None:
     timeline = timeline_of(crowd(20_000))
     (lane,) = timeline.window(WALL + 100 * MS, WALL + 105 * MS, 1000)
     assert all(piece.bars == 1 for piece in lane.pieces)
     assert 10 <= len(lane.pieces) <= 20
 
 
-def test_crowded_lanes_share_what_may_be_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crowded_lanes_share_the_paint_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timeline_module, "_MOST_PIECES", 500)
     timeline = timeline_of(crowd(20_000, servers=5, longest=30 * MS))
     start, end = timeline.span() or (0, 0)
@@ -331,12 +331,12 @@ def test_crowded_lanes_share_what_may_be_painted(monkeypatch: pytest.MonkeyPatch
     assert sum(piece.bars for lane in lanes for piece in lane.pieces) == 20_000
 
 
-def test_only_the_lanes_that_are_asked_for_are_given() -> None:
+def test_only_requested_lanes_are_returned() -> None:
     timeline = timeline_of(crowd(100, servers=3))
     assert [lane.server for lane in timeline.window(WALL, WALL + 10**9, 100, servers=[2, 0])] == [0, 2]
 
 
-def test_more_at_a_time_than_there_are_sub_rows_for_are_merged_in_the_last() -> None:
+def test_overflow_beyond_the_sub_rows_is_merged_into_the_last() -> None:
     timeline = timeline_of(crowd(100, longest=10**12))
     (lane,) = timeline.window(WALL, WALL + 10**12, 500)
     assert lane.subrows == MOST_SUBROWS + 1
@@ -347,7 +347,7 @@ def test_more_at_a_time_than_there_are_sub_rows_for_are_merged_in_the_last() -> 
     assert operation == beyond[0].operation
 
 
-def test_the_overview_counts_everything_where_it_began() -> None:
+def test_overview_counts_every_operation_at_its_start() -> None:
     timeline = timeline_of(crowd(1000))
     overview = timeline.overview(50)
     assert sum(overview.counts) == 1000
@@ -356,7 +356,7 @@ def test_the_overview_counts_everything_where_it_began() -> None:
     assert (overview.start_ns, overview.end_ns) == timeline.span()
 
 
-def test_nothing_recorded_is_nothing_to_paint() -> None:
+def test_empty_log_has_nothing_to_paint() -> None:
     timeline = timeline_of(TrafficLog())
     assert timeline.window(0, 1, 100) == ()
     assert timeline.overview(100).counts == ()

@@ -12,7 +12,7 @@ from tests.helpers.fakes import FakeClock
 from tests.helpers.playbook import message
 
 
-def test_rows_are_seen_when_they_are_published() -> None:
+def test_rows_are_visible_once_published() -> None:
     log = TrafficLog()
     lengths: list[int] = []
     log.grew.connect(lengths.append)
@@ -25,7 +25,7 @@ def test_rows_are_seen_when_they_are_published() -> None:
     assert lengths == [2]
 
 
-def test_a_server_that_comes_back_keeps_its_number() -> None:
+def test_returning_server_keeps_its_number() -> None:
     log = TrafficLog()
     assert [log.add_server(name) for name in ("a", "b", "a")] == [0, 1, 0]
     assert log.servers() == ("a", "b")
@@ -49,7 +49,7 @@ def test_rows_are_found_by_server_and_kind_in_order() -> None:
     assert log.find("third", RecordKind.STDERR) == []
 
 
-def test_every_column_of_a_record_is_what_the_log_says_of_the_row() -> None:
+def test_every_column_of_a_record_matches_the_log() -> None:
     log = TrafficLog()
     recorder = Recorder(log, "srv", FakeClock())
     recorder.sent(jsonrpc.request("a", "tools/call", {"name": "add"}))
@@ -66,7 +66,7 @@ def test_every_column_of_a_record_is_what_the_log_says_of_the_row() -> None:
     assert log.problem(1) == '"result" must be an object'
 
 
-def test_another_thread_reads_whole_rows_while_they_are_written() -> None:
+def test_another_thread_reads_complete_rows_while_they_are_written() -> None:
     log = TrafficLog()
     recorder = Recorder(log, "srv", FakeClock())
     wrong: list[str] = []

@@ -39,7 +39,7 @@ def tape() -> Taped:
     return Taped()
 
 
-def test_a_call_and_its_answer_know_each_other(tape: Taped) -> None:
+def test_call_and_response_link_to_each_other(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "tools/call", {"name": "add"}))
     tape.clock.advance(0.042)
     tape.receive(message(id=1, result={}))
@@ -53,7 +53,7 @@ def test_a_call_and_its_answer_know_each_other(tape: Taped) -> None:
     assert (request.kind, answer.kind) == (RecordKind.REQUEST, RecordKind.RESULT)
 
 
-def test_a_request_is_pending_until_its_answer_comes(tape: Taped) -> None:
+def test_request_is_pending_until_its_response_arrives(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     (request,) = tape.rows
     assert (request.status, request.duration_ns, request.partner) == (Status.PENDING, None, None)
@@ -72,7 +72,7 @@ def test_a_request_is_pending_until_its_answer_comes(tape: Taped) -> None:
     ],
 )
 @pytest.mark.parametrize("filler", [0, PARSE_AT_ARRIVAL, 3 * PARSE_AT_ARRIVAL])
-def test_how_a_request_ended_is_told_from_its_answer_small_or_big(
+def test_request_status_is_taken_from_its_response_small_or_big(
     tape: Taped, members: dict[str, JSON], status: Status, filler: int
 ) -> None:
     body = {"jsonrpc": "2.0", "id": 1, **json.loads(json.dumps(members))}
@@ -84,7 +84,7 @@ def test_how_a_request_ended_is_told_from_its_answer_small_or_big(
     assert tape.rows[0].status is status
 
 
-def test_a_big_result_that_is_no_error_is_not_parsed_to_find_that_out(
+def test_big_successful_result_is_not_parsed_for_its_status(
     tape: Taped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The official SDKs write "isError": false into every result, also into one of 50 MB."""
@@ -95,7 +95,7 @@ def test_a_big_result_that_is_no_error_is_not_parsed_to_find_that_out(
     assert tape.rows[0].status is Status.OK
 
 
-def test_answers_that_belong_to_nothing_say_so_and_change_nothing(tape: Taped) -> None:
+def test_unmatched_responses_say_so_and_change_nothing(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(
         message(id=1, result={}), message(id=1, error={"code": 1, "message": ""}), message(id="1", result={})
@@ -110,7 +110,7 @@ def test_answers_that_belong_to_nothing_say_so_and_change_nothing(tape: Taped) -
     assert [row.partner for row in tape.rows] == [1, 0, None, None]
 
 
-def test_long_names_of_a_server_do_not_stay_in_memory(tape: Taped) -> None:
+def test_long_server_strings_do_not_stay_in_memory(tape: Taped) -> None:
     long = "x" * 100_000
     tape.receive(message(id=long, result={}), message(method=long), message(id=10**4000, result={}))
     assert sum(len(tape.log.words.text(number)) for number in range(len(tape.log.words))) < 10_000
@@ -119,7 +119,7 @@ def test_long_names_of_a_server_do_not_stay_in_memory(tape: Taped) -> None:
     assert long in tape.rows[0].raw.decode()
 
 
-def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: Taped) -> None:
+def test_cancelled_request_stays_cancelled_when_its_response_is_late(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.recorder.given_up(1)
     tape.receive(message(id=1, result={}))
@@ -128,20 +128,20 @@ def test_a_request_that_was_given_up_stays_so_when_its_answer_comes_late(tape: T
     assert answer.problem == "answers a request that was given up (id 1)"
 
 
-def test_a_stream_that_we_ended_may_be_answered_without_a_problem(tape: Taped) -> None:
+def test_response_to_a_stream_we_ended_is_not_a_problem(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "subscriptions/listen"))
     tape.recorder.given_up(1)
     tape.receive(message(id=1, error={"code": -32000, "message": "Connection closed"}))
     assert [row.problem for row in tape.rows] == ["", ""]
 
 
-def test_a_request_that_the_server_took_back_waits_no_longer(tape: Taped) -> None:
+def test_request_cancelled_by_the_server_is_no_longer_pending(tape: Taped) -> None:
     tape.receive(message(id=1, method="elicitation/create"), message(id=2, method="elicitation/create"))
     tape.recorder.withdrawn(1)
     assert [row.status for row in tape.rows] == [Status.GIVEN_UP, Status.PENDING]
 
 
-def test_giving_up_what_is_answered_changes_nothing(tape: Taped) -> None:
+def test_cancelling_an_answered_request_changes_nothing(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=1, result={}))
     tape.recorder.given_up(1)
@@ -157,7 +157,7 @@ def test_the_ids_of_both_sides_do_not_mix(tape: Taped) -> None:
     assert [row.method for row in tape.rows] == ["tools/list", "roots/list", "roots/list", "tools/list"]
 
 
-def test_a_new_conversation_gives_up_what_was_open_and_starts_the_ids_anew(tape: Taped) -> None:
+def test_new_connection_cancels_pending_requests_and_restarts_the_ids(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=7, method="ping"))
     tape.recorder.new_conversation()
@@ -166,7 +166,7 @@ def test_a_new_conversation_gives_up_what_was_open_and_starts_the_ids_anew(tape:
     assert tape.rows[2].problem == "answers no request that was sent (id 1)"
 
 
-def test_answers_in_a_batch_are_linked_to_their_requests(tape: Taped) -> None:
+def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:
     """2025-03-26 lets a server answer several requests in one array."""
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.recorder.sent(jsonrpc.request(2, "tools/call", {"name": "add"}))
@@ -183,7 +183,7 @@ def test_answers_in_a_batch_are_linked_to_their_requests(tape: Taped) -> None:
     assert batch.kind is RecordKind.BATCH
 
 
-def test_a_request_in_a_batch_is_linked_to_our_answer(tape: Taped) -> None:
+def test_batched_request_is_linked_to_our_response(tape: Taped) -> None:
     tape.receive(read(b'[{"jsonrpc":"2.0","id":"a","method":"ping"}]'))
     tape.recorder.sent(jsonrpc.result("a", {}))
     batch, answer = tape.rows
@@ -202,14 +202,12 @@ def test_a_request_in_a_batch_is_linked_to_our_answer(tape: Taped) -> None:
         ("tools/list", {"name": "x"}, ""),
     ],
 )
-def test_a_row_names_what_it_is_about(
-    tape: Taped, method: str, params: dict[str, JSON], subject: str
-) -> None:
+def test_row_names_its_subject(tape: Taped, method: str, params: dict[str, JSON], subject: str) -> None:
     tape.receive(message(method=method, params=params))
     assert tape.rows[0].subject == subject
 
 
-def test_output_and_notes_are_rows_of_their_own_kind(tape: Taped) -> None:
+def test_output_and_notes_are_separate_row_kinds(tape: Taped) -> None:
     tape.recorder.stderr([b"one", b"\xff"], tape.clock.monotonic_ns())
     tape.recorder.note(RecordKind.PROCESS, "Process 1 exited \ud83d")
     tape.receive(read(b"Listening"))
@@ -222,13 +220,13 @@ def test_output_and_notes_are_rows_of_their_own_kind(tape: Taped) -> None:
     assert [row.kind.is_frame for row in tape.rows] == [False, False, False, True]
 
 
-def test_a_frame_is_dated_when_it_arrived_not_when_it_was_written_down(tape: Taped) -> None:
+def test_message_is_dated_by_arrival_and_not_by_recording(tape: Taped) -> None:
     arrived, wall = tape.clock.monotonic_ns(), tape.clock.wall_ns()
     tape.clock.advance(3)
     tape.recorder.received([message(method="n")], arrived)
     assert (tape.rows[0].monotonic_ns, tape.rows[0].wall_ns) == (arrived, wall)
 
 
-def test_a_frame_that_was_not_kept_whole_has_its_whole_size(tape: Taped) -> None:
+def test_truncated_message_has_its_full_size(tape: Taped) -> None:
     tape.recorder.received([message(method="n"), read(b"head")], 0, [5, 10**9])
     assert [row.size for row in tape.rows] == [5, 10**9]

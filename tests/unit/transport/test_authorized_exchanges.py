@@ -97,7 +97,7 @@ async def test_a_refused_request_is_sent_again_with_other_credentials(stage: Sta
     assert len(stage.taken) == 1
 
 
-async def test_the_last_refusal_is_taken_with_its_body(stage: Stage) -> None:
+async def test_last_rejection_is_returned_with_its_body(stage: Stage) -> None:
     stage.server.order("GET", refuse, refuse)
     await stage.run(Sender(most=1))
     assert stage.taken == [(401, b"who are you?")]
@@ -105,7 +105,7 @@ async def test_the_last_refusal_is_taken_with_its_body(stage: Stage) -> None:
     assert kept == [b"who are you?", b"who are you?"], "both are in the traffic"
 
 
-async def test_what_the_authorization_raises_ends_the_request(stage: Stage) -> None:
+async def test_exception_from_the_authorization_ends_the_request(stage: Stage) -> None:
     stage.server.order("GET", refuse)
     with pytest.raises(NeedsLogin):
         await stage.run(Sender(error=NeedsLogin("Log in.")))
@@ -113,7 +113,7 @@ async def test_what_the_authorization_raises_ends_the_request(stage: Stage) -> N
 
 
 @pytest.mark.parametrize(("headers", "configured"), [(True, False), (False, True)])
-async def test_who_says_it_themselves_is_not_spoken_for(
+async def test_own_authorization_header_disables_automatic_authorization(
     stage: Stage, headers: bool, configured: bool
 ) -> None:
     stage.server.order("GET", refuse)
@@ -125,7 +125,7 @@ async def test_who_says_it_themselves_is_not_spoken_for(
     assert stage.taken == [(401, b"who are you?")]
 
 
-async def test_a_farewell_says_who_asks_and_is_not_repeated(stage: Stage) -> None:
+async def test_session_delete_is_authorized_and_not_repeated(stage: Stage) -> None:
     stage.server.order("DELETE", refuse)
     sender = Sender()
     await stage.run(sender, "DELETE", operation="")

@@ -32,7 +32,7 @@ class Sink(httpcore2.AsyncNetworkStream):
         return self
 
 
-async def test_the_head_of_a_post_goes_out_with_its_body() -> None:
+async def test_post_headers_are_sent_together_with_the_body() -> None:
     stream = JoinedWrites(sink := Sink())
     for _ in range(2):
         await stream.write(HEAD)
@@ -40,14 +40,14 @@ async def test_the_head_of_a_post_goes_out_with_its_body() -> None:
     assert sink.written == [HEAD + b"{}", HEAD + b"{}"]
 
 
-async def test_the_head_of_a_post_without_a_body_goes_out_before_the_answer_is_read() -> None:
+async def test_post_headers_without_a_body_are_sent_before_the_response_is_read() -> None:
     stream = JoinedWrites(sink := Sink())
     await stream.write(HEAD)
     assert await stream.read(100) == b"answer"
     assert sink.written == [HEAD]
 
 
-async def test_nothing_else_is_held_back() -> None:
+async def test_other_writes_are_not_delayed() -> None:
     stream = JoinedWrites(sink := Sink())
     get, frames = b"GET /mcp HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     await stream.write(get)
@@ -63,7 +63,7 @@ async def test_a_long_body_is_not_copied_to_be_joined() -> None:
     assert sink.written[1] is body
 
 
-async def test_it_stays_so_under_tls() -> None:
+async def test_writes_are_joined_under_tls_too() -> None:
     stream = await JoinedWrites(sink := Sink()).start_tls(ssl.create_default_context())
     await stream.write(HEAD)
     await stream.write(b"{}")

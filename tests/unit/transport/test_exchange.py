@@ -46,7 +46,7 @@ def nothing(events: list[ServerSentEvent], at: int) -> None:
     """For tests that are not about events."""
 
 
-async def test_request_and_answer_are_reported_with_their_headers_in_order(
+async def test_request_and_response_are_reported_with_their_headers_in_order(
     server: FaultServer, http: Exchanges, log: WireLog
 ) -> None:
     server.order("GET", faults.replies(200, b"hello", "text/plain", X_One="1"))
@@ -66,7 +66,7 @@ async def test_request_and_answer_are_reported_with_their_headers_in_order(
     assert requested.at <= answered.at <= ended.at
 
 
-async def test_what_is_reported_as_sent_is_what_was_sent(
+async def test_reported_request_is_exactly_what_was_sent(
     server: FaultServer, http: Exchanges, log: WireLog
 ) -> None:
     async with http.begin("POST", server.url(), (), b'{"id":1,"method":"x"}') as exchange:
@@ -83,7 +83,7 @@ async def test_exchanges_are_numbered(server: FaultServer, http: Exchanges, log:
     assert [event.exchange for event in log.all(HttpEnded)] == [1, 2, 3]
 
 
-async def test_events_are_given_as_they_come(server: FaultServer, http: Exchanges) -> None:
+async def test_events_are_delivered_as_they_arrive(server: FaultServer, http: Exchanges) -> None:
     gate, taken = asyncio.Event(), asyncio.Queue[bytes | None]()
 
     async def in_two(call: faults.Call) -> None:
@@ -128,7 +128,7 @@ async def test_a_body_at_the_cap_is_read_and_one_above_it_is_not(
             await exchange.read_body()
 
 
-async def test_a_mistake_of_ours_inside_an_exchange_is_not_taken_for_the_wires(
+async def test_internal_error_during_an_exchange_is_not_blamed_on_the_transport(
     server: FaultServer, http: Exchanges, log: WireLog
 ) -> None:
     with pytest.raises(ZeroDivisionError):
@@ -138,12 +138,12 @@ async def test_a_mistake_of_ours_inside_an_exchange_is_not_taken_for_the_wires(
 
 
 @pytest.mark.parametrize("url", ["http://host:port/", "http://x/\x00"])
-async def test_a_request_that_cannot_be_made_is_refused(http: Exchanges, url: str) -> None:
+async def test_invalid_request_is_rejected(http: Exchanges, url: str) -> None:
     with pytest.raises(ConfigError, match="can be made"):
         http.begin("GET", url, ())
 
 
-async def test_a_url_of_another_kind_is_refused(http: Exchanges) -> None:
+async def test_url_with_another_scheme_is_rejected(http: Exchanges) -> None:
     with pytest.raises(ConnectionLost, match=r"ftp://x/ is no HTTP URL"):
         async with http.begin("GET", "ftp://x/", ()):
             pytest.fail("there was no answer")
@@ -162,7 +162,7 @@ def raw_deflate(data: bytes) -> bytes:
     st.sampled_from(["gzip", "deflate"]),
     st.lists(st.integers(min_value=0), max_size=8),
 )
-def test_a_packed_body_unpacks_to_the_same_however_it_was_cut(
+def test_compressed_body_unpacks_the_same_however_it_is_split(
     data: bytes, encoding: str, places: list[int]
 ) -> None:
     packed = gzip.compress(data) if encoding == "gzip" else zlib.compress(data)
@@ -173,13 +173,13 @@ def test_a_packed_body_unpacks_to_the_same_however_it_was_cut(
     assert b"".join(itertools.chain.from_iterable(pieces)) == data
 
 
-def test_deflate_without_its_header_is_understood() -> None:
+def test_raw_deflate_is_supported() -> None:
     inflater = inflater_for("deflate")
     assert inflater is not None
     assert b"".join(inflater.feed(raw_deflate(b"hello" * 100))) == b"hello" * 100
 
 
-def test_a_bomb_comes_in_pieces_of_a_bounded_size() -> None:
+def test_decompression_bomb_arrives_in_pieces_of_bounded_size() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     sizes = [len(piece) for piece in Inflater().feed(bomb)]
     assert sum(sizes) == 20_000_000
@@ -187,11 +187,11 @@ def test_a_bomb_comes_in_pieces_of_a_bounded_size() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["", "identity", " Identity "])
-def test_a_plain_body_needs_no_unpacking(encoding: str) -> None:
+def test_uncompressed_body_needs_no_unpacking(encoding: str) -> None:
     assert inflater_for(encoding) is None
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
-def test_what_we_cannot_bound_is_not_unpacked(encoding: str) -> None:
+def test_encodings_without_a_size_bound_are_not_unpacked(encoding: str) -> None:
     with pytest.raises(BadEncoding, match="which was not asked for"):
         inflater_for(encoding)

@@ -78,7 +78,7 @@ async def test_messages_are_posted_to_the_endpoint_and_answered_on_the_stream(en
     assert stage.log.all(SseReceived)[0].event == "endpoint"
 
 
-async def test_what_the_server_says_by_itself_comes_too() -> None:
+async def test_unsolicited_server_messages_arrive_too() -> None:
     async with OldServer() as server, old(server) as stage:
         server.to_stream.put_nowait(faults.notice())
         frames = await stage.log.first(FramesReceived)
@@ -88,7 +88,7 @@ async def test_what_the_server_says_by_itself_comes_too() -> None:
 @pytest.mark.parametrize(
     "endpoint", ["https://elsewhere.example/messages", "//elsewhere.example/", "", "http://["]
 )
-async def test_an_endpoint_of_another_origin_is_refused(endpoint: str) -> None:
+async def test_endpoint_at_another_origin_is_rejected(endpoint: str) -> None:
     async with OldServer(endpoint) as server:
         error = await refusal(server)
     where = re.escape(endpoint) or "nowhere"
@@ -104,19 +104,19 @@ async def test_an_endpoint_of_another_origin_is_refused(endpoint: str) -> None:
         (faults.stream(answer=False), "The server ended the event stream."),
     ],
 )
-async def test_without_a_stream_it_does_not_open(fault: Fault, sentence: str) -> None:
+async def test_connection_fails_without_a_stream(fault: Fault, sentence: str) -> None:
     async with FaultServer() as server:
         server.order("GET", fault)
         assert sentence in str(await refusal(server))
 
 
-async def test_a_401_asks_for_a_login() -> None:
+async def test_401_requires_a_login() -> None:
     async with FaultServer() as server:
         server.order("GET", faults.replies(401))
         assert isinstance(await refusal(server), NeedsLogin)
 
 
-async def test_a_stream_without_an_endpoint_is_given_up() -> None:
+async def test_stream_without_an_endpoint_times_out() -> None:
     enough = asyncio.Event()
     async with FaultServer() as server:
         server.order("GET", faults.held(enough, b": hello\n\n"))
@@ -141,12 +141,12 @@ async def test_a_refused_notification_raises() -> None:
             await stage.notify("notifications/x")
 
 
-async def test_an_answer_in_the_reply_to_the_post_is_taken_too() -> None:
+async def test_response_in_the_post_body_is_accepted_too() -> None:
     async with OldServer() as server, old(server) as stage:
         await stage.call("tools/list")  # the good server answers at once
 
 
-async def test_a_post_that_is_held_until_the_answer_holds_up_nothing() -> None:
+async def test_post_held_until_the_response_blocks_nothing() -> None:
     gate = asyncio.Event()
     async with OldServer() as server:
         server._orders["tools/call"].appendleft(faults.after(gate))
@@ -158,7 +158,7 @@ async def test_a_post_that_is_held_until_the_answer_holds_up_nothing() -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_the_end_of_the_stream_is_the_end_of_the_conversation(clean: bool) -> None:
+async def test_end_of_the_stream_ends_the_connection(clean: bool) -> None:
     async with OldServer() as server, old(server) as stage:
         if clean:
             server.to_stream.put_nowait(None)

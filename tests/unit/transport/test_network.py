@@ -50,7 +50,7 @@ async def test_a_configured_authority_is_trusted(authority: Authority) -> None:
         assert await ask(server, ca_file=authority.ca_file) == "answered"
 
 
-async def test_an_unknown_authority_is_named_with_the_way_to_trust_it(authority: Authority) -> None:
+async def test_unknown_authority_is_named_with_how_to_trust_it(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("127.0.0.1")) as server:
         assert re.fullmatch(
             r"The certificate of 127\.0\.0\.1:\d+ is not signed by an authority that is trusted here "
@@ -59,7 +59,7 @@ async def test_an_unknown_authority_is_named_with_the_way_to_trust_it(authority:
         )
 
 
-async def test_without_verification_any_certificate_will_do(authority: Authority) -> None:
+async def test_without_verification_any_certificate_is_accepted(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("elsewhere.example", expired=True)) as server:
         assert await ask(server, verify=False) == "answered"
 
@@ -81,7 +81,7 @@ async def test_an_expired_certificate_is_refused(authority: Authority) -> None:
         )
 
 
-async def test_a_client_certificate_is_shown_to_a_server_that_wants_one(authority: Authority) -> None:
+async def test_client_certificate_is_sent_to_a_server_that_requires_one(authority: Authority) -> None:
     certificate, key = authority.issue("me")
     async with FaultServer(tls=authority.server("127.0.0.1", wants_client=True)) as server:
         network = {"ca_file": authority.ca_file, "client_certificate": certificate, "client_key": key}
@@ -127,9 +127,7 @@ def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_a_server_that_wants_a_client_certificate_says_so(
-    authority: Authority, version: ssl.TLSVersion
-) -> None:
+async def test_missing_client_certificate_is_reported(authority: Authority, version: ssl.TLSVersion) -> None:
     context = authority.server("127.0.0.1", wants_client=True)
     context.maximum_version = version
     with peer(refusing(context)) as url:
@@ -147,7 +145,7 @@ async def test_a_client_certificate_of_another_authority_is_refused(
     assert "does not trust the authority of our client certificate" in failure
 
 
-async def test_a_server_that_hangs_up_for_want_of_a_certificate_leaves_that_possible(
+async def test_hang_up_without_a_certificate_mentions_that_possible_cause(
     authority: Authority,
 ) -> None:
     async with FaultServer(tls=authority.server("127.0.0.1", wants_client=True)) as server:
@@ -166,7 +164,7 @@ async def test_plain_http_where_tls_was_expected_is_recognised() -> None:
         assert re.search(r"does not speak TLS on this port\. Try http://", await ask_url(url))
 
 
-async def test_a_handshake_that_does_not_end_is_given_up_at_the_limit() -> None:
+async def test_unfinished_handshake_times_out() -> None:
     given_up = threading.Event()
     with peer(lambda connection: given_up.wait(20)) as url:
         failure = await ask_url(url, connect_timeout=0.05)
@@ -174,7 +172,7 @@ async def test_a_handshake_that_does_not_end_is_given_up_at_the_limit() -> None:
     assert re.search(r"did not accept a connection in time\. Check the address", failure)
 
 
-def test_files_that_cannot_be_used_are_named(authority: Authority, tmp_path: Path) -> None:
+def test_unusable_files_are_named(authority: Authority, tmp_path: Path) -> None:
     certificate, key = authority.issue("me")
     _, other_key = authority.issue("you")
     locked, locked_key = authority.issue("locked", password="secret")
@@ -208,7 +206,7 @@ async def test_an_unusable_file_is_reported_when_the_connection_is_opened() -> N
     await transport.close()
 
 
-def test_the_system_is_trusted_without_further_settings() -> None:
+def test_system_trust_store_is_used_by_default() -> None:
     context = make_tls_context(Network())
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
@@ -217,7 +215,7 @@ def test_the_system_is_trusted_without_further_settings() -> None:
 # ------------------------------------------------------------------ times
 
 
-async def test_the_times_of_a_new_connection_are_told_apart(authority: Authority) -> None:
+async def test_phases_of_a_new_connection_are_timed_separately(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("localhost")) as server:
         transport = StreamableHttpTransport(
             server.url("localhost"), Network(ca_file=authority.ca_file), SystemClock()
@@ -233,7 +231,7 @@ async def test_the_times_of_a_new_connection_are_told_apart(authority: Authority
             assert (again.dns, again.connect, again.tls) == (None, None, None)
 
 
-async def test_an_address_needs_no_name_resolution() -> None:
+async def test_ip_address_needs_no_name_resolution() -> None:
     async with FaultServer() as server:
         transport = StreamableHttpTransport(server.url(), Network(), SystemClock())
         async with on_stage(transport) as stage:
@@ -286,7 +284,7 @@ async def test_the_next_address_is_tried_when_one_refuses(monkeypatch: pytest.Mo
     assert connections.tried == ["192.0.2.1", "192.0.2.2", "198.51.100.1"]
 
 
-async def test_the_next_address_of_the_other_family_is_tried_beside_a_silent_one(
+async def test_address_of_the_other_family_is_tried_in_parallel_to_a_silent_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolving(monkeypatch, ["2001:db8::1", "2001:db8::2", "198.51.100.1"])
@@ -303,14 +301,14 @@ async def test_when_all_addresses_refuse_the_failure_says_so(monkeypatch: pytest
         await dial.connect_tcp("server.example", 80)
 
 
-async def test_connecting_ends_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_timeout_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     resolving(monkeypatch, ["2001:db8::1"])
     dial, _ = dialler()
     with pytest.raises(httpcore2.ConnectTimeout):
         await dial.connect_tcp("server.example", 80, timeout=0.01)
 
 
-async def test_a_name_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unknown_host_name_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def getaddrinfo(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -335,7 +333,7 @@ async def test_a_configured_proxy_is_used() -> None:
     assert proxy.calls[0].path == "http://server.example/mcp"
 
 
-async def test_a_proxy_that_refuses_is_named() -> None:
+async def test_rejecting_proxy_is_named() -> None:
     async with FaultServer() as proxy:
         proxy.order("CONNECT", faults.replies(407))
         network = Network(proxy=proxy.url(path=""))
@@ -348,7 +346,7 @@ async def test_a_proxy_that_refuses_is_named() -> None:
 
 
 @pytest.mark.parametrize("proxy", ["ftp://proxy.example", "http://proxy.example:port"])
-async def test_a_proxy_that_is_none_is_refused(proxy: str) -> None:
+async def test_invalid_proxy_is_rejected(proxy: str) -> None:
     transport = StreamableHttpTransport("http://127.0.0.1/", Network(proxy=proxy), SystemClock())
     with pytest.raises(ConfigError, match=re.escape(f"The proxy {proxy!r} cannot be used")):
         await transport.open(lambda event: None)
@@ -364,7 +362,7 @@ async def test_a_proxy_that_is_none_is_refused(proxy: str) -> None:
         (True, "http://inside.example/", ""),
     ],
 )
-def test_the_environment_names_a_proxy_only_when_asked(
+def test_environment_proxy_is_used_only_on_request(
     monkeypatch: pytest.MonkeyPatch, asked: bool, url: str, proxy: str
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://plain.example:1")
@@ -379,7 +377,7 @@ def test_a_configured_proxy_wins_over_the_environment(monkeypatch: pytest.Monkey
     assert proxy_for(network, "http://server.example/") == "http://mine.example:3"
 
 
-async def test_a_cookie_goes_back_to_its_server_and_to_no_other() -> None:
+async def test_cookie_is_sent_back_to_its_server_and_no_other() -> None:
     async with FaultServer() as one, FaultServer() as other:
         one.order("tools/call", faults.stream(Set_Cookie="node=7; Path=/"))
         for server in (one, other):
@@ -391,7 +389,7 @@ async def test_a_cookie_goes_back_to_its_server_and_to_no_other() -> None:
     assert [call.headers.get("cookie") for call in other.calls] == [None, None]
 
 
-async def test_http2_is_spoken_where_it_was_asked_for(authority: Authority) -> None:
+async def test_http2_is_used_on_request(authority: Authority) -> None:
     context = authority.server("127.0.0.1")
     context.set_alpn_protocols(["h2"])
     async with Http2Server(context) as url:

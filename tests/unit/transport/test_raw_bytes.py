@@ -48,7 +48,7 @@ def requests_with(stage: Stage, name: str) -> Sequence[str | None]:
 
 
 @pytest.mark.parametrize("raw", [BROKEN, b"hello", b"\xff\xfe", b'[{"jsonrpc":"2.0","method":"x"}]', b" 7 "])
-async def test_a_body_is_posted_as_it_is_with_the_headers_of_any_post(
+async def test_body_is_posted_verbatim_with_the_usual_headers(
     server: FaultServer, stage: Stage, raw: bytes
 ) -> None:
     await stage.transport.send(read(raw))
@@ -59,7 +59,7 @@ async def test_a_body_is_posted_as_it_is_with_the_headers_of_any_post(
     assert post.headers["content-type"] == JSON_TYPE
 
 
-async def test_in_the_stateless_era_bytes_that_are_no_message_mirror_nothing(server: FaultServer) -> None:
+async def test_stateless_non_message_bytes_mirror_no_headers(server: FaultServer) -> None:
     async with streamable(server) as stage:
         stage.transport.agreed(R5)
         await stage.transport.send(read(BROKEN))
@@ -68,7 +68,7 @@ async def test_in_the_stateless_era_bytes_that_are_no_message_mirror_nothing(ser
         assert "mcp-method" not in headers
 
 
-async def test_a_refusal_says_what_the_server_said_and_what_came_is_a_frame(
+async def test_rejection_quotes_the_server_and_its_body_is_recorded_as_a_message(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("POST", faults.replies(400, NULL_ERROR, JSON_TYPE))
@@ -81,7 +81,7 @@ async def test_a_refusal_says_what_the_server_said_and_what_came_is_a_frame(
 
 
 @pytest.mark.parametrize("status", [200, 400])
-async def test_a_request_without_an_id_is_sent_when_its_answer_is_there(
+async def test_send_of_a_request_without_an_id_returns_after_its_response(
     server: FaultServer, stage: Stage, status: int
 ) -> None:
     server.order("x", faults.replies(status, NULL_ERROR, JSON_TYPE))
@@ -89,9 +89,7 @@ async def test_a_request_without_an_id_is_sent_when_its_answer_is_there(
     assert stage.log.frames()[-1] == NULL_ERROR
 
 
-async def test_a_stream_in_answer_to_a_batch_is_read_on_in_the_background(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_stream_answering_a_batch_is_read_in_the_background(server: FaultServer, stage: Stage) -> None:
     gate = asyncio.Event()
 
     async def slowly(call: Call) -> None:
@@ -108,23 +106,21 @@ async def test_a_stream_in_answer_to_a_batch_is_read_on_in_the_background(
     assert stage.log.frames()[-1] == b'{"jsonrpc":"2.0","id":70,"result":{}}'
 
 
-async def test_headers_of_a_person_stand_in_for_ours(server: FaultServer, stage: Stage) -> None:
+async def test_user_headers_replace_ours(server: FaultServer, stage: Stage) -> None:
     own = (("mcp-session-id", "another"), ("X-Mine", "1"))
     await stage.transport.send(read(BROKEN), Envelope(headers=own))
     assert requests_with(stage, "mcp-session-id")[-1] == "another"
     assert server.calls[-1].headers["x-mine"] == "1"
 
 
-async def test_an_initialize_that_is_refused_does_not_cost_us_the_session(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_rejected_initialize_does_not_lose_the_session(server: FaultServer, stage: Stage) -> None:
     server.order("initialize", faults.replies(400, b"Already initialized", "text/plain"))
     await stage.fail("initialize")
     await stage.call()
     assert requests_with(stage, "mcp-session-id")[-1] == "s-1"
 
 
-async def test_saying_twice_that_we_are_ready_opens_no_second_stream(
+async def test_second_initialized_notification_opens_no_second_stream(
     server: FaultServer, stage: Stage
 ) -> None:
     await server.wait_for("GET")
@@ -133,7 +129,7 @@ async def test_saying_twice_that_we_are_ready_opens_no_second_stream(
     assert len(server.called("GET")) == 1
 
 
-async def test_two_requests_of_one_id_have_each_their_exchange(server: FaultServer, stage: Stage) -> None:
+async def test_two_requests_with_one_id_each_have_their_exchange(server: FaultServer, stage: Stage) -> None:
     first, second = asyncio.Event(), asyncio.Event()
     server.order("x", faults.after(first), faults.after(second))
     older, newer = (
@@ -155,7 +151,7 @@ async def test_two_requests_of_one_id_have_each_their_exchange(server: FaultServ
 # ------------------------------------------------------------------ HTTP+SSE
 
 
-async def test_the_old_transport_posts_any_bytes_and_the_headers_of_a_person() -> None:
+async def test_old_transport_posts_any_bytes_and_user_headers() -> None:
     async with FaultServer() as server:
         server.order("GET", faults.held(asyncio.Event(), faults.event(b"/messages", name="endpoint")))
         transport = LegacySseTransport(server.url(path="/sse"), Network(), SystemClock())

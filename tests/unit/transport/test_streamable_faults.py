@@ -95,7 +95,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("fault", "sentence", "ending"), BROKEN)
-async def test_an_answer_that_breaks_off_or_bursts_the_bounds_fails_its_request_alone(
+async def test_aborted_or_oversized_response_fails_only_its_request(
     server: FaultServer, stage: Stage, fault: Fault, sentence: str, ending: str
 ) -> None:
     server.order("tools/call", fault)
@@ -130,7 +130,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fault", "sentence"), REFUSED)
-async def test_an_answer_without_the_message_fails_its_request_alone(
+async def test_response_without_the_message_fails_only_its_request(
     server: FaultServer, stage: Stage, fault: Fault, sentence: str
 ) -> None:
     server.order("tools/call", fault)
@@ -139,7 +139,7 @@ async def test_an_answer_without_the_message_fails_its_request_alone(
     await stage.call()
 
 
-async def test_a_refusal_keeps_status_and_body_for_the_verdict_on_the_era(
+async def test_rejection_keeps_status_and_body_for_protocol_detection(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("server/discover", faults.replies(404, b"nothing here"))
@@ -148,7 +148,7 @@ async def test_a_refusal_keeps_status_and_body_for_the_verdict_on_the_era(
     assert (error.status, error.body) == (404, b"nothing here")
 
 
-async def test_a_401_without_a_challenge_asks_for_a_login(server: FaultServer, stage: Stage) -> None:
+async def test_401_without_a_challenge_requires_a_login(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.replies(401, nameless_error(), JSON_TYPE))
     error = await stage.log.failure(await stage.request())
     assert isinstance(error, NeedsLogin)
@@ -158,7 +158,7 @@ async def test_a_401_without_a_challenge_asks_for_a_login(server: FaultServer, s
 
 
 @pytest.mark.parametrize("status", [400, 404, 200])
-async def test_an_error_without_an_id_belongs_to_the_request_it_was_posted_for(
+async def test_error_without_an_id_belongs_to_the_posted_request(
     server: FaultServer, stage: Stage, status: int
 ) -> None:
     server.order("tools/call", faults.replies(status, nameless_error(), JSON_TYPE))
@@ -174,15 +174,13 @@ async def test_an_html_page_is_kept_with_its_exchange(server: FaultServer, stage
     assert stage.log.frames() == []
 
 
-async def test_a_message_with_the_wrong_id_is_recorded_all_the_same(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_message_with_the_wrong_id_is_still_recorded(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.replies_with(lambda call: call.answer(id=77)))
     await stage.fail()
     assert b'"id": 77' in stage.log.frames()[0]
 
 
-async def test_what_came_of_a_broken_event_is_kept_with_its_exchange(
+async def test_partial_data_of_a_broken_event_is_kept_with_its_exchange(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("tools/call", faults.stream(b'data: {"text":"gr\xc3', answer=False, clean=False))
@@ -209,7 +207,7 @@ TOLERATED = [
 
 
 @pytest.mark.parametrize(("fault", "text"), TOLERATED)
-async def test_an_answer_in_an_odd_shape_is_still_the_answer(
+async def test_unusually_shaped_response_is_still_accepted(
     server: FaultServer, stage: Stage, fault: Fault, text: str
 ) -> None:
     server.order("tools/call", fault)
@@ -218,7 +216,7 @@ async def test_an_answer_in_an_odd_shape_is_still_the_answer(
     await stage.call()
 
 
-async def test_a_second_answer_is_recorded_and_disturbs_nothing(server: FaultServer, stage: Stage) -> None:
+async def test_duplicate_response_is_recorded_and_ignored(server: FaultServer, stage: Stage) -> None:
     async def twice(call: faults.Call) -> None:
         await call.start(200, SSE_TYPE)
         await call.chunk(faults.event(call.answer("first")) + faults.event(call.answer("second")))
@@ -250,7 +248,7 @@ async def test_many_requests_at_once_are_all_answered(server: FaultServer, stage
         await stage.log.answer(request)
 
 
-async def test_a_server_that_is_not_there_is_named(server: FaultServer) -> None:
+async def test_unreachable_server_is_named(server: FaultServer) -> None:
     async with streamable(server) as stage:
         port = server.port
         await server.stop()
@@ -297,7 +295,7 @@ async def test_a_redirect_to_the_same_origin_that_keeps_the_method_is_followed(
         (307, ""),
     ],
 )
-async def test_another_redirect_is_not_followed(
+async def test_other_redirect_is_not_followed(
     server: FaultServer, stage: Stage, status: int, location: str
 ) -> None:
     server.order("tools/call", faults.replies(status, Location=location))
@@ -309,9 +307,7 @@ async def test_another_redirect_is_not_followed(
     await stage.call()
 
 
-async def test_a_redirect_is_told_without_the_secrets_in_its_address(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_redirect_is_reported_without_the_secrets_in_its_url(server: FaultServer, stage: Stage) -> None:
     """Servers take the query along that they were asked with."""
     server.order("tools/call", faults.replies(302, Location="https://u:hush@h.example/?api_key=hush&page=2"))
     words = await stage.fail()
@@ -319,7 +315,7 @@ async def test_a_redirect_is_told_without_the_secrets_in_its_address(
     assert "hush" not in words
 
 
-async def test_a_circle_of_redirects_ends(server: FaultServer, stage: Stage) -> None:
+async def test_redirect_loop_ends(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", *[faults.replies(307, Location="/mcp")] * 6)
     assert "redirects in circles: after 5 redirects" in await stage.fail()
     assert len(server.calls) == 6

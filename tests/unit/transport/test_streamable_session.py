@@ -45,7 +45,7 @@ ANSWER = b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'
 # ------------------------------------------------------------------ the session
 
 
-async def test_headers_say_the_session_and_the_revision_from_the_handshake_on(
+async def test_session_and_version_headers_are_sent_from_the_handshake_on(
     server: FaultServer, stage: Stage
 ) -> None:
     await stage.handshake()
@@ -60,7 +60,7 @@ async def test_headers_say_the_session_and_the_revision_from_the_handshake_on(
         assert call.headers["mcp-protocol-version"] == "2025-11-25"
 
 
-async def test_configured_headers_go_with_every_request(server: FaultServer, stage: Stage) -> None:
+async def test_configured_headers_are_sent_with_every_request(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     await server.wait_for("GET")
     assert [call.headers["x-team"] for call in server.calls] == ["blue"] * 3
@@ -74,15 +74,13 @@ async def test_a_configured_header_replaces_ours_of_the_same_name(server: FaultS
 
 
 @pytest.mark.parametrize("header", [("X Y", "1"), ("X-Y", "one\r\ntwo"), ("Grün", "1")])
-async def test_a_header_that_http_cannot_carry_fails_the_request(
-    server: FaultServer, header: tuple[str, str]
-) -> None:
+async def test_header_invalid_in_http_fails_the_request(server: FaultServer, header: tuple[str, str]) -> None:
     async with streamable(server, headers=(header,)) as stage:
         failure = await stage.fail()
     assert re.search(r"The request cannot be sent as it is: Illegal header .*Check its headers", failure)
 
 
-async def test_the_session_id_is_taken_from_an_initialize_answered_by_a_stream(
+async def test_session_id_is_taken_from_a_streamed_initialize_response(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("initialize", faults.stream(Mcp_Session_Id="s-2"))
@@ -90,7 +88,7 @@ async def test_the_session_id_is_taken_from_an_initialize_answered_by_a_stream(
     assert server.calls[1].headers["mcp-session-id"] == "s-2"
 
 
-async def test_a_session_id_on_another_answer_is_not_taken(server: FaultServer, stage: Stage) -> None:
+async def test_session_id_on_another_response_is_ignored(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     server.order("tools/call", faults.stream(Mcp_Session_Id="intruder"))
     await stage.call()
@@ -98,7 +96,7 @@ async def test_a_session_id_on_another_answer_is_not_taken(server: FaultServer, 
     assert server.calls[-1].headers["mcp-session-id"] == "s-1"
 
 
-async def test_the_header_of_a_probe_does_not_leak_onto_initialize(server: FaultServer, stage: Stage) -> None:
+async def test_probe_header_does_not_leak_into_initialize(server: FaultServer, stage: Stage) -> None:
     probe = await stage.request("server/discover", Envelope(revision=R5))
     await stage.log.answer(probe)
     await stage.call("initialize")
@@ -115,9 +113,7 @@ async def test_closing_deletes_the_session(server: FaultServer) -> None:
 
 
 @pytest.mark.parametrize("fault", [faults.replies(405), faults.drops()])
-async def test_a_server_that_does_not_allow_it_is_left_all_the_same(
-    server: FaultServer, fault: Fault
-) -> None:
+async def test_rejected_session_delete_does_not_prevent_closing(server: FaultServer, fault: Fault) -> None:
     server.order("DELETE", fault)
     async with streamable(server) as stage:
         await stage.handshake()
@@ -137,9 +133,7 @@ async def test_without_a_session_nothing_is_deleted() -> None:
     "body",
     [b"", b'{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}'],
 )
-async def test_a_lost_session_ends_the_conversation_once(
-    server: FaultServer, stage: Stage, body: bytes
-) -> None:
+async def test_lost_session_ends_the_connection_once(server: FaultServer, stage: Stage, body: bytes) -> None:
     await stage.handshake()
     gone = faults.replies(404, body, faults.JSON_TYPE)
     server.order("tools/call", gone, gone)
@@ -170,12 +164,12 @@ async def test_a_refused_notification_raises(server: FaultServer, stage: Stage) 
     await stage.call()
 
 
-async def test_an_answer_of_ours_is_posted(server: FaultServer, stage: Stage) -> None:
+async def test_our_response_is_posted(server: FaultServer, stage: Stage) -> None:
     await stage.transport.send(jsonrpc.result(5, {"roots": []}))
     assert server.calls[0].message == {"jsonrpc": "2.0", "id": 5, "result": {"roots": []}}
 
 
-async def test_a_stream_in_return_for_a_notification_is_read_on_in_the_background(
+async def test_stream_answering_a_notification_is_read_in_the_background(
     server: FaultServer, stage: Stage
 ) -> None:
     enough = asyncio.Event()
@@ -196,7 +190,7 @@ async def test_a_lost_session_is_noticed_by_a_notification_too(server: FaultServ
 # ------------------------------------------------------------------ the server's own stream
 
 
-async def test_the_stream_is_opened_after_the_handshake_and_brings_messages(
+async def test_stream_is_opened_after_the_handshake_and_delivers_messages(
     server: FaultServer, stage: Stage
 ) -> None:
     enough = asyncio.Event()
@@ -211,7 +205,7 @@ async def test_the_stream_is_opened_after_the_handshake_and_brings_messages(
     enough.set()
 
 
-async def test_the_stream_is_opened_again_after_its_last_event(server: FaultServer, stage: Stage) -> None:
+async def test_stream_is_resumed_after_its_last_event(server: FaultServer, stage: Stage) -> None:
     server.order("GET", primed(clean=False), primed())
     await stage.handshake()
     again = await server.wait_for("GET", 2)
@@ -229,7 +223,7 @@ async def test_a_server_without_such_a_stream_is_asked_once(server: FaultServer,
     assert len(server.called("GET")) == 1
 
 
-async def test_a_404_for_a_stream_that_never_was_is_no_lost_session(
+async def test_404_for_a_stream_that_was_never_open_is_not_a_lost_session(
     server: FaultServer, stage: Stage
 ) -> None:
     server.order("GET", faults.replies(404))
@@ -246,9 +240,7 @@ async def test_a_404_for_a_stream_that_was_open_is_a_lost_session(server: FaultS
     assert "no longer knows this session" in closed.summary
 
 
-async def test_a_server_that_does_not_come_back_ends_the_conversation(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_server_that_does_not_come_back_ends_the_connection(server: FaultServer, stage: Stage) -> None:
     server.order("GET", primed(retry=1))
     await stage.handshake()
     await stage.log.first(HttpEnded, lambda event: event.exchange == 3)
@@ -263,7 +255,7 @@ async def test_a_server_that_does_not_come_back_ends_the_conversation(
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_stream_with_ids_is_taken_up_after_the_delay_it_asked_for(
+async def test_stream_with_ids_is_resumed_after_the_requested_delay(
     server: FaultServer, stage: Stage, clean: bool
 ) -> None:
     await stage.handshake()
@@ -279,9 +271,7 @@ async def test_a_stream_with_ids_is_taken_up_after_the_delay_it_asked_for(
     assert stage.log.all(FramesReceived)[-1].request == 2
 
 
-async def test_polling_goes_on_for_as_long_as_the_server_ends_cleanly(
-    server: FaultServer, stage: Stage
-) -> None:
+async def test_polling_continues_while_the_server_ends_cleanly(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
@@ -292,7 +282,7 @@ async def test_polling_goes_on_for_as_long_as_the_server_ends_cleanly(
     assert ids == ["e-0"] * 6 + ["e-1"] * 2
 
 
-async def test_an_event_that_was_cut_is_asked_for_again(server: FaultServer, stage: Stage) -> None:
+async def test_truncated_event_is_requested_again(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     await server.wait_for("GET")
     server.order("tools/call", primed(b"id: e-1\ndata: {", clean=False))
@@ -301,7 +291,7 @@ async def test_an_event_that_was_cut_is_asked_for_again(server: FaultServer, sta
     assert server.called("GET")[-1].headers["last-event-id"] == "e-0"
 
 
-async def test_a_server_that_cannot_take_it_up_fails_the_request(server: FaultServer, stage: Stage) -> None:
+async def test_server_that_cannot_resume_fails_the_request(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
@@ -310,7 +300,7 @@ async def test_a_server_that_cannot_take_it_up_fails_the_request(server: FaultSe
     await stage.call()
 
 
-async def test_taking_up_is_given_up_after_three_broken_attempts(server: FaultServer, stage: Stage) -> None:
+async def test_resuming_stops_after_three_failed_attempts(server: FaultServer, stage: Stage) -> None:
     await stage.handshake()
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
@@ -367,14 +357,14 @@ async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: St
     await stage.log.answer(request)
 
 
-async def test_after_closing_nothing_is_sent(server: FaultServer, stage: Stage) -> None:
+async def test_nothing_is_sent_after_closing(server: FaultServer, stage: Stage) -> None:
     await stage.transport.close()
     await stage.transport.close()
     with pytest.raises(ConnectionLost, match=r"The connection is closed\. Connect again\."):
         await stage.request()
 
 
-async def test_closing_ends_a_request_that_still_waits(server: FaultServer) -> None:
+async def test_closing_ends_a_pending_request(server: FaultServer) -> None:
     gate = asyncio.Event()
     server.order("tools/call", faults.after(gate))
     async with streamable(server) as stage:

@@ -36,14 +36,14 @@ async def test_headers_mirror_the_message(server: FaultServer, stage: Stage) -> 
     assert headers["mcp-name"] == "=?base64?Z3LDvMOfZW4=?="
 
 
-async def test_mirrored_arguments_of_the_envelope_go_along(server: FaultServer, stage: Stage) -> None:
+async def test_mirrored_arguments_of_the_envelope_are_sent(server: FaultServer, stage: Stage) -> None:
     envelope = Envelope(headers=(("Mcp-Param-Region", "eu-1"),), tag=42)
     await stage.log.answer(await stage.request("tools/call", envelope, name="x"))
     assert server.calls[0].headers["mcp-param-region"] == "eu-1"
     assert stage.log.all(HttpRequested)[0].tag == 42
 
 
-async def test_a_session_that_the_server_gives_is_ignored(server: FaultServer, stage: Stage) -> None:
+async def test_session_id_from_the_server_is_ignored(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.stream(Mcp_Session_Id="unwanted"))
     await stage.call()
     await stage.call()
@@ -74,14 +74,14 @@ async def test_an_unknown_method_is_answered_by_the_body_of_a_404(server: FaultS
     await stage.call()
 
 
-async def test_a_bare_404_is_a_refusal_and_not_a_lost_session(server: FaultServer, stage: Stage) -> None:
+async def test_bare_404_is_a_rejection_and_not_a_lost_session(server: FaultServer, stage: Stage) -> None:
     server.order("tools/call", faults.replies(404, b"{}", JSON_TYPE))
     assert "HTTP 404" in await stage.fail()
     await stage.call()
 
 
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_stream_that_ends_before_the_answer_is_lost_even_with_ids(
+async def test_stream_that_ends_before_the_response_is_lost_even_with_ids(
     server: FaultServer, stage: Stage, clean: bool
 ) -> None:
     server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), answer=False, clean=clean))

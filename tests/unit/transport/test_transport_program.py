@@ -45,7 +45,7 @@ def test_the_working_folder_is_never_searched(
         find("srv", path=path)
 
 
-def test_a_path_is_taken_as_it_is_and_from_the_configured_folder(tmp_path: Path) -> None:
+def test_path_is_used_as_it_is_relative_to_the_configured_folder(tmp_path: Path) -> None:
     program = make_program(tmp_path / "srv")
     assert find(program) == program
     assert os.path.samefile(find("./srv", cwd=str(tmp_path)), program)
@@ -81,7 +81,7 @@ def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (("sh",), "\0", "The working folder '\\x00' does not exist.", "Create it"),
     ],
 )
-def test_what_cannot_be_started_says_why_and_what_to_do(
+def test_program_that_cannot_be_started_says_why_and_what_to_do(
     argv: tuple[str, ...], cwd: str, summary: str, next_step: str
 ) -> None:
     with pytest.raises(ConnectFailed) as caught:
@@ -105,9 +105,7 @@ def test_what_cannot_be_started_says_why_and_what_to_do(
     ],
     ids=["no-format", "no-interpreter", "null", "surrogate", "variable", "too-long"],
 )
-async def test_what_the_system_refuses_to_start_says_why(
-    tmp_path: Path, command: Command, summary: str
-) -> None:
+async def test_start_refused_by_the_system_says_why(tmp_path: Path, command: Command, summary: str) -> None:
     file = make_program(tmp_path / "file", "no first line of a script\n")
     script = make_program(tmp_path / "script", "#!/nope/python -u\n")
     argv = tuple(word.format(file=file, script=script) if "{" in word else word for word in command.argv)
@@ -141,11 +139,11 @@ def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytes
         (-200, "was ended by signal 200"),
     ],
 )
-def test_an_exit_is_told_in_words(code: int, words: str) -> None:
+def test_exit_is_described_in_words(code: int, words: str) -> None:
     assert describe_exit(code) == words
 
 
-async def test_a_wire_that_was_never_opened_can_be_closed_and_not_be_sent_on() -> None:
+async def test_unopened_transport_can_be_closed_and_rejects_sends() -> None:
     transport = StdioTransport(Command(("sh",), {}), OrphanGuard(), SystemClock())
     transport.pause()
     transport.resume()

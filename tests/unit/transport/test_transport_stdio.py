@@ -104,7 +104,7 @@ def shell(start: Start) -> Start:
 # ------------------------------------------------------------------ what is reported
 
 
-async def test_everything_written_is_reported_before_the_exit(shell: Start) -> None:
+async def test_all_output_is_reported_before_the_exit(shell: Start) -> None:
     wire = await shell(
         "echo out 1; echo err 1 >&2; echo out 2; printf 'no end'; printf 'err no end' >&2; exit 3"
     )
@@ -124,20 +124,20 @@ async def test_the_start_is_reported_before_anything_else(start: Start) -> None:
         assert wire.frames == [b"first"]
 
 
-async def test_the_end_tells_only_the_last_lines_and_no_hidden_characters(shell: Start) -> None:
+async def test_exit_message_shows_only_the_last_lines_and_no_hidden_characters(shell: Start) -> None:
     wire = await shell(r"for n in 1 2 3 4 5 6 7; do echo line $n >&2; done; printf '\033[2J\n\n' >&2")
     closed = await wire.until(Closed)
     assert closed.next_step == "Its last lines on stderr:\nline 4\nline 5\nline 6\nline 7\n␛[2J"
 
 
-async def test_a_silent_end_says_that_nothing_was_written(shell: Start) -> None:
+async def test_silent_exit_says_that_nothing_was_written(shell: Start) -> None:
     wire = await shell("kill -9 $$")
     closed = await wire.until(Closed)
     assert closed.summary == "The server was ended by signal SIGKILL."
     assert closed.next_step == "It wrote nothing to stderr."
 
 
-async def test_closing_stdout_but_living_on_ends_the_conversation(shell: Start) -> None:
+async def test_closed_stdout_of_a_running_process_ends_the_connection(shell: Start) -> None:
     wire = await shell("echo bye; exec 1>&-; read wait")
     closed = await wire.until(Closed)
     assert closed.summary == "The server closed its output, but its process is still running."
@@ -147,13 +147,13 @@ async def test_closing_stdout_but_living_on_ends_the_conversation(shell: Start) 
     assert isinstance(wire.events[-1], ProcessExited)
 
 
-async def test_a_line_over_the_cap_gives_its_head(shell: Start) -> None:
+async def test_line_over_the_size_limit_gives_its_start(shell: Start) -> None:
     wire = await shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo next", cap=1000)
     await wire.until(Closed)
     assert wire.frames == [Overlong(b"x" * 1000, 100_000), b"next"]
 
 
-async def test_output_that_waits_while_reading_is_paused_survives_the_exit(
+async def test_output_pending_while_reading_is_paused_survives_the_exit(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_module, "_GRACE_FOR_PIPES", 0.01)
@@ -173,7 +173,7 @@ async def test_output_that_waits_while_reading_is_paused_survives_the_exit(
 # ------------------------------------------------------------------ sending
 
 
-async def test_a_message_goes_out_as_one_line(start: Start) -> None:
+async def test_message_is_sent_as_one_line(start: Start) -> None:
     wire = await start("/bin/cat")
     message = jsonrpc.request(1, "ping", {"text": "line\nfeed \u2028"})
     await wire.transport.send(message)
@@ -181,7 +181,7 @@ async def test_a_message_goes_out_as_one_line(start: Start) -> None:
     assert wire.frames == [message.raw]
 
 
-async def test_a_message_larger_than_the_pipe_arrives_whole(start: Start) -> None:
+async def test_message_larger_than_the_pipe_buffer_arrives_intact(start: Start) -> None:
     wire = await start("/bin/cat")
     message = jsonrpc.request(1, "x", {"text": "x" * 5_000_000})
     await wire.transport.send(message)
@@ -189,7 +189,7 @@ async def test_a_message_larger_than_the_pipe_arrives_whole(start: Start) -> Non
     assert wire.frames == [message.raw]
 
 
-async def test_messages_of_one_moment_arrive_whole_and_in_their_order(start: Start) -> None:
+async def test_simultaneous_messages_arrive_intact_and_in_order(start: Start) -> None:
     wire = await start("/bin/cat")
     sizes = [10, 20, 200_000, 30, 70_000, *range(100)]
     messages = [jsonrpc.request(id, "x", {"text": "x" * size}) for id, size in enumerate(sizes)]
@@ -199,7 +199,7 @@ async def test_messages_of_one_moment_arrive_whole_and_in_their_order(start: Sta
     assert wire.frames == [message.raw for message in messages]
 
 
-async def test_what_was_sent_right_before_closing_arrives(start: Start) -> None:
+async def test_message_sent_right_before_closing_arrives(start: Start) -> None:
     wire = await start("/bin/cat")
     messages = [jsonrpc.request(id, "ping") for id in range(5)]
     for message in messages:
@@ -208,7 +208,7 @@ async def test_what_was_sent_right_before_closing_arrives(start: Start) -> None:
     assert wire.frames == [message.raw for message in messages]
 
 
-async def test_sending_to_a_process_that_ended_says_how_it_ended(shell: Start) -> None:
+async def test_sending_to_an_exited_process_says_how_it_exited(shell: Start) -> None:
     wire = await shell("echo no token >&2; exit 4")
     await wire.until(Closed)
     with pytest.raises(ConnectionLost) as caught:
@@ -217,7 +217,7 @@ async def test_sending_to_a_process_that_ended_says_how_it_ended(shell: Start) -
     assert caught.value.next_step == "Its last lines on stderr:\nno token"
 
 
-async def test_sending_to_a_process_that_closed_its_input_says_so(shell: Start) -> None:
+async def test_sending_to_a_process_that_closed_stdin_says_so(shell: Start) -> None:
     wire = await shell("exec 0<&-; echo closed; sleep 60 & wait")
     await wire.until(FramesReceived)
 
@@ -233,27 +233,27 @@ async def test_sending_to_a_process_that_closed_its_input_says_so(shell: Start) 
 # ------------------------------------------------------------------ ending
 
 
-async def test_a_good_server_ends_when_its_input_does(start: Start) -> None:
+async def test_well_behaved_server_exits_when_its_stdin_closes(start: Start) -> None:
     wire = await start(*PYTHON, FAULTSERVER)
     await wire.transport.close()
     assert (await wire.until(ProcessExited)).status == "exited with code 0"
 
 
-async def test_what_a_server_says_on_its_way_out_is_reported(shell: Start) -> None:
+async def test_output_during_shutdown_is_reported(shell: Start) -> None:
     wire = await shell("while read line; do :; done; echo last words; printf 'last line' >&2")
     await wire.transport.close()
     assert wire.frames == [b"last words"]
     assert wire.stderr == [b"last line"]
 
 
-async def test_a_paused_wire_can_be_closed(start: Start) -> None:
+async def test_paused_transport_can_be_closed(start: Start) -> None:
     wire = await start("/bin/cat")
     wire.transport.pause()
     await asyncio.wait_for(wire.transport.close(), 30)
     assert isinstance(wire.events[-1], Closed)
 
 
-async def test_closing_twice_and_after_the_end_is_safe(start: Start) -> None:
+async def test_closing_twice_or_after_the_exit_is_safe(start: Start) -> None:
     wire = await start("/bin/cat")
     await asyncio.gather(wire.transport.close(), wire.transport.close())
     await wire.transport.close()
@@ -263,7 +263,7 @@ async def test_closing_twice_and_after_the_end_is_safe(start: Start) -> None:
 # ------------------------------------------------------------------ the guard
 
 
-async def test_a_guard_ends_what_it_still_watches_when_it_is_closed() -> None:
+async def test_closing_a_guard_kills_the_processes_it_still_watches() -> None:
     guard = OrphanGuard()
     process = await asyncio.create_subprocess_exec("/bin/sleep", "60", start_new_session=True)
     guard.watch(process.pid)
@@ -272,7 +272,7 @@ async def test_a_guard_ends_what_it_still_watches_when_it_is_closed() -> None:
     assert await process.wait() == -15
 
 
-async def test_a_guard_leaves_alone_what_it_was_told_to_forget() -> None:
+async def test_guard_leaves_forgotten_processes_alone() -> None:
     guard = OrphanGuard()
     kept = await asyncio.create_subprocess_exec(
         "/bin/cat", start_new_session=True, stdin=asyncio.subprocess.PIPE

@@ -9,7 +9,7 @@ import pytest
 from inspector.transport.tasks import TaskScope
 
 
-async def test_closing_cancels_what_still_runs_and_waits_for_it() -> None:
+async def test_closing_cancels_running_tasks_and_waits_for_them() -> None:
     scope = TaskScope()
     cleaned: list[str] = []
 

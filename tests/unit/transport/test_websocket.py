@@ -69,13 +69,13 @@ def answering(status: HTTPStatus, **headers: str) -> Callable[[ServerConnection,
 # ------------------------------------------------------------------ talking
 
 
-async def test_messages_go_and_come_as_text_frames() -> None:
+async def test_messages_are_sent_and_received_as_text_frames() -> None:
     async with peer() as url, connected(url) as stage:
         await stage.call()
         await stage.call(text="Grüße 👋")
 
 
-async def test_the_handshake_is_reported_as_an_exchange_and_frames_ride_on_it() -> None:
+async def test_handshake_is_reported_as_the_exchange_that_carries_the_messages() -> None:
     async with peer() as url, connected(url, headers=(("X-Team", "blue"),)) as stage:
         await stage.call()
     requested, answered = stage.log.events[:2]
@@ -90,12 +90,12 @@ async def test_the_handshake_is_reported_as_an_exchange_and_frames_ride_on_it() 
     assert stage.log.all(HttpEnded)[0].error == ""
 
 
-async def test_a_server_that_does_not_name_the_subprotocol_is_spoken_to() -> None:
+async def test_server_that_does_not_name_the_subprotocol_is_accepted() -> None:
     async with peer(subprotocols=None) as url, connected(url) as stage:
         await stage.call()
 
 
-async def test_a_binary_frame_is_taken_as_well() -> None:
+async def test_binary_frame_is_accepted_too() -> None:
     async def talk(connection: ServerConnection) -> None:
         await connection.send(b'{"jsonrpc":"2.0","method":"x"}')
         await connection.wait_closed()
@@ -130,9 +130,7 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
         (1011, "out of memory", r"\(code 1011\): out of memory\."),
     ],
 )
-async def test_a_close_frame_ends_the_conversation_with_its_reason(
-    code: int, reason: str, sentence: str
-) -> None:
+async def test_close_frame_ends_the_connection_with_its_reason(code: int, reason: str, sentence: str) -> None:
     async def talk(connection: ServerConnection) -> None:
         await connection.recv()
         await connection.close(code, reason)
@@ -145,7 +143,7 @@ async def test_a_close_frame_ends_the_conversation_with_its_reason(
             await stage.request()
 
 
-async def test_a_connection_that_breaks_ends_the_conversation() -> None:
+async def test_broken_connection_ends_the_session() -> None:
     async def talk(connection: ServerConnection) -> None:
         await connection.recv()
         connection.transport.abort()
@@ -157,7 +155,7 @@ async def test_a_connection_that_breaks_ends_the_conversation() -> None:
         assert stage.log.all(HttpEnded)[0].error == closed.summary
 
 
-async def test_a_message_beyond_the_limit_ends_the_conversation_and_is_named() -> None:
+async def test_oversized_message_ends_the_connection_and_is_reported() -> None:
     async def talk(connection: ServerConnection) -> None:
         await connection.send("x" * 2000)
         await connection.wait_closed()
@@ -167,7 +165,7 @@ async def test_a_message_beyond_the_limit_ends_the_conversation_and_is_named() -
         assert "larger than the limit" in closed.summary
 
 
-async def test_after_closing_nothing_is_sent() -> None:
+async def test_nothing_is_sent_after_closing() -> None:
     async with peer() as url, connected(url) as stage:
         await stage.transport.close()
         await stage.transport.close()
@@ -178,7 +176,7 @@ async def test_after_closing_nothing_is_sent() -> None:
 # ------------------------------------------------------------------ not connecting
 
 
-async def test_a_refused_handshake_names_the_status_and_is_recorded() -> None:
+async def test_rejected_handshake_shows_the_status_and_is_recorded() -> None:
     async with peer(process_request=answering(HTTPStatus.NOT_FOUND)) as url:
         transport = WebSocketTransport(url, Network(), SystemClock())
         events: list[object] = []
@@ -187,7 +185,7 @@ async def test_a_refused_handshake_names_the_status_and_is_recorded() -> None:
     assert [type(event) for event in events] == [HttpRequested, HttpAnswered, HttpEnded]
 
 
-async def test_a_401_asks_for_a_login() -> None:
+async def test_401_requires_a_login() -> None:
     async with peer(process_request=answering(HTTPStatus.UNAUTHORIZED)) as url:
         assert isinstance(await refusal(url), NeedsLogin)
 
@@ -199,7 +197,7 @@ async def test_a_redirect_is_not_followed() -> None:
             assert "HTTP 302 instead of 101" in str(await refusal(url))
 
 
-async def test_a_server_that_is_not_there_is_named() -> None:
+async def test_unreachable_server_is_named() -> None:
     async with peer() as url:
         pass
     assert re.search(
@@ -219,16 +217,16 @@ async def test_a_failed_handshake_is_recorded_with_its_reason() -> None:
     assert ended.error.startswith("Nothing listens at")
 
 
-async def test_a_proxy_that_is_none_is_refused() -> None:
+async def test_invalid_proxy_is_rejected() -> None:
     error = await refusal("ws://127.0.0.1/", proxy="ftp://proxy.example")
     assert isinstance(error, ConfigError)
 
 
-async def test_a_url_of_another_kind_is_refused() -> None:
+async def test_url_with_another_scheme_is_rejected() -> None:
     assert isinstance(await refusal("http://127.0.0.1/"), ConfigError)
 
 
-async def test_a_server_that_never_answers_is_given_up_at_the_limit() -> None:
+async def test_unresponsive_server_times_out() -> None:
     enough = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -242,7 +240,7 @@ async def test_a_server_that_never_answers_is_given_up_at_the_limit() -> None:
     server.close()
 
 
-async def test_tls_is_checked_as_over_http(tmp_path: Path) -> None:
+async def test_tls_is_verified_as_over_http(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     async with peer(scheme="wss", ssl=authority.server("127.0.0.1")) as url:
         assert "not signed by an authority that is trusted here" in str(await refusal(url))

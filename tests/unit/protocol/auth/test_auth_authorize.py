@@ -25,7 +25,7 @@ def query_of(url: str) -> dict[str, list[str]]:
     return parse_qs(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
 
 
-def test_all_that_a_login_needs_is_in_the_address() -> None:
+def test_url_contains_everything_a_login_needs() -> None:
     built = authorize_url("https://as.example/authorize", REQUEST)
     assert query_of(built.url) == {
         "response_type": ["code"],
@@ -41,26 +41,26 @@ def test_all_that_a_login_needs_is_in_the_address() -> None:
     assert built.notes == ()
 
 
-def test_what_is_not_set_is_not_sent() -> None:
+def test_unset_parameters_are_not_sent() -> None:
     built = authorize_url("https://as.example/authorize", replace(REQUEST, resource=None, scope=None))
     assert not {"resource", "scope", "prompt", "dpop_jkt"} & set(query_of(built.url))
 
 
-def test_the_endpoints_own_query_stays() -> None:
+def test_existing_query_of_the_endpoint_is_kept() -> None:
     built = authorize_url("https://as.example/authorize?tenant=a%20b&empty=#frag", REQUEST)
     query = query_of(built.url)
     assert (query["tenant"], query["empty"]) == (["a b"], [""])
     assert "#" not in built.url
 
 
-def test_an_endpoint_cannot_slip_in_parameters_of_the_login() -> None:
+def test_endpoint_cannot_inject_login_parameters() -> None:
     built = authorize_url("https://as.example/authorize?client_id=evil&state=known", REQUEST)
     query = query_of(built.url)
     assert (query["client_id"], query["state"]) == ([REQUEST.client_id], ["st&te"])
     assert "client_id" in built.notes[0]
 
 
-def test_consent_is_asked_for_with_offline_access_and_a_person_may_say_otherwise() -> None:
+def test_offline_access_requests_consent_unless_the_user_overrides_it() -> None:
     asking = replace(REQUEST, wants_consent=True)
     assert query_of(authorize_url("https://a/", asking).url)["prompt"] == ["consent"]
     login = replace(asking, extras=(("prompt", "login"), ("login_hint", "me@example.com")))
@@ -69,7 +69,7 @@ def test_consent_is_asked_for_with_offline_access_and_a_person_may_say_otherwise
 
 
 @pytest.mark.parametrize("name", [*sorted(RESERVED), " State ", "CLIENT_ID", "", " "])
-def test_what_the_login_decides_cannot_be_added_by_hand(name: str) -> None:
+def test_parameters_set_by_the_login_cannot_be_added_manually(name: str) -> None:
     assert extra_problem(name)
     built = authorize_url("https://a/", replace(REQUEST, extras=((name, "evil"),)))
     assert "evil" not in built.url
@@ -85,9 +85,7 @@ _pairs = st.tuples(st.text(st.characters(codec="utf-8"), max_size=5), st.text(st
 
 
 @given(st.lists(_pairs, max_size=4), st.text(st.characters(codec="utf-8")))
-def test_whatever_is_added_the_address_reads_back_as_its_table(
-    extras: list[tuple[str, str]], state: str
-) -> None:
+def test_url_round_trips_whatever_is_added(extras: list[tuple[str, str]], state: str) -> None:
     request = replace(REQUEST, extras=tuple(extras), state=state or "s")
     built = authorize_url("https://as.example/authorize", request)
     assert query_of(built.url) == {name: [value] for name, value in built.parameters}

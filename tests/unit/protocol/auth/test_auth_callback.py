@@ -40,7 +40,7 @@ def steps(verdict: Verdict) -> list[tuple[str, Result]]:
     return [(one.name, one.result) for one in verdict.checks]
 
 
-def test_a_good_answer_passes_every_check_in_order() -> None:
+def test_valid_callback_passes_every_check_in_order() -> None:
     verdict = check(code="c0de", state=STATE, iss=AS)
     assert verdict.code == "c0de"
     assert steps(verdict) == [(name, Result.PASSED) for name in ("state", "iss", "error", "code")]
@@ -48,7 +48,7 @@ def test_a_good_answer_passes_every_check_in_order() -> None:
     assert verdict.is_ours
 
 
-def test_nothing_secret_is_in_a_repr_or_in_the_words() -> None:
+def test_repr_and_text_contain_no_secret() -> None:
     callback = read_callback(f"{REDIRECT}?code=c0de&state=wr0ng&iss={AS}")
     verdict = check_callback(callback, EXPECTED)
     for text in (repr(callback), repr(verdict), repr(EXPECTED), verdict.problem):
@@ -61,7 +61,7 @@ def test_nothing_secret_is_in_a_repr_or_in_the_words() -> None:
     "text",
     [f"{REDIRECT}?code=c&state={STATE}", f"/callback?code=c&state={STATE}", f"?code=c&state={STATE}"],
 )
-def test_an_answer_may_be_an_address_a_target_or_a_query(text: str) -> None:
+def test_callback_may_be_a_url_a_target_or_a_query(text: str) -> None:
     assert check_callback(read_callback(text), NOT_PROMISED).code == "c"
     assert check_callback(read_callback(text.partition("?")[2]), NOT_PROMISED).code == "c"
 
@@ -69,32 +69,32 @@ def test_an_answer_may_be_an_address_a_target_or_a_query(text: str) -> None:
 # ------------------------------------------------------------------ state
 
 
-def test_az_001_no_state() -> None:
+def test_az_001_missing_state() -> None:
     verdict = check(code="c", iss=AS)
     assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-001"], "", False)
 
 
 @pytest.mark.parametrize("state", [STATE + "x", STATE[:-1], STATE.upper(), "é", f" {STATE}"])
-def test_az_002_another_state(state: str) -> None:
+def test_az_002_wrong_state(state: str) -> None:
     verdict = check(code="c", state=state, iss=AS)
     assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-002"], "", False)
     assert steps(verdict) == [("state", Result.FAILED)]
     assert verdict.findings[0].stops
 
 
-def test_an_error_with_a_wrong_state_is_not_even_looked_at() -> None:
+def test_error_with_a_wrong_state_is_ignored() -> None:
     verdict = check(error="access_denied", error_description="believe me", state="other")
     assert verdict.error is None
     assert "believe" not in verdict.problem
 
 
-def test_a_repeated_state_is_nobodys() -> None:
+def test_duplicate_state_is_rejected() -> None:
     verdict = check_callback(read_callback(f"?code=c&state={STATE}&state={STATE}"), EXPECTED)
     assert not verdict.is_ours
     assert ids(verdict) == ["AZ-002"]
 
 
-def test_a_repeated_code_is_refused() -> None:
+def test_duplicate_code_is_rejected() -> None:
     verdict = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
     assert (verdict.code, verdict.is_ours) == ("", True)
     assert "more than once" in verdict.problem
@@ -103,13 +103,13 @@ def test_a_repeated_code_is_refused() -> None:
 # ------------------------------------------------------------------ iss: the table of 2026-07-28
 
 
-def test_row_1_promised_and_present_is_compared() -> None:
+def test_row_1_advertised_and_present_iss_is_compared() -> None:
     assert check(code="c", state=STATE, iss=AS).code == "c"
     assert ids(check(code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
 
 
 @pytest.mark.parametrize("parameters", [{}, {"iss": ""}])
-def test_row_2_promised_and_absent_is_refused(parameters: dict[str, str]) -> None:
+def test_row_2_advertised_and_missing_iss_is_rejected(parameters: dict[str, str]) -> None:
     verdict = check(code="c", state=STATE, **parameters)
     assert (ids(verdict), verdict.code) == (["AZ-003"], "")
     assert "Row 2" in verdict.checks[-1].words
@@ -122,14 +122,14 @@ def test_row_2_is_only_a_warning_before_the_rule_came() -> None:
     assert ("iss", Result.FAILED) in steps(verdict)
 
 
-def test_row_3_not_promised_but_present_is_compared_all_the_same() -> None:
+def test_row_3_unadvertised_but_present_iss_is_compared_anyway() -> None:
     good = check(NOT_PROMISED, code="c", state=STATE, iss=AS)
     assert (ids(good), good.code) == (["AZ-005"], "c")
     assert ids(check(NOT_PROMISED, code="c", state=STATE, iss="https://evil.example")) == ["AZ-004"]
     assert check(NOT_PROMISED, code="c", state=STATE, iss="").code == ""
 
 
-def test_row_4_neither_promised_nor_present_is_fine() -> None:
+def test_row_4_neither_advertised_nor_present_iss_is_fine() -> None:
     verdict = check(NOT_PROMISED, code="c", state=STATE)
     assert (verdict.findings, verdict.code) == ((), "c")
     assert "Row 4" in verdict.checks[1].words
@@ -139,14 +139,14 @@ def test_row_4_neither_promised_nor_present_is_fine() -> None:
     "iss", [AS + "/", "https://AS.example", AS + ":443", "https://as.ex%61mple", f" {AS}"]
 )
 @pytest.mark.parametrize("revision", [R4, R5])
-def test_az_004_issuers_are_compared_letter_by_letter_in_every_revision(iss: str, revision: object) -> None:
+def test_az_004_issuers_are_compared_exactly_in_every_version(iss: str, revision: object) -> None:
     for expected in (EXPECTED, NOT_PROMISED):
         verdict = check(replace(expected, revision=revision), code="c", state=STATE, iss=iss)  # type: ignore[arg-type]
         assert (ids(verdict), verdict.code) == (["AZ-004"], "")
         assert verdict.findings[0].stops
 
 
-def test_on_a_wrong_issuer_the_error_is_neither_shown_nor_kept() -> None:
+def test_wrong_issuer_means_the_error_is_neither_shown_nor_stored() -> None:
     verdict = check(
         state=STATE,
         iss="https://evil.example",
@@ -169,7 +169,7 @@ def test_without_a_known_issuer_iss_is_only_shown() -> None:
 # ------------------------------------------------------------------ the rest of the findings
 
 
-def test_az_006_an_answer_in_the_fragment() -> None:
+def test_az_006_callback_in_the_fragment() -> None:
     verdict = check_callback(read_callback(f"{REDIRECT}#code=c&state={STATE}&iss={AS}"), EXPECTED)
     assert (ids(verdict), verdict.code) == (["AZ-006"], "")
     assert verdict.is_ours
@@ -191,7 +191,7 @@ def test_az_007_a_refused_parameter(error: str, description: str, parameter: str
     assert verdict.error.code == error
 
 
-def test_az_008_a_page_about_the_redirect() -> None:
+def test_az_008_error_page_about_the_redirect_uri() -> None:
     (found,) = not_redirected(REDIRECT, 400, "<h1>Invalid redirect_uri\x1b</h1>", R5)
     assert found.id == "AZ-008"
     assert "\x1b" not in found.evidence
@@ -200,12 +200,12 @@ def test_az_008_a_page_about_the_redirect() -> None:
 
 
 @pytest.mark.parametrize("place", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
-def test_az_009_another_place(place: str) -> None:
+def test_az_009_unexpected_redirect_path(place: str) -> None:
     verdict = check_callback(read_callback(f"{place}?code=c&state={STATE}&iss={AS}"), EXPECTED)
     assert (ids(verdict), verdict.code) == (["AZ-009"], "c")
 
 
-def test_reg_011_a_document_that_the_server_asked_for_and_refused() -> None:
+def test_reg_011_rejected_client_metadata_document() -> None:
     expected = replace(EXPECTED, client_source=ClientSource.DOCUMENT, client_id="https://l/c.json")
     verdict = check(expected, state=STATE, iss=AS, error="invalid_client")
     assert ids(verdict) == ["REG-011"]
@@ -213,7 +213,7 @@ def test_reg_011_a_document_that_the_server_asked_for_and_refused() -> None:
     assert ids(check(state=STATE, iss=AS, error="invalid_client")) == []
 
 
-def test_a_refusal_is_told_in_our_words_and_the_servers() -> None:
+def test_error_is_explained_in_our_words_and_quotes_the_server() -> None:
     verdict = check(state=STATE, iss=AS, error="access_denied", error_description="Not\u202e today")
     assert "refused" in verdict.problem
     assert "today" in verdict.problem
@@ -221,7 +221,7 @@ def test_a_refusal_is_told_in_our_words_and_the_servers() -> None:
     assert verdict.code == ""
 
 
-def test_neither_code_nor_error_is_a_problem() -> None:
+def test_callback_without_code_or_error_is_a_problem() -> None:
     verdict = check(state=STATE, iss=AS)
     assert (verdict.code, verdict.checks[-1].name) == ("", "code")
     assert "Begin the login again" in verdict.problem
@@ -230,7 +230,7 @@ def test_neither_code_nor_error_is_a_problem() -> None:
 @pytest.mark.parametrize(
     "text", ["", "x" * 20_000, "http://[::1?code=x", "&".join("a=b" for _ in range(100))]
 )
-def test_what_is_no_answer_is_none(text: str) -> None:
+def test_text_without_a_callback_gives_none(text: str) -> None:
     verdict = check_callback(read_callback(text), EXPECTED)
     assert (verdict.code, verdict.is_ours) == ("", False)
     assert verdict.problem
@@ -248,7 +248,7 @@ _values = st.sampled_from([STATE, AS, AS + "/", "", "c0de", "access_denied"])
 
 
 @given(st.lists(st.tuples(_names, _values), max_size=8), st.sampled_from([EXPECTED, NOT_PROMISED]))
-def test_a_code_is_given_only_with_one_right_state_and_issuer(
+def test_code_is_returned_only_with_exactly_one_correct_state_and_issuer(
     pairs: list[tuple[str, str]], expected: Expectation
 ) -> None:
     verdict = check_callback(read_callback(f"{REDIRECT}?{urlencode(pairs)}"), expected)

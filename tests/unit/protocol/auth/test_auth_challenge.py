@@ -56,14 +56,14 @@ READABLE: list[tuple[str, list[tuple[str, dict[str, str]]]]] = [
 
 
 @pytest.mark.parametrize(("header", "expected"), READABLE)
-def test_a_header_is_read_as_it_is_meant(header: str, expected: list[tuple[str, dict[str, str]]]) -> None:
+def test_header_is_parsed_as_intended(header: str, expected: list[tuple[str, dict[str, str]]]) -> None:
     challenges = read_challenges([header])
 
     assert [(one.scheme, one.parameters) for one in challenges.all] == expected
     assert not challenges.problems
 
 
-def test_a_token_in_the_place_of_parameters_is_kept() -> None:
+def test_token68_in_place_of_parameters_is_kept() -> None:
     assert read_challenges(["Negotiate abc/+=="]).all == (Challenge("Negotiate", token="abc/+=="),)
 
 
@@ -80,7 +80,7 @@ def test_a_token_in_the_place_of_parameters_is_kept() -> None:
         ('Bearer"x", error=c', 7, "blank", [("Bearer", {"error": "c"})]),
     ],
 )
-def test_what_cannot_be_read_is_named_by_its_column_and_the_rest_is_kept(
+def test_unparsable_part_is_reported_by_column_and_the_rest_is_kept(
     header: str, column: int, words: str, kept: list[tuple[str, dict[str, str]]]
 ) -> None:
     challenges = read_challenges([header])
@@ -90,14 +90,14 @@ def test_what_cannot_be_read_is_named_by_its_column_and_the_rest_is_kept(
     assert words in challenges.problems[0].text
 
 
-def test_a_header_too_long_to_be_meant_is_cut() -> None:
+def test_overlong_header_is_truncated() -> None:
     challenges = read_challenges(["Bearer " + "a=b, " * 100_000])
 
     assert challenges.problems[-1].column == 16_385
     assert challenges.all[0].parameters == {"a": "b"}
 
 
-def test_all_headers_of_an_answer_are_read() -> None:
+def test_all_headers_of_a_response_are_read() -> None:
     challenges = read_challenges(["Basic realm=x", META, "DPoP"])
 
     assert [one.scheme for one in challenges.all] == ["Basic", "Bearer", "DPoP"]
@@ -105,7 +105,7 @@ def test_all_headers_of_an_answer_are_read() -> None:
 
 
 @given(st.lists(st.text(max_size=40) | st.text('Bearer sco="\\,= \t', max_size=60), max_size=4))
-def test_no_header_is_too_odd_to_be_read(headers: list[str]) -> None:
+def test_any_header_can_be_parsed(headers: list[str]) -> None:
     challenges = read_challenges(headers)
 
     assert all(one.scheme for one in challenges.all)
@@ -123,7 +123,7 @@ _VALUE = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20
         max_size=4,
     )
 )
-def test_a_well_written_header_comes_back_whole(written: list[tuple[str, dict[str, str]]]) -> None:
+def test_well_formed_header_round_trips(written: list[tuple[str, dict[str, str]]]) -> None:
     def quote(value: str) -> str:
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -144,14 +144,14 @@ def chosen(status: int, *headers: str) -> Challenge | None:
     return choose_challenge(read_challenges(headers), status)
 
 
-def test_the_first_that_says_where_the_metadata_is_is_chosen() -> None:
+def test_first_challenge_with_a_metadata_url_is_chosen() -> None:
     challenge = chosen(401, "Basic realm=x", "Bearer realm=y", META)
 
     assert challenge is not None
     assert challenge.resource_metadata == "https://example.com/prm"
 
 
-def test_on_403_the_one_that_asks_for_scopes_is_chosen() -> None:
+def test_on_403_the_challenge_with_scopes_is_chosen() -> None:
     challenge = chosen(403, META, 'Bearer error="insufficient_scope", scope="b a b"')
 
     assert challenge is not None
@@ -159,7 +159,7 @@ def test_on_403_the_one_that_asks_for_scopes_is_chosen() -> None:
     assert challenge.wants_more_scope
 
 
-def test_a_dpop_challenge_counts_and_others_do_not() -> None:
+def test_dpop_challenge_is_accepted_and_others_are_not() -> None:
     dpop = chosen(401, 'DPoP resource_metadata="https://example.com/x"')
 
     assert dpop is not None
@@ -193,7 +193,7 @@ ASKING = 'Bearer error="insufficient_scope", scope="a"'
         (500, META, False, Answer.FAILED),
     ],
 )
-def test_the_status_and_the_challenge_say_what_is_next(
+def test_status_and_challenge_determine_the_next_step(
     status: int, header: str, with_token: bool, answer: Answer
 ) -> None:
     assert answer_of(status, chosen(status, header), with_token=with_token) is answer
@@ -202,13 +202,13 @@ def test_the_status_and_the_challenge_say_what_is_next(
 # ------------------------------------------------------------------ findings
 
 
-def test_a_good_refusal_gives_no_finding() -> None:
+def test_correct_rejection_gives_no_finding() -> None:
     assert ids(META) == []
     assert ids(status=200) == []
     assert ids(status=404) == []
 
 
-def test_a_crash_without_a_token_is_found() -> None:
+def test_server_error_without_a_token_is_found() -> None:
     assert ids(status=500) == ["AUTH-001"]
     assert ids(status=500, with_token=True) == []
 
@@ -219,18 +219,18 @@ def test_a_wrong_status_for_missing_credentials_is_found() -> None:
     assert ids(ASKING, status=403, with_token=True) == []
 
 
-def test_a_refusal_without_a_challenge_is_found() -> None:
+def test_rejection_without_a_challenge_is_found() -> None:
     assert ids() == ["AUTH-003"]
     assert judge_answer(401, Challenges(), R3)[0].severity is Severity.ERROR
     assert judge_answer(401, Challenges(), R4)[0].severity is Severity.WARNING
 
 
-def test_a_challenge_that_does_not_name_the_metadata_is_found() -> None:
+def test_challenge_without_a_metadata_url_is_found() -> None:
     assert ids('Bearer realm="x"') == ["AUTH-004"]
     assert ids('Bearer realm="x"', META) == []
 
 
-def test_an_unreadable_challenge_is_found_with_its_column() -> None:
+def test_unparsable_challenge_is_found_with_its_column() -> None:
     [found] = judge_answer(401, read_challenges([META + ', realm="x']), R5)
 
     assert found.id == "AUTH-008"
@@ -238,18 +238,18 @@ def test_an_unreadable_challenge_is_found_with_its_column() -> None:
     assert found.evidence.startswith("Bearer resource")
 
 
-def test_another_scheme_is_found() -> None:
+def test_other_scheme_is_found() -> None:
     assert ids("Basic realm=x", "Negotiate") == ["AUTH-009"]
 
 
-def test_repeated_empty_and_unquoted_parameters_are_found() -> None:
+def test_duplicate_empty_and_unquoted_parameters_are_found() -> None:
     assert ids(META + ', scope="a", scope="b"') == ["AUTH-012"]
     assert ids(META + ', scope=""') == ["AUTH-012"]
     assert ids("Bearer resource_metadata=https://example.com/prm") == ["AUTH-012"]
     assert read_challenges(['Bearer scope="a", scope="b"']).all[0].scopes == ("a",)
 
 
-def test_a_refusal_inside_of_a_success_is_found() -> None:
+def test_rejection_inside_a_successful_response_is_found() -> None:
     assert ids(status=200, error="Unauthorized: missing bearer token") == ["AUTH-013"]
     assert ids(status=200, error="Authentication required") == ["AUTH-013"]
     assert ids(status=200, error="Unknown tool: token counter") == []

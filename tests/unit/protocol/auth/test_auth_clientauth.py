@@ -49,7 +49,7 @@ def test_with_a_secret_the_first_listed_method_for_it_is_used(
     assert not choice.problem
 
 
-def test_the_registered_method_wins_over_the_list_and_the_persons_over_both() -> None:
+def test_registered_method_wins_over_the_list_and_the_user_choice_over_both() -> None:
     offered = ["client_secret_basic"]
     assert choose_method(offered=offered, has_secret=True, registered="client_secret_post").method is (
         AuthMethod.POST
@@ -58,7 +58,7 @@ def test_the_registered_method_wins_over_the_list_and_the_persons_over_both() ->
     assert choice.method is AuthMethod.NONE
 
 
-def test_a_key_is_used_where_it_is_listed_or_where_there_is_nothing_else() -> None:
+def test_key_is_used_where_it_is_listed_or_nothing_else_is_available() -> None:
     listed = ["client_secret_basic", "private_key_jwt"]
     assert choose_method(offered=listed, has_secret=True, has_key=True).method is AuthMethod.PRIVATE_KEY
     assert choose_method(offered=None, has_secret=False, has_key=True).method is AuthMethod.PRIVATE_KEY
@@ -67,26 +67,26 @@ def test_a_key_is_used_where_it_is_listed_or_where_there_is_nothing_else() -> No
 
 
 @pytest.mark.parametrize("name", ["client_secret_jwt", "tls_client_auth", "x\u202e"])
-def test_a_method_that_we_cannot_do_is_refused_in_words(name: str) -> None:
+def test_unsupported_method_is_rejected_with_the_reason(name: str) -> None:
     choice = choose_method(offered=None, has_secret=True, registered=name)
     assert choice.method is None
     assert "not supported" in choice.problem
     assert "\u202e" not in choice.problem
 
 
-def test_a_list_without_anything_for_a_secret_is_a_problem() -> None:
+def test_list_without_a_method_for_a_secret_is_a_problem() -> None:
     choice = choose_method(offered=["tls_client_auth"], has_secret=True)
     assert choice.method is None
     assert "tls_client_auth" in choice.problem
 
 
-def test_a_method_that_lacks_what_it_needs_says_so() -> None:
+def test_method_with_missing_credentials_says_so() -> None:
     assert "secret" in method_problem("client_secret_basic", has_secret=False)
     assert "key" in method_problem("private_key_jwt", has_secret=True)
     assert method_problem("private_key_jwt", has_secret=False, has_key=True) == ""
 
 
-def test_registration_asks_for_none_where_it_can() -> None:
+def test_registration_requests_no_client_authentication_where_possible() -> None:
     assert registrable_method(["client_secret_post", "none"]) is AuthMethod.NONE
     assert registrable_method(["client_secret_post", "client_secret_basic"]) is AuthMethod.POST
     assert registrable_method(["client_secret_basic", "client_secret_post"]) is AuthMethod.BASIC
@@ -96,37 +96,37 @@ def test_registration_asks_for_none_where_it_can() -> None:
     assert registrable_method(["tls_client_auth"]) is AuthMethod.NONE
 
 
-def test_basic_puts_nothing_into_the_form() -> None:
+def test_basic_adds_nothing_to_the_form() -> None:
     proof = authenticate(AuthMethod.BASIC, "id", secret="secret")
     assert proof.form == ()
     assert proof.headers == (("Authorization", "Basic aWQ6c2VjcmV0"),)
 
 
-def test_post_puts_nothing_into_the_headers() -> None:
+def test_post_adds_nothing_to_the_headers() -> None:
     proof = authenticate(AuthMethod.POST, "id", secret=SECRET)
     assert proof.headers == ()
     assert proof.form == (("client_id", "id"), ("client_secret", SECRET))
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")))
-def test_basic_can_be_taken_apart_again_whatever_is_in_it(client_id: str, secret: str) -> None:
+def test_basic_round_trips_whatever_it_contains(client_id: str, secret: str) -> None:
     pair = base64.b64decode(basic(client_id, secret).removeprefix("Basic ")).decode("ascii")
     one, other = pair.split(":")
     assert (unquote_plus(one), unquote_plus(other)) == (client_id, secret)
 
 
-def test_an_assertion_goes_without_the_client_id() -> None:
+def test_assertion_is_sent_without_the_client_id() -> None:
     proof = authenticate(AuthMethod.PRIVATE_KEY, "id", assertion="a.b.c")
     assert proof.form == (("client_assertion_type", ASSERTION_TYPE), ("client_assertion", "a.b.c"))
 
 
-def test_an_assertion_is_about_us_for_the_issuer_and_short() -> None:
+def test_assertion_is_about_us_for_the_issuer_and_short_lived() -> None:
     claims = assertion_claims("me", "https://as.example", 1000.7)
     assert (claims["iss"], claims["sub"], claims["aud"]) == ("me", "me", "https://as.example")
     assert (claims["iat"], claims["exp"]) == (1000, 1300)
     assert claims["jti"] != assertion_claims("me", "https://as.example", 1000.7)["jti"]
 
 
-def test_of_a_servers_list_ours_are_picked_in_its_order() -> None:
+def test_supported_methods_are_taken_in_server_order() -> None:
     listed = ["tls_client_auth", "client_secret_post", "none"]
     assert usable_methods(listed) == (AuthMethod.POST, AuthMethod.NONE)

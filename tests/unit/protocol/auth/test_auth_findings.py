@@ -32,7 +32,7 @@ def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
 
 
 @pytest.mark.parametrize("id", WORDINGS)
-def test_a_wording_has_three_sentences_and_the_last_says_who(id: str) -> None:
+def test_wording_has_three_sentences_and_the_last_says_who_must_act(id: str) -> None:
     wording = WORDINGS[id]
 
     assert all(text.endswith(".") and "  " not in text for text in (wording.seen, wording.rule, wording.fix))
@@ -43,7 +43,7 @@ def test_a_wording_has_three_sentences_and_the_last_says_who(id: str) -> None:
 
 @pytest.mark.parametrize("id", WORDINGS)
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
-def test_every_finding_can_be_made_with_its_places_filled(id: str, revision: Revision) -> None:
+def test_every_finding_can_be_created_with_its_placeholders_filled(id: str, revision: Revision) -> None:
     made = finding(id, revision, **dict.fromkeys(all_places(id), "❖"))
 
     assert made.id == id
@@ -71,21 +71,21 @@ def test_every_finding_can_be_made_with_its_places_filled(id: str, revision: Rev
         ("AZ-003", R5, Severity.ERROR),
     ],
 )
-def test_how_grave_it_is_depends_on_the_revision(id: str, revision: Revision, severity: Severity) -> None:
+def test_severity_depends_on_the_protocol_version(id: str, revision: Revision, severity: Severity) -> None:
     assert finding(id, revision, **dict.fromkeys(all_places(id), "x")).severity is severity
 
 
-def test_nobody_passes_a_wrong_state_issuer_or_forbidden_address() -> None:
+def test_findings_about_wrong_state_issuer_or_forbidden_url_always_stop() -> None:
     for id in ("AZ-001", "AZ-002", "AZ-003", "AZ-004", "ASM-002", "ASM-011", "ASM-012"):
         assert finding(id, R5, **dict.fromkeys(all_places(id), "x")).stops
 
 
-def test_a_missing_place_is_a_mistake_of_ours() -> None:
+def test_missing_placeholder_is_an_internal_error() -> None:
     with pytest.raises(KeyError):
         finding("AUTH-001", R5)
 
 
-def test_what_the_server_wrote_is_shortened_and_shown_with_its_hidden_characters() -> None:
+def test_server_text_is_shortened_and_shown_with_its_hidden_characters() -> None:
     made = finding("AUTH-009", R5, schemes="Ba\x1bsic\n\u202e{oops}" + "x" * 500, evidence="\x00" + "y" * 500)
 
     assert "Ba␛sic ⟨U+202E⟩{oops}xx" in made.seen

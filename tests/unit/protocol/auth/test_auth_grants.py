@@ -25,7 +25,7 @@ def test_a_code_is_exchanged_with_its_verifier_and_redirect() -> None:
     }
 
 
-def test_a_refresh_names_the_resource_and_a_scope_only_when_given() -> None:
+def test_refresh_sends_the_resource_and_a_scope_only_when_given() -> None:
     assert dict(grants.refresh_form("r", RESOURCE)) == {
         "grant_type": "refresh_token",
         "refresh_token": "r",
@@ -34,7 +34,7 @@ def test_a_refresh_names_the_resource_and_a_scope_only_when_given() -> None:
     assert dict(grants.refresh_form("r", RESOURCE, "a b"))["scope"] == "a b"
 
 
-def test_a_client_asks_for_itself() -> None:
+def test_client_credentials_form_has_grant_type_resource_and_scope() -> None:
     assert dict(grants.client_form(RESOURCE, "a")) == {
         "grant_type": "client_credentials",
         "resource": RESOURCE,
@@ -42,7 +42,7 @@ def test_a_client_asks_for_itself() -> None:
     }
 
 
-def test_an_id_token_is_exchanged_for_a_grant_to_the_servers_issuer() -> None:
+def test_id_token_is_exchanged_for_a_grant_to_the_server_issuer() -> None:
     assert dict(grants.exchange_form("id", AS, RESOURCE, None)) == {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
         "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
@@ -71,17 +71,17 @@ def test_an_assertion_is_exchanged_for_a_token() -> None:
         grants.assertion_form("a", None, None),
     ],
 )
-def test_a_resource_that_is_not_wanted_is_not_sent(form: grants.Form) -> None:
+def test_unwanted_resource_is_not_sent(form: grants.Form) -> None:
     assert "resource" not in dict(form)
     assert "scope" not in dict(form)
 
 
-def test_a_token_is_given_back_with_a_hint() -> None:
+def test_token_is_revoked_with_a_hint() -> None:
     assert grants.revocation_form("t", True) == (("token", "t"), ("token_type_hint", "refresh_token"))
     assert dict(grants.revocation_form("t", False))["token_type_hint"] == "access_token"
 
 
-def test_a_form_is_encoded_with_what_proves_the_client() -> None:
+def test_form_is_encoded_with_the_client_authentication() -> None:
     form = grants.refresh_form("r+/=&", RESOURCE)
     body = grants.form_body(form, authenticate(AuthMethod.POST, "me", secret="s&t"))
     assert parse_qs(body.decode("ascii"), strict_parsing=True) == {
@@ -94,7 +94,7 @@ def test_a_form_is_encoded_with_what_proves_the_client() -> None:
     assert grants.form_body((("a", "b"),), Proof()) == b"a=b"
 
 
-def test_a_secret_goes_only_to_the_issuer_that_a_person_set() -> None:
+def test_secret_is_sent_only_to_the_issuer_set_by_the_user() -> None:
     assert grants.trusted_issuer(AS, ["https://other.example", AS]) == AS
     assert grants.trusted_issuer(AS, [AS + "/"]) == ""
     assert grants.trusted_issuer("", ["", AS]) == ""
@@ -103,7 +103,7 @@ def test_a_secret_goes_only_to_the_issuer_that_a_person_set() -> None:
 # ------------------------------------------------------------------ DPoP
 
 
-def test_a_proof_names_the_request_without_its_query() -> None:
+def test_proof_names_the_request_url_without_its_query() -> None:
     claims = dpop.proof_claims("POST", "https://e:8443/mcp?a=b#c", 12.9, access_token="t", nonce="n")
     assert claims["htu"] == "https://e:8443/mcp"
     assert (claims["htm"], claims["iat"], claims["nonce"]) == ("POST", 12, "n")
@@ -111,7 +111,7 @@ def test_a_proof_names_the_request_without_its_query() -> None:
     assert dpop.target_of("https://e") == "https://e/"
 
 
-def test_the_demand_for_a_nonce_is_told_from_a_failure() -> None:
+def test_nonce_demand_is_distinguished_from_a_failure() -> None:
     assert dpop.wants_nonce(400, "use_dpop_nonce")
     assert dpop.wants_nonce(401, "use_dpop_nonce")
     assert not dpop.wants_nonce(401, "invalid_token")
@@ -132,7 +132,7 @@ def test_each_origin_has_its_own_newest_nonce() -> None:
 
 
 @pytest.mark.parametrize("nonce", [None, "", 'a"b', "a b", "a\r\nX: y", "n" * 3000])
-def test_what_cannot_be_a_nonce_is_not_kept(nonce: str | None) -> None:
+def test_invalid_nonce_is_not_stored(nonce: str | None) -> None:
     nonces = dpop.Nonces()
     assert not nonces.note("https://e/", nonce)
     assert nonces.of("https://e/") == ""

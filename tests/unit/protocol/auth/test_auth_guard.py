@@ -165,7 +165,7 @@ def blocked_by(raw: str, allowance: Allowance) -> BlockReason | None:
 
 
 @pytest.mark.parametrize(("raw", "reason"), NEVER, ids=lambda value: repr(value)[:60])
-def test_an_address_that_no_consent_helps_is_blocked(raw: object, reason: BlockReason) -> None:
+def test_address_that_consent_cannot_allow_is_blocked(raw: object, reason: BlockReason) -> None:
     with pytest.raises(UrlBlocked) as blocked:
         check_url(raw, EVERYTHING)
 
@@ -174,7 +174,7 @@ def test_an_address_that_no_consent_helps_is_blocked(raw: object, reason: BlockR
 
 
 @pytest.mark.parametrize("raw", LOOPBACK)
-def test_this_machine_is_named_only_by_a_server_on_it(raw: str) -> None:
+def test_loopback_is_allowed_only_for_a_server_on_this_machine(raw: str) -> None:
     with pytest.raises(UrlBlocked) as blocked:
         check_url(raw, Allowance(private=True, plain_http=True))
 
@@ -183,7 +183,7 @@ def test_this_machine_is_named_only_by_a_server_on_it(raw: str) -> None:
 
 
 @pytest.mark.parametrize("raw", PRIVATE)
-def test_a_private_network_is_reached_by_consent(raw: str) -> None:
+def test_private_network_needs_consent(raw: str) -> None:
     with pytest.raises(UrlBlocked) as blocked:
         check_url(raw, Allowance(loopback=True, plain_http=True))
 
@@ -193,14 +193,14 @@ def test_a_private_network_is_reached_by_consent(raw: str) -> None:
 
 
 @pytest.mark.parametrize(("raw", "host", "port"), GOOD)
-def test_a_public_address_is_taken_apart(raw: str, host: str, port: int) -> None:
+def test_public_url_is_parsed(raw: str, host: str, port: int) -> None:
     url = check_url(raw)
 
     assert (url.raw, url.host, url.port, url.scheme) == (raw, host, port, "https")
     assert url.url.isascii()
 
 
-def test_http_needs_consent_except_on_this_machine() -> None:
+def test_http_needs_consent_except_on_loopback() -> None:
     with pytest.raises(UrlBlocked) as blocked:
         check_url("http://example.com/", Allowance(loopback=True, private=True))
 
@@ -218,7 +218,7 @@ def test_the_ports_of_other_services_need_consent() -> None:
     assert check_url("https://example.com:80/").port == 80
 
 
-def test_what_is_contacted_has_no_disguise() -> None:
+def test_contacted_url_is_normalized() -> None:
     allowed = Allowance(loopback=True)
 
     assert check_url("https://0x7f.1/a", allowed).url == "https://127.0.0.1/a"
@@ -237,7 +237,7 @@ def test_origins_are_compared_with_their_ports() -> None:
     assert check_url("https://[2606:4700::1]:8443/").origin == "https://[2606:4700::1]:8443"
 
 
-def test_the_typed_server_says_whether_this_machine_may_be_named() -> None:
+def test_configured_server_decides_whether_loopback_is_allowed() -> None:
     for url in ("http://localhost:8000/mcp", "http://127.0.0.1/mcp", "http://[::1]:3000/mcp"):
         assert allowance_for(url).loopback
     for url in (
@@ -252,7 +252,7 @@ def test_the_typed_server_says_whether_this_machine_may_be_named() -> None:
     )
 
 
-def test_the_origin_that_the_person_typed_is_contacted_whatever_it_is() -> None:
+def test_origin_configured_by_the_user_is_always_allowed() -> None:
     allowance = allowance_for("http://192.168.1.5:81/mcp")
 
     assert check_url("http://192.168.1.5:81/.well-known/x", allowance).kind is AddressKind.PRIVATE
@@ -275,26 +275,28 @@ def test_the_http_client_reads_the_same_host_as_the_guard(raw: str) -> None:
 
 @given(st.ip_addresses(v=4))
 @example(IPv4Address("192.31.196.1"))
-def test_python_calls_no_address_private_that_we_call_public(address: IPv4Address) -> None:
+def test_addresses_classified_as_public_are_not_private_according_to_python(address: IPv4Address) -> None:
     if address.is_private or address.is_loopback or address.is_link_local or address.is_multicast:
         assert classify(address) is not AddressKind.PUBLIC
 
 
 @given(st.ip_addresses(v=6))
-def test_python_calls_no_long_address_private_that_we_call_public(address: IPv6Address) -> None:
+def test_ipv6_addresses_classified_as_public_are_not_private_according_to_python(
+    address: IPv6Address,
+) -> None:
     if not address.is_global:
         assert classify(address) is not AddressKind.PUBLIC
 
 
 @given(st.ip_addresses(v=4), st.sampled_from(["::ffff:{}", "::{}", "64:ff9b::{}", "::ffff:0:{}"]))
-def test_an_address_inside_of_another_counts_as_what_it_is(inner: IPv4Address, form: str) -> None:
+def test_embedded_address_is_classified_as_what_it_is(inner: IPv4Address, form: str) -> None:
     outer = ip_address(form.format(inner))
     if outer != IPv6Address("::") and outer != IPv6Address("::1"):
         assert classify(outer) is classify(inner)
 
 
 @given(st.ip_addresses(v=4), st.sampled_from(["{:d}", "{:#x}", "0{:o}"]))
-def test_a_number_is_judged_alike_however_it_is_written(address: IPv4Address, form: str) -> None:
+def test_numeric_address_is_classified_alike_in_every_notation(address: IPv4Address, form: str) -> None:
     def verdict(host: str) -> AddressKind | BlockReason | None:
         try:
             return check_url(f"https://{host}/").kind
@@ -326,7 +328,7 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES | st.text(max_size=5), max_size=8).map("".join))
-def test_whatever_is_let_through_leads_to_a_public_host_by_https(raw: str) -> None:
+def test_every_allowed_url_is_https_to_a_public_host(raw: str) -> None:
     try:
         url = check_url(raw, PUBLIC_ONLY)
     except UrlBlocked:
@@ -341,7 +343,7 @@ def test_whatever_is_let_through_leads_to_a_public_host_by_https(raw: str) -> No
 # ------------------------------------------------------------------ what else the person typed
 
 
-def test_what_the_person_typed_beside_the_server_is_no_address_that_the_server_named() -> None:
+def test_user_configured_provider_is_allowed_where_a_server_supplied_url_is_not() -> None:
     """A company's identity provider is in the company's network, whatever the server may name."""
     allowed = allowance_for("https://mcp.example/mcp", typed=("https://10.1.2.3/idp", "", "no address"))
     assert check_url("https://10.1.2.3/token", allowed).host == "10.1.2.3"
@@ -356,7 +358,7 @@ def test_what_the_person_typed_beside_the_server_is_no_address_that_the_server_n
     )
 
 
-def test_a_typed_provider_without_encryption_needs_consent_as_others_do() -> None:
+def test_configured_provider_without_tls_needs_consent_too() -> None:
     """Its ID tokens are believed because they come over TLS."""
     with pytest.raises(UrlBlocked) as caught:
         check_url("http://idp.example/", allowance_for("https://m.example", typed=("http://idp.example/",)))

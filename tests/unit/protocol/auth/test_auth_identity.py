@@ -37,28 +37,28 @@ def everything(**changes: object) -> IdentityInputs:
     return IdentityInputs(**{**given, **changes})  # type: ignore[arg-type]
 
 
-def test_a_client_registered_by_hand_comes_first() -> None:
+def test_manually_registered_client_comes_first() -> None:
     decision = decide_identity(everything())
     assert decision.outcome is Outcome.USE
     assert decision.client == BY_HAND
     assert [branch.is_taken for branch in decision.branches] == [True]
 
 
-def test_a_document_comes_before_registration() -> None:
+def test_client_metadata_document_comes_before_registration() -> None:
     decision = decide_identity(everything(known=()))
     assert decision.client is not None
     assert (decision.client.client_id, decision.client.method) == (DOCUMENT, "none")
     assert [branch.is_taken for branch in decision.branches] == [False, True]
 
 
-def test_registration_is_next_when_the_server_reads_no_documents() -> None:
+def test_registration_is_next_when_documents_are_not_supported() -> None:
     decision = decide_identity(everything(known=(), takes_documents=False))
     assert decision.outcome is Outcome.REGISTER
     assert "counts as no" in decision.branches[1].answer
     assert [branch.is_taken for branch in decision.branches] == [False, False, True]
 
 
-def test_the_person_is_asked_when_no_way_is_open() -> None:
+def test_user_is_asked_when_no_other_way_is_available() -> None:
     decision = decide_identity(everything(known=(), takes_documents=False, registration_endpoint=""))
     assert decision.outcome is Outcome.ASK
     assert "enter its client ID" in decision.reason
@@ -95,13 +95,13 @@ def test_an_earlier_registration_is_used_again() -> None:
     ],
     ids=["another issuer", "nearly the same issuer", "another redirect", "secret run out"],
 )
-def test_a_registration_that_does_not_fit_is_made_anew(stale: Client) -> None:
+def test_unsuitable_registration_is_replaced_by_a_new_one(stale: Client) -> None:
     decision = decide_identity(everything(known=(stale,), takes_documents=False, now=100.0))
     assert decision.outcome is Outcome.REGISTER
     assert decision.client is None
 
 
-def test_a_chosen_way_is_the_only_one_tried() -> None:
+def test_explicitly_chosen_method_is_the_only_one_tried() -> None:
     register = decide_identity(everything(strategy=Strategy.DYNAMIC, known=()))
     assert register.outcome is Outcome.REGISTER
     document = decide_identity(everything(strategy=Strategy.DOCUMENT, takes_documents=False))
@@ -124,7 +124,7 @@ def test_a_secret_is_not_in_a_repr() -> None:
     "url",
     ["", "http://e/c.json", "https://e", "https://e/", "https://e/#x", "https://u@e/c", "https://e/a/../c"],
 )
-def test_an_address_that_cannot_be_a_client_id_is_not_sent(url: str) -> None:
+def test_invalid_client_id_url_is_not_sent(url: str) -> None:
     assert document_problem(url)
     decision = decide_identity(everything(known=(), document_url=url))
     assert decision.outcome is Outcome.REGISTER
@@ -140,7 +140,7 @@ _clients = st.builds(
 
 
 @given(st.lists(_clients, max_size=4), st.booleans(), st.booleans(), st.sampled_from(Strategy))
-def test_no_way_leads_to_a_client_of_another_issuer(
+def test_no_method_selects_a_client_of_another_issuer(
     known: list[Client], takes: bool, registers: bool, strategy: Strategy
 ) -> None:
     decision = decide_identity(

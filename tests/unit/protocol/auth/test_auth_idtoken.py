@@ -37,7 +37,7 @@ def token(**changes: Any) -> str:
     return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(claims))}.c2ln"
 
 
-def test_one_that_holds_says_who_signed_in_and_until_when() -> None:
+def test_valid_token_gives_subject_and_expiry() -> None:
     verdict = check_id_token(token(), EXPECTED, NOW, R5)
     assert (verdict.problem, verdict.subject, verdict.expires_at) == ("", "ada", NOW + 300)
     assert [check.name for check in verdict.checks] == ["alg", "iss", "aud", "exp", "iat", "nonce", "sub"]
@@ -64,7 +64,7 @@ def test_one_that_holds_says_who_signed_in_and_until_when() -> None:
         ({"sub": None}, "sub"),
     ],
 )
-def test_one_that_does_not_hold_says_which_claim_is_wrong(changes: dict[str, Any], name: str) -> None:
+def test_invalid_token_names_the_wrong_claim(changes: dict[str, Any], name: str) -> None:
     verdict = check_id_token(token(**changes), EXPECTED, NOW, R5)
     assert verdict.checks[-1].name == name
     assert verdict.checks[-1].result is Result.FAILED
@@ -78,18 +78,18 @@ def test_one_that_does_not_hold_says_which_claim_is_wrong(changes: dict[str, Any
 @pytest.mark.parametrize(
     "changes", [{"aud": ["desk", "x"], "azp": "desk"}, {"exp": NOW - 30}, {"azp": "desk"}]
 )
-def test_several_audiences_and_clocks_that_differ_a_little_are_fine(changes: dict[str, Any]) -> None:
+def test_several_audiences_and_small_clock_skew_are_accepted(changes: dict[str, Any]) -> None:
     assert check_id_token(token(**changes), EXPECTED, NOW, R5).problem == ""
 
 
-def test_a_renewed_one_needs_no_nonce_but_is_about_the_same_person() -> None:
+def test_refreshed_token_needs_no_nonce_but_the_same_subject() -> None:
     renewed = IdTokenExpectation("https://idp.example", "desk", subject="ada")
     assert check_id_token(token(nonce=None), renewed, NOW, R5).problem == ""
     assert "sub: " in check_id_token(token(nonce=None, sub="grace"), renewed, NOW, R5).problem
 
 
 @pytest.mark.parametrize("algorithm", ["none", "ES256"])
-def test_one_without_a_signature_is_refused_before_anything_is_read_of_it(algorithm: str) -> None:
+def test_unsigned_token_is_rejected_before_it_is_parsed(algorithm: str) -> None:
     unsigned = f"{b64url(to_wire({'alg': algorithm}))}.{token().split('.')[1]}."
     verdict = check_id_token(unsigned, EXPECTED, NOW, R5)
     assert [check.name for check in verdict.checks] == ["alg"]
@@ -98,7 +98,7 @@ def test_one_without_a_signature_is_refused_before_anything_is_read_of_it(algori
     assert check_id_token(signed_with_none, EXPECTED, NOW, R5).problem
 
 
-def test_where_no_nonce_was_sent_only_a_renewed_one_is_taken() -> None:
+def test_without_a_sent_nonce_only_a_refreshed_token_is_accepted() -> None:
     nothing_known = IdTokenExpectation("https://idp.example", "desk")
     assert "nonce: " in check_id_token(token(), nothing_known, NOW, R5).problem
     assert "nonce: " in check_id_token(token(nonce=None), nothing_known, NOW, R5).problem
@@ -121,7 +121,7 @@ ID_JAG: dict[str, Any] = {"iss": "https://idp.example", "aud": AUTHORITY, "clien
         ({}, {"client_id": None}, []),
     ],
 )
-def test_an_id_jag_is_for_the_authorization_server_that_gets_it(
+def test_id_jag_audience_is_the_receiving_authorization_server(
     header: dict[str, Any], changes: dict[str, Any], ids: list[str]
 ) -> None:
     head = {"alg": "ES256", "typ": "oauth-id-jag+jwt", **header}
@@ -131,11 +131,11 @@ def test_an_id_jag_is_for_the_authorization_server_that_gets_it(
 
 
 @pytest.mark.parametrize("text", ["", "x", "a.b.c", "e30.e30.", "é.é.é"])
-def test_what_is_no_token_is_refused_in_words(text: str) -> None:
+def test_non_token_is_rejected_with_the_reason(text: str) -> None:
     assert check_id_token(text, EXPECTED, NOW, R5).problem == "The ID token is no JWT that can be read."
 
 
-def test_it_has_run_out_a_margin_before_its_end_and_what_cannot_be_read_has_not() -> None:
+def test_token_expires_a_margin_early_and_an_unreadable_one_never() -> None:
     assert not has_run_out(token(), NOW, soon=True)
     assert has_run_out(token(), NOW + 241, soon=True)
     assert not has_run_out(token(), NOW + 241)
@@ -156,11 +156,13 @@ def test_it_has_run_out_a_margin_before_its_end_and_what_cannot_be_read_has_not(
         (None, "", "openid"),
     ],
 )
-def test_the_scope_of_a_sign_in(offered: tuple[str, ...] | None, typed: str | None, expected: str) -> None:
+def test_login_scope_depends_on_offered_and_typed_scopes(
+    offered: tuple[str, ...] | None, typed: str | None, expected: str
+) -> None:
     assert sign_in_scope(offered, typed) == expected
 
 
-def test_a_nonce_of_the_sign_in_cannot_be_replaced_by_hand() -> None:
+def test_login_nonce_cannot_be_overridden_manually() -> None:
     request = AuthorizeRequest("c", "http://127.0.0.1/cb", "s", "x" * 43, nonce="ours")
     extra = (("Nonce", "theirs"), ("login_hint", "ada"))
     built = authorize_url(
@@ -176,7 +178,7 @@ def test_a_nonce_of_the_sign_in_cannot_be_replaced_by_hand() -> None:
     )
 
 
-def test_a_provider_is_looked_for_where_openid_connect_has_it_first() -> None:
+def test_provider_metadata_is_looked_up_at_the_openid_path_first() -> None:
     urls = [place.url for place in provider_places("https://idp.example/tenant")]
     assert urls == [
         "https://idp.example/tenant/.well-known/openid-configuration",

@@ -43,7 +43,7 @@ def test_scopes_may_be_a_list_under_another_name() -> None:
 
 
 @pytest.mark.parametrize(("header", "signature"), [({"alg": "none"}, "c2ln"), ({"alg": "ES256"}, "")])
-def test_an_unsigned_token_is_seen_as_such(header: JSONObject, signature: str) -> None:
+def test_unsigned_token_is_recognized(header: JSONObject, signature: str) -> None:
     view = read_jwt(jwt({}, header, signature))
     assert view is not None
     assert not view.is_signed
@@ -53,16 +53,16 @@ def test_an_unsigned_token_is_seen_as_such(header: JSONObject, signature: str) -
     "text",
     ["", "opaque", "a.b.c", "eyJh.eyJh.x", jwt([1]), jwt({}, {"no": "alg"}), "x" * 300_000 + ".aa.", "é.é.é"],
 )
-def test_what_is_no_jwt_is_none(text: str) -> None:
+def test_text_that_is_not_a_jwt_gives_none(text: str) -> None:
     assert read_jwt(text) is None
 
 
-def test_a_token_nested_too_deeply_is_none() -> None:
+def test_token_nested_too_deeply_gives_none() -> None:
     deep = b64url(b'{"a":' + b"[" * 60_000 + b"]" * 60_000 + b"}")
     assert read_jwt(f"{b64url(to_wire({'alg': 'x'}))}.{deep}.x") is None
 
 
-def test_times_are_moments_and_impossible_ones_are_none() -> None:
+def test_times_are_parsed_and_impossible_ones_are_none() -> None:
     times = {name: moment for name, _, moment in times_of({"exp": 0, "iat": 1e300, "nbf": True})}
     exp = times["exp"]
     assert exp is not None
@@ -74,7 +74,7 @@ def test_times_are_moments_and_impossible_ones_are_none() -> None:
 
 
 @given(any_json, any_json)
-def test_a_token_of_anything_never_raises(header: JSON, claims: JSON) -> None:
+def test_any_token_content_never_raises(header: JSON, claims: JSON) -> None:
     head: JSONObject = {"alg": "x", **(header if isinstance(header, dict) else {})}
     view = read_jwt(jwt(claims, head))
     if view is not None:

@@ -11,13 +11,13 @@ from inspector.protocol.auth.resourceuri import canonical_resource, choose_resou
 from inspector.protocol.revisions import R2, R3, R5
 
 
-def test_the_challenge_is_that_of_the_standards_own_example() -> None:
+def test_challenge_matches_the_example_in_the_standard() -> None:
     # RFC 7636, appendix B.
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     assert challenge_of(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
-def test_verifiers_are_valid_and_never_the_same() -> None:
+def test_verifiers_are_valid_and_unique() -> None:
     verifiers = {new_verifier() for _ in range(200)}
     assert len(verifiers) == 200
     assert all(is_verifier(verifier) for verifier in verifiers)
@@ -25,12 +25,12 @@ def test_verifiers_are_valid_and_never_the_same() -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "a" * 42, "a" * 129, "a" * 42 + "+", "a" * 43 + "\n"])
-def test_what_is_no_verifier_has_no_challenge(bad: str) -> None:
+def test_invalid_verifier_has_no_challenge(bad: str) -> None:
     with pytest.raises(ValueError, match="43 to 128"):
         challenge_of(bad)
 
 
-def test_secrets_are_compared_as_text_of_any_kind() -> None:
+def test_secrets_of_any_text_can_be_compared() -> None:
     assert is_same("é\ud800", "é\ud800")
     assert not is_same("a", "b")
     assert not is_same("a", "")
@@ -52,29 +52,29 @@ def test_secrets_are_compared_as_text_of_any_kind() -> None:
         ("http://[::1]:80/mcp", "http://[::1]/mcp"),
     ],
 )
-def test_an_address_has_one_canonical_form(typed: str, canonical: str) -> None:
+def test_url_has_one_canonical_form(typed: str, canonical: str) -> None:
     assert canonical_resource(typed) == canonical
     assert canonical_resource(canonical) == canonical
 
 
 @pytest.mark.parametrize("bad", ["", "mcp", "ftp://x/", "https://", "https://[::1", "https://x:99999/"])
-def test_what_is_no_web_address_is_no_resource(bad: str) -> None:
+def test_non_web_url_is_not_a_resource(bad: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         canonical_resource(bad)
 
 
-def test_the_metadatas_resource_is_sent_letter_for_letter() -> None:
+def test_resource_from_metadata_is_sent_verbatim() -> None:
     choice = choose_resource("https://example.com/mcp", revision=R5, advertised="https://EXAMPLE.com")
     assert choice.value == "https://EXAMPLE.com"
 
 
-def test_without_metadata_the_servers_address_is_sent_except_in_the_oldest_revision() -> None:
+def test_without_metadata_the_server_url_is_sent_except_in_the_oldest_version() -> None:
     assert choose_resource("https://Example.com/mcp", revision=R3).value == "https://example.com/mcp"
     assert choose_resource("https://example.com/mcp", revision=R2).value is None
     assert choose_resource("https://example.com/mcp", revision=R2, advertised="https://e/").value
 
 
-def test_a_person_may_set_the_resource_or_send_none() -> None:
+def test_user_may_set_the_resource_or_send_none() -> None:
     assert (
         choose_resource("https://e/", revision=R5, advertised="https://e", typed=" urn:x ").value == "urn:x"
     )
@@ -85,11 +85,11 @@ def test_a_person_may_set_the_resource_or_send_none() -> None:
     ("typed", "word"),
     [("mcp", "absolute"), ("https://e/#x", "fragment"), ("https://e/ x", "blank"), ("https://[", "read")],
 )
-def test_a_typed_resource_that_is_none_is_refused_in_words(typed: str, word: str) -> None:
+def test_invalid_user_supplied_resource_is_rejected_with_the_reason(typed: str, word: str) -> None:
     assert word in resource_problem(typed)
 
 
-def test_a_typed_resource_may_be_any_absolute_identifier() -> None:
+def test_user_supplied_resource_may_be_any_absolute_uri() -> None:
     assert resource_problem("https://example.com/mcp") == ""
     assert resource_problem("urn:example:mcp") == ""
 
@@ -108,7 +108,7 @@ def test_any_text_gets_a_verdict(text: str) -> None:
         ("https://h/mcp?tenant=1&page=2", "https://h/mcp?tenant=1&page=2"),
     ],
 )
-def test_a_secret_in_the_servers_address_does_not_go_to_the_authorization_server(
+def test_secret_in_the_server_url_is_not_sent_to_the_authorization_server(
     address: str, resource: str
 ) -> None:
     assert choose_resource(address, revision=R5).value == resource

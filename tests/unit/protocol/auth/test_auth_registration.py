@@ -58,7 +58,7 @@ def test_we_register_as_a_native_app_that_refreshes() -> None:
     assert more["dpop_bound_access_tokens"] is True
 
 
-def test_a_good_reply_gives_a_client_of_this_issuer_and_no_findings() -> None:
+def test_valid_response_gives_a_client_of_this_issuer_and_no_findings() -> None:
     registration = read(201, echo(issuer="https://evil.example"))
     client = registration.client
     assert client is not None
@@ -75,7 +75,7 @@ def test_a_secret_comes_with_its_method_and_is_in_no_repr() -> None:
     assert "hush" not in repr(registration)
 
 
-def test_a_secret_without_a_method_is_sent_the_usual_way() -> None:
+def test_secret_without_a_method_is_sent_with_the_default_method() -> None:
     reply = echo(client_secret="hush")
     del reply["token_endpoint_auth_method"]
     client = read(201, reply).client
@@ -83,7 +83,7 @@ def test_a_secret_without_a_method_is_sent_the_usual_way() -> None:
     assert client.method == "client_secret_basic"
 
 
-def test_what_came_back_otherwise_is_listed() -> None:
+def test_differences_from_the_request_are_listed() -> None:
     reply = echo(client_name="Lens (beta)")
     del reply["response_types"]
     named = {one.name: (one.asked, one.got) for one in read(201, reply).differences}
@@ -100,7 +100,7 @@ def test_what_came_back_otherwise_is_listed() -> None:
         {"error": "invalid_client_metadata", "error_description": "Redirect URI must be https"},
     ],
 )
-def test_reg_001_a_refused_loopback_redirect(reply: JSONObject) -> None:
+def test_reg_001_rejected_loopback_redirect_uri(reply: JSONObject) -> None:
     registration = read(400, reply)
     assert ids(registration) == ["REG-001"]
     assert registration.client is None
@@ -108,7 +108,7 @@ def test_reg_001_a_refused_loopback_redirect(reply: JSONObject) -> None:
     assert IP in registration.findings[0].seen
 
 
-def test_reg_002_one_name_of_this_machine_but_not_the_other() -> None:
+def test_reg_002_only_one_loopback_name_accepted() -> None:
     asked: JSONObject = {**ASKED, "redirect_uris": [IP, NAME]}
     registration = read(201, echo(redirect_uris=[NAME]), asked)
     assert ids(registration) == ["REG-002"]
@@ -122,7 +122,7 @@ def test_reg_003_native_is_refused_or_ignored() -> None:
     assert ids(read(201, echo(application_type="web"))) == ["REG-003"]
 
 
-def test_reg_004_answered_with_200() -> None:
+def test_reg_004_response_status_200() -> None:
     registration = read(200, echo())
     assert ids(registration) == ["REG-004"]
     assert registration.client is not None
@@ -137,21 +137,21 @@ def test_reg_005_no_client_id(client_id: JSON) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "tls_client_auth", "private_key_jwt"])
-def test_reg_006_a_method_that_cannot_be_used(method: str) -> None:
+def test_reg_006_unusable_auth_method(method: str) -> None:
     registration = read(201, echo(token_endpoint_auth_method=method))
     assert ids(registration) == ["REG-006"]
     assert registration.client is None
     assert method in registration.problem
 
 
-def test_reg_007_other_redirects() -> None:
+def test_reg_007_different_redirect_uris() -> None:
     registration = read(201, echo(redirect_uris=["https://elsewhere.example/cb"]))
     assert ids(registration) == ["REG-007"]
     assert "elsewhere" in registration.findings[0].seen
 
 
 @pytest.mark.parametrize("listed", [None, [], "https://elsewhere.example/cb"])
-def test_reg_007_no_redirects_in_the_answer(listed: JSON) -> None:
+def test_reg_007_missing_redirect_uris(listed: JSON) -> None:
     document = echo(redirect_uris=listed)
     if listed is None:
         del document["redirect_uris"]
@@ -161,12 +161,12 @@ def test_reg_007_no_redirects_in_the_answer(listed: JSON) -> None:
     assert registration.client is not None
 
 
-def test_reg_008_no_refresh() -> None:
+def test_reg_008_missing_refresh_grant() -> None:
     assert ids(read(201, echo(grant_types=["authorization_code"]))) == ["REG-008"]
 
 
 @pytest.mark.parametrize(("end", "word"), [(NOW + 60, "2027"), (NOW - 60, "past")])
-def test_reg_009_a_secret_that_runs_out(end: float, word: str) -> None:
+def test_reg_009_expiring_secret(end: float, word: str) -> None:
     secret: JSONObject = {"client_secret": "x", "token_endpoint_auth_method": "client_secret_basic"}
     registration = read(201, echo(**secret, client_secret_expires_at=end))
     assert ids(registration) == ["REG-009"]
@@ -186,7 +186,7 @@ def test_reg_010_registration_is_not_open(status: int) -> None:
 # ------------------------------------------------------------------ the second try, and the rest
 
 
-def test_a_refusal_may_be_answered_once_in_another_way() -> None:
+def test_rejected_registration_is_retried_once_with_another_body() -> None:
     redirect = read(400, {"error": "invalid_redirect_uri"})
     second = other_body(ASKED, redirect)
     assert second is not None
@@ -201,20 +201,20 @@ def test_a_refusal_may_be_answered_once_in_another_way() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff\xfe", b'"x"'])
-def test_an_answer_that_is_no_object_is_a_problem_in_words(body: bytes) -> None:
+def test_non_object_response_is_a_described_problem(body: bytes) -> None:
     for status in (201, 400, 500):
         registration = read_registration(status, body, asked=ASKED, issuer=AS, now=NOW, revision=R5)
         assert registration.client is None
         assert registration.problem.endswith(".")
 
 
-def test_the_servers_words_are_shown_without_their_tricks() -> None:
+def test_server_text_is_shown_with_hidden_characters_escaped() -> None:
     registration = read(400, {"error": "invalid_redirect_uri", "error_description": "\u202e\x1b[31mhi"})
     assert "\x1b" not in registration.problem + registration.findings[0].evidence
     assert "\u202e" not in registration.problem + registration.findings[0].evidence
 
 
-def test_a_client_document_names_itself() -> None:
+def test_client_metadata_document_contains_its_own_url() -> None:
     document = client_document("https://l/c.json", "Lens", [IP], "https://l/")
     assert (document["client_id"], document["redirect_uris"]) == ("https://l/c.json", [IP])
     assert document["token_endpoint_auth_method"] == "none"
@@ -224,6 +224,6 @@ _members = st.sampled_from([*ASKED, "client_id", "client_secret", "client_secret
 
 
 @given(st.sampled_from([200, 201, 400, 401, 500]), st.dictionaries(_members, any_json))
-def test_a_reply_of_anything_never_raises(status: int, reply: JSONObject) -> None:
+def test_any_response_never_raises(status: int, reply: JSONObject) -> None:
     registration = read(status, reply)
     assert (registration.client is None) == bool(registration.problem)

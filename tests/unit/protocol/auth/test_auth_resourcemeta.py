@@ -53,23 +53,23 @@ def found_in(**members: JSON) -> list[str]:
 # ------------------------------------------------------------------ where
 
 
-def test_without_a_word_from_the_challenge_the_path_comes_before_the_root() -> None:
+def test_without_a_challenge_url_the_path_comes_before_the_root() -> None:
     assert places() == [PATH_PLACE, ROOT_PLACE]
     assert [one.url for one in resource_places(SERVER, None, PUBLIC_ONLY, R5).candidates] == places()
 
 
 @pytest.mark.parametrize("server", ["https://example.com", "https://example.com/"])
-def test_a_server_at_the_root_has_one_place(server: str) -> None:
+def test_server_at_the_root_has_one_metadata_url(server: str) -> None:
     assert places(server) == [ROOT_PLACE]
 
 
-def test_query_port_and_slash_of_the_server_are_kept() -> None:
+def test_query_port_and_trailing_slash_of_the_server_are_kept() -> None:
     assert places("http://localhost:3000/mcp/?a=b")[0] == (
         "http://localhost:3000/.well-known/oauth-protected-resource/mcp/?a=b"
     )
 
 
-def test_the_place_that_the_challenge_names_comes_first_and_only_once() -> None:
+def test_metadata_url_from_the_challenge_comes_first_and_only_once() -> None:
     assert places(named="https://example.com/custom.json") == [
         "https://example.com/custom.json",
         PATH_PLACE,
@@ -82,7 +82,7 @@ def test_the_place_that_the_challenge_names_comes_first_and_only_once() -> None:
     "named",
     ["/relative", "ftp://example.com/x", "http://169.254.169.254/", "http://127.0.0.1/prm", "nonsense"],
 )
-def test_a_place_that_must_not_be_contacted_is_found_and_left_out(named: str) -> None:
+def test_forbidden_metadata_url_is_found_and_skipped(named: str) -> None:
     found = resource_places(SERVER, Challenge("Bearer", {"resource_metadata": named}), PUBLIC_ONLY, R5)
 
     assert [one.url for one in found.candidates] == [PATH_PLACE, ROOT_PLACE]
@@ -90,7 +90,7 @@ def test_a_place_that_must_not_be_contacted_is_found_and_left_out(named: str) ->
     assert not found.from_challenge
 
 
-def test_a_place_at_another_origin_is_found_and_tried() -> None:
+def test_metadata_url_at_another_origin_is_found_and_tried() -> None:
     challenge = Challenge("Bearer", {"resource_metadata": "https://other.example:8443/prm"})
     found = resource_places(SERVER, challenge, PUBLIC_ONLY, R5)
 
@@ -127,7 +127,7 @@ def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **heade
         (Reply(PATH_PLACE, failure="The connection was refused."), Outcome.UNSURE),
     ],
 )
-def test_an_answer_is_a_document_nothing_or_a_failure(answer: Reply, outcome: Outcome) -> None:
+def test_response_is_classified_as_document_missing_or_failure(answer: Reply, outcome: Outcome) -> None:
     assert read_document(answer).outcome is outcome
 
 
@@ -135,13 +135,13 @@ def judged(answer: Reply) -> list[str]:
     return ids(judge_reply(answer, read_document(answer), R5))
 
 
-def test_a_good_answer_gives_no_finding() -> None:
+def test_correct_response_gives_no_finding() -> None:
     assert judged(reply()) == []
     assert judged(reply(404)) == []
     assert judged(reply(302, location="/there")) == []
 
 
-def test_a_web_page_in_the_place_of_a_document_is_found() -> None:
+def test_web_page_instead_of_a_document_is_found() -> None:
     page = reply(body=b"<html>", content_type="text/html")
 
     assert judged(page) == ["PRM-008"]
@@ -163,7 +163,7 @@ def test_a_redirect_to_another_origin_is_found() -> None:
     assert judged(reply(302, location="http://[")) == ["PRM-013"]
 
 
-def test_a_named_place_that_fails_while_a_known_one_works_is_found() -> None:
+def test_challenge_url_that_fails_while_a_well_known_one_works_is_found() -> None:
     named = resource_places(SERVER, Challenge("Bearer", {"resource_metadata": ROOT_PLACE}), PUBLIC_ONLY, R5)
     guessed = resource_places(SERVER, None, PUBLIC_ONLY, R5)
     replies = [reply(404, url=ROOT_PLACE), reply()]
@@ -174,7 +174,7 @@ def test_a_named_place_that_fails_while_a_known_one_works_is_found() -> None:
     assert judge_search(named, [reply(404), reply(404)], R5) == ()
 
 
-def test_no_document_anywhere_stops_except_where_none_was_known() -> None:
+def test_missing_document_stops_except_in_versions_without_one() -> None:
     replies = [reply(404), reply(404, url=ROOT_PLACE)]
     for revision in (R3, R4, R5):
         result = nothing_found(replies, revision)
@@ -187,7 +187,7 @@ def test_no_document_anywhere_stops_except_where_none_was_known() -> None:
     assert not old.findings[0].stops
 
 
-def test_a_failing_server_is_no_server_without_metadata() -> None:
+def test_server_error_does_not_mean_missing_metadata() -> None:
     result = nothing_found([reply(503), reply(404)], R2)
 
     assert not result.may_fall_back
@@ -233,12 +233,12 @@ def test_two_documents_that_differ_are_found() -> None:
         ("", Relation.UNREADABLE),
     ],
 )
-def test_a_resource_is_compared_with_the_address_we_connect_to(resource: str, relation: Relation) -> None:
+def test_resource_is_compared_with_the_url_we_connect_to(resource: str, relation: Relation) -> None:
     assert relation_of(resource, SERVER) is relation
     assert read(resource=resource).is_ours is relation.covers
 
 
-def test_a_query_of_the_server_may_be_left_out_of_the_resource() -> None:
+def test_server_query_may_be_omitted_from_the_resource() -> None:
     assert relation_of(SERVER, SERVER + "?key=1") is Relation.PARENT
 
 
@@ -249,7 +249,7 @@ def test_a_missing_resource_is_found() -> None:
     assert not found.is_ours
 
 
-def test_a_document_about_another_host_stops_and_says_where_it_differs() -> None:
+def test_document_about_another_host_stops_and_shows_the_difference() -> None:
     [found] = read(resource="https://evil.example.com/mcp").findings
 
     assert found.id == "PRM-002"
@@ -265,7 +265,7 @@ def test_a_document_about_another_path_is_found() -> None:
     assert "character 21 differs" in found.seen
 
 
-def test_a_document_about_more_is_noted() -> None:
+def test_document_about_a_parent_url_is_noted() -> None:
     assert found_in(resource="https://example.com") == ["PRM-004"]
     assert found_in(resource=SERVER + "/") == ["PRM-004"]
 
@@ -273,7 +273,7 @@ def test_a_document_about_more_is_noted() -> None:
 # ------------------------------------------------------------------ what is in it
 
 
-def test_a_good_document_gives_its_values_and_no_finding() -> None:
+def test_correct_document_gives_its_values_and_no_finding() -> None:
     reading = read(
         scopes_supported=["read", "write"],
         bearer_methods_supported=["header"],
@@ -311,20 +311,20 @@ def test_a_document_without_an_authorization_server_is_found(listed: JSON) -> No
         "http://10.0.0.1",
     ],
 )
-def test_an_entry_that_is_no_issuer_is_found_and_left_out(entry: str) -> None:
+def test_invalid_issuer_entry_is_found_and_skipped(entry: str) -> None:
     reading = read(authorization_servers=[entry, "https://auth.example.com"])
 
     assert ids(reading.findings) == ["PRM-006"]
     assert reading.metadata.issuers == ("https://auth.example.com",)
 
 
-def test_issuers_are_kept_letter_for_letter() -> None:
+def test_issuers_are_kept_verbatim() -> None:
     issuers: list[JSON] = ["https://Auth.Example.com:443/", "https://auth.example.com"]
 
     assert list(read(authorization_servers=issuers).metadata.issuers) == issuers
 
 
-def test_the_address_of_a_document_among_the_issuers_is_found() -> None:
+def test_metadata_url_among_the_issuers_is_found() -> None:
     entry = "https://a.example/.well-known/oauth-authorization-server"
 
     assert found_in(authorization_servers=[entry]) == ["PRM-007"]
@@ -339,7 +339,7 @@ def test_broad_scopes_are_noted() -> None:
     assert found_in(scopes_supported=["read", "*", "full-access"]) == ["PRM-014"]
 
 
-def test_members_of_the_wrong_type_are_found_and_read_as_absent() -> None:
+def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
     reading = read(
         scopes_supported="read write", dpop_bound_access_tokens_required="true", resource_name=None
     )
@@ -350,7 +350,7 @@ def test_members_of_the_wrong_type_are_found_and_read_as_absent() -> None:
     assert not reading.metadata.requires_dpop
 
 
-def test_scopes_are_judged_in_both_places_together() -> None:
+def test_scopes_of_challenge_and_metadata_are_judged_together() -> None:
     none = Challenge("Bearer")
     offline = Challenge("Bearer", {"scope": "read offline_access"})
 
@@ -373,7 +373,7 @@ _NAMES = st.sampled_from(
 
 
 @given(st.dictionaries(_NAMES, _JSON | st.lists(st.text(max_size=30), max_size=3)))
-def test_no_document_is_too_odd_to_be_read(content: JSONObject) -> None:
+def test_any_document_can_be_parsed(content: JSONObject) -> None:
     answer = reply(body=to_wire(content))
     document = read_document(answer)
 
@@ -387,7 +387,7 @@ def test_no_document_is_too_odd_to_be_read(content: JSONObject) -> None:
 TWO = ("https://one.example", "https://two.example")
 
 
-def test_the_authorization_server_is_the_picked_the_known_or_the_first() -> None:
+def test_authorization_server_is_the_selected_the_known_or_the_first() -> None:
     def issuer(stored: tuple[str, ...] = (), picked: str | None = None) -> str:
         choice = choose_issuer(TWO, stored=stored, picked=picked)
         assert choice is not None
@@ -409,7 +409,7 @@ def test_the_choice_is_explained() -> None:
     assert only.reason == "It is the only one listed."
 
 
-def test_another_authorization_server_than_last_time_is_noted() -> None:
+def test_changed_authorization_server_is_noted() -> None:
     choice = choose_issuer(TWO)
     assert choice is not None
 

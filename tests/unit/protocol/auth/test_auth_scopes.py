@@ -17,7 +17,7 @@ from inspector.protocol.auth.scopes import (
 )
 
 
-def test_the_challenge_comes_before_the_resource_metadata() -> None:
+def test_challenge_scopes_come_before_the_resource_metadata() -> None:
     choice = choose_scopes(challenge="mcp:basic", resource=["mcp:read", "mcp:write"])
     assert (choice.text, choice.source) == ("mcp:basic", ScopeSource.CHALLENGE)
 
@@ -33,7 +33,7 @@ def test_a_blank_scope_counts_as_none(blank: str | None) -> None:
     assert choose_scopes(challenge=blank).text is None
 
 
-def test_scopes_of_the_authorization_server_are_never_asked_for_by_themselves() -> None:
+def test_authorization_server_scopes_are_never_requested_on_their_own() -> None:
     choice = choose_scopes(server=["admin", "everything"])
     assert choice.text is None
     assert choice.source is ScopeSource.NOWHERE
@@ -46,12 +46,12 @@ def test_offline_access_is_added_when_the_authorization_server_lists_it() -> Non
     assert "added" in choice.reason
 
 
-def test_offline_access_is_not_added_for_somebody_who_wants_no_refresh() -> None:
+def test_offline_access_is_not_added_when_no_refresh_is_wanted() -> None:
     assert choose_scopes(challenge="a", server=[OFFLINE], wants_refresh=False).text == "a"
 
 
 @pytest.mark.parametrize("server", [None, [], ["mcp:basic"]])
-def test_offline_access_is_dropped_wherever_it_is_written_when_the_server_does_not_list_it(
+def test_offline_access_from_any_source_is_dropped_when_the_server_does_not_list_it(
     server: list[str] | None,
 ) -> None:
     choice = choose_scopes(challenge="a offline_access", server=server)
@@ -62,34 +62,34 @@ def test_offline_access_is_dropped_wherever_it_is_written_when_the_server_does_n
     assert choose_scopes(resource=["a", OFFLINE], server=server).text == "a"
 
 
-def test_what_a_person_types_is_sent_as_it_is() -> None:
+def test_user_supplied_scope_is_sent_verbatim() -> None:
     assert choose_scopes(challenge="a", typed="x offline_access").text == "x offline_access"
     assert choose_scopes(challenge="a", typed="").text is None
 
 
-def test_order_is_kept_and_duplicates_go() -> None:
+def test_order_is_kept_and_duplicates_are_removed() -> None:
     assert choose_scopes(challenge=" b a  b c a ").scopes == ("b", "a", "c")
 
 
-def test_what_cannot_be_a_scope_is_left_out_and_named() -> None:
+def test_invalid_scope_is_skipped_and_named() -> None:
     choice = choose_scopes(resource=["good", 'qu"ote', "back\\slash", "\x00", "é"])
     assert choice.scopes == ("good",)
     assert choice.left_out == ('qu"ote', "back\\slash", "\x00", "é")
     assert "back" in choice.reason
 
 
-def test_a_list_of_thousands_is_cut() -> None:
+def test_list_of_thousands_is_truncated() -> None:
     assert len(choose_scopes(resource=[f"s{n}" for n in range(10_000)]).scopes) == 500
 
 
-def test_a_step_up_asks_for_all_that_was_there_and_what_is_missing() -> None:
+def test_step_up_requests_the_previous_and_the_missing_scopes() -> None:
     choice = step_up_scopes(["mcp:basic"], ["mcp:basic", "mcp:read"], "mcp:write")
     assert choice.text == "mcp:basic mcp:read mcp:write"
     assert choice.source is ScopeSource.STEP_UP
     assert "mcp:write" in choice.reason
 
 
-def test_a_step_up_keeps_offline_access_but_takes_no_new_one_from_a_challenge() -> None:
+def test_step_up_keeps_offline_access_but_does_not_add_it_from_a_challenge() -> None:
     assert step_up_scopes(["a", OFFLINE], [], "b").text == "a offline_access b"
     assert step_up_scopes(["a"], [], "b offline_access").text == "a b"
 
@@ -104,7 +104,7 @@ _scopes = st.lists(st.text("abc:", min_size=1, max_size=4), max_size=8)
 
 
 @given(_scopes, _scopes)
-def test_a_union_has_all_of_both_each_once(one: list[str], other: list[str]) -> None:
+def test_union_contains_each_scope_once(one: list[str], other: list[str]) -> None:
     joined = union(one, other)
     assert set(joined) == {*one, *other}
     assert len(joined) == len(set(joined))

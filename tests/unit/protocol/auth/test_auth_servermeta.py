@@ -66,7 +66,7 @@ def offers(content: JSONObject | None = None, /, *, has_secret: bool = False, **
 
 
 @pytest.mark.parametrize("issuer", ["https://auth.example.com", "https://auth.example.com/"])
-def test_an_issuer_without_a_path_has_two_places(issuer: str) -> None:
+def test_issuer_without_a_path_has_two_metadata_urls(issuer: str) -> None:
     assert [place.url for place in server_places(issuer)] == [
         "https://auth.example.com/.well-known/oauth-authorization-server",
         "https://auth.example.com/.well-known/openid-configuration",
@@ -76,7 +76,7 @@ def test_an_issuer_without_a_path_has_two_places(issuer: str) -> None:
 @pytest.mark.parametrize(
     "issuer", ["https://auth.example.com:8443/a/tenant1", "https://auth.example.com:8443/a/tenant1/"]
 )
-def test_an_issuer_with_a_path_has_three_and_never_the_root(issuer: str) -> None:
+def test_issuer_with_a_path_has_three_metadata_urls_and_never_the_root(issuer: str) -> None:
     assert [place.url for place in server_places(issuer)] == [
         "https://auth.example.com:8443/.well-known/oauth-authorization-server/a/tenant1",
         "https://auth.example.com:8443/.well-known/openid-configuration/a/tenant1",
@@ -84,7 +84,7 @@ def test_an_issuer_with_a_path_has_three_and_never_the_root(issuer: str) -> None
     ]
 
 
-def test_no_document_anywhere_stops_with_what_was_tried() -> None:
+def test_missing_document_stops_with_what_was_tried() -> None:
     replies = [Reply(f"{ISSUER}/1", 404), Reply(f"{ISSUER}/2", failure="The connection was refused.")]
     found = no_server_metadata(ISSUER, replies, R5)
 
@@ -93,7 +93,7 @@ def test_no_document_anywhere_stops_with_what_was_tried() -> None:
     assert "/1 (404), https://auth.example.com/2 (The connection was refused)." in found.seen
 
 
-def test_a_document_in_the_wrong_place_is_found() -> None:
+def test_document_at_the_wrong_path_is_found() -> None:
     issuer = ISSUER + "/tenant1"
     [found] = judge_place(issuer, ISSUER + "/.well-known/oauth-authorization-server", R5)
 
@@ -121,7 +121,7 @@ def test_two_documents_that_disagree_are_found() -> None:
 # ------------------------------------------------------------------ whose
 
 
-def test_a_good_document_gives_its_values_and_no_finding() -> None:
+def test_correct_document_gives_its_values_and_no_finding() -> None:
     reading = read(revocation_endpoint=f"{ISSUER}/revoke", scopes_supported=["a"])
     metadata = reading.metadata
 
@@ -140,7 +140,7 @@ def test_a_good_document_gives_its_values_and_no_finding() -> None:
 
 
 @pytest.mark.parametrize("revision", [R3, R4, R5], ids=str)
-def test_another_issuer_stops_and_says_where_it_differs(revision: Revision) -> None:
+def test_different_issuer_stops_and_shows_the_difference(revision: Revision) -> None:
     content = GOOD | {"issuer": "https://attacker.example.com"}
     [found] = read_server_metadata(content, ISSUER, revision, PUBLIC_ONLY).findings
 
@@ -157,14 +157,14 @@ def test_another_issuer_stops_and_says_where_it_differs(revision: Revision) -> N
         (ISSUER + ":443", "a port that is written or not"),
     ],
 )
-def test_a_small_difference_of_issuers_stops_too_and_is_explained(stated: str, difference: str) -> None:
+def test_small_issuer_difference_stops_too_and_is_explained(stated: str, difference: str) -> None:
     wrong, small = read(GOOD | {"issuer": stated}).findings
 
     assert (wrong.id, small.id) == ("ASM-002", "ASM-003")
     assert difference in small.seen
 
 
-def test_a_slash_is_tolerated_at_the_root_only_and_only_when_asked() -> None:
+def test_trailing_slash_is_tolerated_only_at_the_root_and_only_on_request() -> None:
     def found(issuer: str, stated: str) -> list[str]:
         content = GOOD | {"issuer": stated}
         return ids(read_server_metadata(content, issuer, R5, PUBLIC_ONLY, tolerates_slash=True).findings)
@@ -206,7 +206,7 @@ def test_a_login_without_a_browser_needs_no_authorization_endpoint() -> None:
     assert judge_offers(reading.metadata, R5, needs_code=False, has_secret=True) == ()
 
 
-def test_an_endpoint_without_encryption_stops() -> None:
+def test_unencrypted_endpoint_stops() -> None:
     reading = read(token_endpoint="http://auth.example.com/token")
 
     assert ids(reading.findings) == ["ASM-011"]
@@ -214,7 +214,7 @@ def test_an_endpoint_without_encryption_stops() -> None:
     assert reading.metadata.token_endpoint is None
 
 
-def test_an_endpoint_without_encryption_stays_a_warning_when_it_was_allowed() -> None:
+def test_allowed_unencrypted_endpoint_stays_a_warning() -> None:
     content = GOOD | {"token_endpoint": "http://auth.example.com/token"}
     reading = read_server_metadata(content, ISSUER, R5, Allowance(plain_http=True))
 
@@ -224,7 +224,7 @@ def test_an_endpoint_without_encryption_stays_a_warning_when_it_was_allowed() ->
     assert reading.metadata.token_endpoint is not None
 
 
-def test_on_this_machine_http_is_fine() -> None:
+def test_http_is_fine_on_loopback() -> None:
     issuer = "http://127.0.0.1:9000"
     content: JSONObject = {
         name: value.replace(ISSUER, issuer) if isinstance(value, str) else value
@@ -246,7 +246,7 @@ def test_on_this_machine_http_is_fine() -> None:
         "file:///x",
     ],
 )
-def test_an_endpoint_that_must_not_be_contacted_stops(url: str) -> None:
+def test_forbidden_endpoint_stops(url: str) -> None:
     reading = read(authorization_endpoint=url)
 
     assert ids(reading.findings) == ["ASM-012"]
@@ -254,7 +254,7 @@ def test_an_endpoint_that_must_not_be_contacted_stops(url: str) -> None:
     assert reading.metadata.authorization_endpoint is None
 
 
-def test_an_endpoint_that_is_not_needed_is_left_out_and_does_not_stop() -> None:
+def test_unneeded_forbidden_endpoint_is_skipped_and_does_not_stop() -> None:
     reading = read(revocation_endpoint="https://127.0.0.1/", jwks_uri="http://auth.example.com/jwks")
 
     assert ids(reading.findings) == ["ASM-012", "ASM-011"]
@@ -262,7 +262,7 @@ def test_an_endpoint_that_is_not_needed_is_left_out_and_does_not_stop() -> None:
     assert reading.metadata.revocation_endpoint is None
 
 
-def test_endpoints_on_another_host_are_found_and_asked_about() -> None:
+def test_endpoints_on_another_host_are_found_and_need_confirmation() -> None:
     reading = read(
         token_endpoint="https://tokens.evil.example/t", registration_endpoint="https://tokens.evil.example/r"
     )
@@ -277,7 +277,7 @@ def test_endpoints_on_another_host_are_found_and_asked_about() -> None:
     ]
 
 
-def test_a_host_that_the_person_allowed_is_not_asked_about() -> None:
+def test_host_allowed_by_the_user_needs_no_confirmation() -> None:
     content = GOOD | {"token_endpoint": "https://tokens.example/t"}
     reading = read_server_metadata(content, ISSUER, R5, PUBLIC_ONLY, allowed_hosts={"tokens.example"})
 
@@ -286,7 +286,7 @@ def test_a_host_that_the_person_allowed_is_not_asked_about() -> None:
     assert not reading.hosts[1].is_issuers
 
 
-def test_a_host_is_compared_as_it_is_looked_up() -> None:
+def test_hosts_are_compared_in_normalized_form() -> None:
     assert read(token_endpoint="https://AUTH.example.com.:8443/t").foreign_hosts == ()
     for host in ("auth.example.com.evil.example", "login.example.com", "example.com"):
         assert read(token_endpoint=f"https://{host}/t").foreign_hosts == (host,)
@@ -295,7 +295,7 @@ def test_a_host_is_compared_as_it_is_looked_up() -> None:
 # ------------------------------------------------------------------ types
 
 
-def test_members_of_the_wrong_type_are_found_and_read_as_absent() -> None:
+def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
     reading = read(
         scopes_supported="a b",
         client_id_metadata_document_supported="true",
@@ -318,7 +318,7 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*GOOD, "dpop_signing_alg_values_supported", "jwks_uri"]), _JSON))
-def test_no_document_is_too_odd_to_be_read(odd: JSONObject) -> None:
+def test_any_document_can_be_parsed(odd: JSONObject) -> None:
     reading = read(GOOD | odd)
     metadata = reading.metadata
 
@@ -331,7 +331,7 @@ def test_no_document_is_too_odd_to_be_read(odd: JSONObject) -> None:
 # ------------------------------------------------------------------ offers
 
 
-def test_pkce_that_is_not_declared_is_refused_since_2025_11_25() -> None:
+def test_undeclared_pkce_is_rejected_since_2025_11_25() -> None:
     content = without("code_challenge_methods_supported")
 
     assert offers(content) == ["ASM-006"]
@@ -347,17 +347,17 @@ def test_pkce_without_s256_is_found(methods: list[JSON]) -> None:
     assert read(code_challenge_methods_supported=methods).metadata.pkce is Pkce.NOT_OFFERED
 
 
-def test_plain_beside_s256_is_found() -> None:
+def test_plain_pkce_beside_s256_is_found() -> None:
     assert offers(code_challenge_methods_supported=["plain", "S256"]) == ["ASM-008"]
 
 
-def test_a_server_that_does_not_do_the_code_flow_is_found() -> None:
+def test_server_without_the_code_flow_is_found() -> None:
     assert offers(without("response_types_supported")) == ["ASM-010"]
     assert offers(response_types_supported=["token"]) == ["ASM-010"]
     assert offers(grant_types_supported=["client_credentials", "refresh_token"]) == ["ASM-014"]
 
 
-def test_ways_to_become_a_client_are_judged() -> None:
+def test_registration_methods_are_judged() -> None:
     assert offers(without("client_id_metadata_document_supported", "registration_endpoint")) == ["ASM-015"]
     assert offers(without("client_id_metadata_document_supported")) == ["ASM-016"]
     assert offers(without("registration_endpoint")) == []
@@ -365,13 +365,13 @@ def test_ways_to_become_a_client_are_judged() -> None:
     assert offers(neither, has_secret=True) == []
 
 
-def test_ways_to_prove_who_we_are_are_judged() -> None:
+def test_client_authentication_methods_are_judged() -> None:
     assert offers(token_endpoint_auth_methods_supported=["client_secret_post"]) == ["ASM-017"]
     assert offers(token_endpoint_auth_methods_supported=["client_secret_post"], has_secret=True) == []
     assert offers(without("token_endpoint_auth_methods_supported")) == ["ASM-018"]
 
 
-def test_an_issuer_that_is_not_promised_in_the_answer_is_found() -> None:
+def test_unadvertised_iss_parameter_is_found() -> None:
     content = without("authorization_response_iss_parameter_supported")
 
     assert offers(content) == ["ASM-019"]
@@ -385,7 +385,7 @@ def test_a_server_without_refresh_tokens_is_found() -> None:
 
 
 @pytest.mark.parametrize("algorithms", [[], ["none"], ["ES256", "HS256"]])
-def test_dpop_algorithms_that_cannot_be_used_are_found(algorithms: list[JSON]) -> None:
+def test_unusable_dpop_algorithms_are_found(algorithms: list[JSON]) -> None:
     assert offers(dpop_signing_alg_values_supported=algorithms) == ["ASM-023"]
     assert offers(dpop_signing_alg_values_supported=["ES256"]) == []
 
@@ -399,7 +399,7 @@ def test_absent_lists_have_their_defaults() -> None:
     assert metadata.effective_response_modes == ("query", "fragment")
 
 
-def test_traits_tell_what_was_said_and_what_absence_means() -> None:
+def test_traits_show_what_was_declared_and_what_absence_means() -> None:
     content = without("client_id_metadata_document_supported", "token_endpoint_auth_methods_supported")
     traits = {
         trait.name: trait
@@ -422,7 +422,7 @@ def test_traits_tell_what_was_said_and_what_absence_means() -> None:
 SERVER = "https://example.com:8443/deep/mcp?x=1"
 
 
-def test_2025_03_26_asks_the_servers_own_host() -> None:
+def test_2025_03_26_uses_the_server_host() -> None:
     assert legacy_issuer(SERVER) == "https://example.com:8443"
     assert legacy_place(SERVER).url == "https://example.com:8443/.well-known/oauth-authorization-server"
 
@@ -441,13 +441,13 @@ def legacy(issuer: str) -> list[str]:
     return ids(reading.findings)
 
 
-def test_2025_03_26_wants_the_origin_as_issuer() -> None:
+def test_2025_03_26_requires_the_origin_as_issuer() -> None:
     assert legacy("https://example.com:8443") == []
     assert legacy("https://example.com:8443/") == []
     assert legacy("https://example.com") == ["ASM-025"]
 
 
-def test_2025_03_26_without_a_document_has_three_endpoints_at_the_origin() -> None:
+def test_2025_03_26_without_a_document_has_three_default_endpoints_at_the_origin() -> None:
     origin = legacy_issuer(SERVER)
     reading = read_server_metadata(
         default_content(SERVER), origin, R2, PUBLIC_ONLY, source=MetadataSource.DEFAULTS

@@ -44,7 +44,7 @@ def ids(judgement: Judgement) -> list[str]:
     return [one.id for one in judgement.findings]
 
 
-def test_a_401_is_answered_by_a_refresh_or_by_a_login() -> None:
+def test_401_leads_to_a_refresh_or_a_login() -> None:
     refusal = refused(401, error="invalid_token")
     assert judge(refusal, USED, StepUps(), R5).move is Move.REFRESH
     without = replace(USED, tokens=replace(TOKENS, refresh_token=""))
@@ -57,14 +57,14 @@ def test_a_second_401_is_final() -> None:
 
 
 @pytest.mark.parametrize("renewals", [0, 1])
-def test_rs_001_a_fresh_token_is_refused(renewals: int) -> None:
+def test_rs_001_rejected_fresh_token(renewals: int) -> None:
     refusal = refused(401, error="invalid_token", error_description="wrong audience")
     judgement = judge(refusal, replace(FRESH, renewals=renewals), StepUps(), R5)
     assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-001"])
     assert "audience" in judgement.findings[0].evidence
 
 
-def test_a_403_with_its_scope_asks_for_more_without_losing_any() -> None:
+def test_403_with_a_scope_requests_more_without_losing_any() -> None:
     judgement = judge(WANTS_WRITE, USED, StepUps(), R5)
     assert judgement.move is Move.STEP_UP
     assert judgement.scopes is not None
@@ -72,13 +72,13 @@ def test_a_403_with_its_scope_asks_for_more_without_losing_any() -> None:
     assert judgement.findings == ()
 
 
-def test_rs_004_a_403_without_a_reason_is_no_step_up() -> None:
+def test_rs_004_403_without_a_reason_is_not_a_step_up() -> None:
     for refusal in (Refusal(403), refused(403), refused(403, error="forbidden", scope="x")):
         judgement = judge(refusal, USED, StepUps(), R5)
         assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-004"])
 
 
-def test_rs_005_a_challenge_that_says_too_little() -> None:
+def test_rs_005_insufficient_challenge() -> None:
     without_scope = judge(wants(" ", resource_metadata=PLACE), USED, StepUps(), R5)
     assert (without_scope.move, ids(without_scope)) == (Move.GIVE_UP, ["RS-005"])
     without_place = judge(wants("write"), USED, StepUps(), R5)
@@ -86,7 +86,7 @@ def test_rs_005_a_challenge_that_says_too_little() -> None:
     assert "resource_metadata" in without_place.findings[0].seen
 
 
-def test_rs_006_scopes_asked_for_piece_by_piece() -> None:
+def test_rs_006_scopes_requested_one_by_one() -> None:
     history = StepUps()
     history.note(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
@@ -94,7 +94,7 @@ def test_rs_006_scopes_asked_for_piece_by_piece() -> None:
     assert (judgement.move, ids(judgement)) == (Move.STEP_UP, ["RS-006"])
 
 
-def test_rs_007_the_same_scope_is_asked_for_again_though_granted() -> None:
+def test_rs_007_granted_scope_is_requested_again() -> None:
     history = StepUps()
     history.note(USED.operation, ("write",))
     both = replace(TOKENS, scopes=("basic", "write"))
@@ -102,25 +102,25 @@ def test_rs_007_the_same_scope_is_asked_for_again_though_granted() -> None:
     assert (judgement.move, ids(judgement)) == (Move.GIVE_UP, ["RS-007"])
 
 
-def test_rs_008_the_two_statuses_are_swapped() -> None:
+def test_rs_008_swapped_statuses() -> None:
     scope = judge(refused(401, error="insufficient_scope", scope="write"), USED, StepUps(), R5)
     assert (scope.move, ids(scope)) == (Move.LOG_IN, ["RS-008"])
     token = judge(refused(403, error="invalid_token"), USED, StepUps(), R5)
     assert (token.move, ids(token)) == (Move.GIVE_UP, ["RS-008"])
 
 
-def test_rs_011_a_forgotten_session_crashes_the_server() -> None:
+def test_rs_011_forgotten_session_causes_a_server_error() -> None:
     assert [one.id for one in about_session(500, False, R4)] == ["RS-011"]
     assert about_session(404, False, R4) == ()
     assert about_session(500, True, R4) == ()
     assert about_session(500, False, R5) == ()
 
 
-def test_other_statuses_are_none_of_the_logins_business() -> None:
+def test_other_statuses_do_not_concern_the_login() -> None:
     assert judge(Refusal(500), USED, StepUps(), R5).move is Move.GIVE_UP
 
 
-def test_one_request_costs_one_step_up_and_an_operation_two_in_all() -> None:
+def test_request_allows_one_step_up_and_an_operation_two_in_total() -> None:
     history = StepUps()
     assert judge(WANTS_WRITE, replace(USED, step_ups=1), history, R5).move is Move.GIVE_UP
     for _ in range(2):
@@ -131,7 +131,7 @@ def test_one_request_costs_one_step_up_and_an_operation_two_in_all() -> None:
     assert judge(WANTS_WRITE, other, history, R5).move is Move.STEP_UP
 
 
-def test_the_order_of_scopes_does_not_reset_the_count() -> None:
+def test_scope_order_does_not_reset_the_count() -> None:
     history = StepUps()
     history.note("x", ("a", "b"))
     assert history.left("x", ("b", "a")) == 1
@@ -143,7 +143,7 @@ _errors = st.sampled_from(["", "insufficient_scope", "invalid_token", "x"])
 @given(
     st.lists(st.tuples(st.sampled_from([401, 403]), _errors, st.sampled_from(["", "a", "a b"])), min_size=40)
 )
-def test_a_server_that_is_never_content_does_not_send_a_person_to_the_browser_for_ever(
+def test_endless_step_ups_are_stopped(
     answers: list[tuple[int, str, str]],
 ) -> None:
     history, step_ups = StepUps(), 0

@@ -52,7 +52,7 @@ def jwt(**claims: JSON) -> str:
 # ------------------------------------------------------------------ what is kept
 
 
-def test_a_good_reply_gives_tokens_with_an_absolute_end_and_no_findings() -> None:
+def test_valid_response_gives_tokens_with_an_absolute_expiry_and_no_findings() -> None:
     answer = reply(**good(refresh_token="r", id_token="i"))
     assert answer.tokens == TokenSet(
         "t0ken",
@@ -77,20 +77,20 @@ def test_tokens_are_in_no_repr() -> None:
     assert "r1" not in repr(REFRESH)
 
 
-def test_a_refresh_keeps_what_the_reply_leaves_out() -> None:
+def test_refresh_keeps_what_the_response_omits() -> None:
     tokens = reply(replace(REFRESH, method="client_secret_basic"), **good()).tokens
     assert tokens is not None
     assert (tokens.access_token, tokens.refresh_token) == ("t0ken", "r1")
     assert (tokens.scopes, tokens.requested) == (("read",), ("read", "write"))
 
 
-def test_a_refresh_takes_what_the_reply_replaces() -> None:
+def test_refresh_adopts_what_the_response_replaces() -> None:
     tokens = reply(REFRESH, **good(refresh_token="r2", scope="read write")).tokens
     assert tokens is not None
     assert (tokens.refresh_token, tokens.scopes) == ("r2", ("read", "write"))
 
 
-def test_a_bound_token_is_sent_as_such() -> None:
+def test_bound_token_is_sent_with_the_dpop_scheme() -> None:
     asked = replace(ASKED, key_thumbprint="abc")
     answer = reply(asked, **good(token_type="dpop"))
     assert answer.tokens is not None
@@ -98,7 +98,7 @@ def test_a_bound_token_is_sent_as_such() -> None:
     assert ids(answer) == []
 
 
-def test_an_exchange_gives_an_assertion_that_is_no_access_token() -> None:
+def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
     asked = replace(ASKED, grant=Grant.EXCHANGE)
     jag = jwt(aud=AS, iss="https://idp.example")
     answer = reply(asked, **good(access_token=jag, token_type="N_A", issued_token_type=ID_JAG))
@@ -113,7 +113,7 @@ def test_an_exchange_gives_an_assertion_that_is_no_access_token() -> None:
 
 
 @pytest.mark.parametrize("body", [b"access_token=t&token_type=bearer", b"<html>", b"", b"[]", b"\xff"])
-def test_tok_001_no_json(body: bytes) -> None:
+def test_tok_001_not_json(body: bytes) -> None:
     answer = read_token_reply(200, (("content-type", "text/html"),), body, ASKED, now=NOW, revision=R5)
     assert (ids(answer), answer.tokens) == (["TOK-001"], None)
     assert "text/html" in answer.problem
@@ -129,14 +129,14 @@ def test_tok_001_no_json(body: bytes) -> None:
         ({"token_type": 7}, "token_type"),
     ],
 )
-def test_tok_002_something_is_missing_or_cannot_be_sent(changes: JSONObject, field: str) -> None:
+def test_tok_002_missing_or_unsendable_token(changes: JSONObject, field: str) -> None:
     answer = reply(**good(**changes))
     assert (ids(answer), answer.tokens) == (["TOK-002"], None)
     assert field in answer.problem
 
 
 @pytest.mark.parametrize("kind", ["mac", "DPoP", "N_A"])
-def test_tok_003_a_type_that_cannot_be_used(kind: str) -> None:
+def test_tok_003_unusable_token_type(kind: str) -> None:
     answer = reply(**good(token_type=kind))
     assert (ids(answer), answer.tokens) == (["TOK-003"], None)
 
@@ -145,14 +145,14 @@ def test_tok_003_a_type_that_cannot_be_used(kind: str) -> None:
     ("value", "end"),
     [("3600", NOW + 3600), (-5, NOW), (0, NOW), ("soon", None), (None, None), (True, None), ([], None)],
 )
-def test_tok_004_a_lifetime_that_is_no_number_of_seconds(value: JSON, end: float | None) -> None:
+def test_tok_004_invalid_lifetime(value: JSON, end: float | None) -> None:
     answer = reply(**good(expires_in=value))
     assert ids(answer) == ["TOK-004"]
     assert answer.tokens is not None
     assert answer.tokens.expires_at == end
 
 
-def test_tok_004_no_lifetime_and_impossible_ones() -> None:
+def test_tok_004_missing_and_impossible_lifetimes() -> None:
     without = good()
     del without["expires_in"]
     answer = reply(**without)
@@ -164,12 +164,12 @@ def test_tok_004_no_lifetime_and_impossible_ones() -> None:
         assert odd.tokens is not None
 
 
-def test_tok_005_a_reply_that_may_be_cached() -> None:
+def test_tok_005_cacheable_response() -> None:
     assert ids(reply(ASKED, 200, (("Cache-Control", "max-age=60"),), **good())) == ["TOK-005"]
     assert ids(reply(ASKED, 200, (("cache-control", "private, No-Store"),), **good())) == []
 
 
-def test_tok_006_the_client_is_refused() -> None:
+def test_tok_006_rejected_client() -> None:
     asked = replace(ASKED, method="client_secret_post", offered_methods=("client_secret_basic",))
     answer = reply(asked, 401, error="invalid_client", error_description="bad\x1b secret")
     assert ids(answer) == ["TOK-006"]
@@ -178,7 +178,7 @@ def test_tok_006_the_client_is_refused() -> None:
     assert "\x1b" not in answer.problem + answer.findings[0].evidence
 
 
-def test_tok_009_fewer_scopes_than_asked_for() -> None:
+def test_tok_009_fewer_scopes_than_requested() -> None:
     answer = reply(**good(scope="read"))
     assert ids(answer) == ["TOK-009"]
     assert "write" in answer.findings[0].rule
@@ -192,22 +192,22 @@ def test_offline_access_need_not_be_in_the_granted_scopes() -> None:
 
 
 @pytest.mark.parametrize("audience", ["https://other.example", ["https://other.example"], None])
-def test_tok_010_a_token_for_somebody_else(audience: JSON) -> None:
+def test_tok_010_wrong_audience(audience: JSON) -> None:
     assert ids(reply(**good(access_token=jwt(aud=audience)))) == ["TOK-010"]
 
 
-def test_a_token_for_several_of_whom_one_is_the_server_is_fine() -> None:
+def test_several_audiences_including_the_server_are_fine() -> None:
     assert ids(reply(**good(access_token=jwt(aud=["x", RESOURCE], iss=AS)))) == []
     no_resource = replace(ASKED, resource=None)
     assert ids(reply(no_resource, **good(access_token=jwt(aud="x")))) == []
 
 
-def test_tok_011_a_token_of_another_issuer() -> None:
+def test_tok_011_wrong_issuer() -> None:
     assert ids(reply(**good(access_token=jwt(aud=RESOURCE, iss=AS + "/")))) == ["TOK-011"]
 
 
 @pytest.mark.parametrize("claims", [{"exp": NOW + 7200}, {"iat": NOW + 300}, {"nbf": NOW + 61}])
-def test_tok_012_times_that_are_off(claims: JSONObject) -> None:
+def test_tok_012_wrong_times(claims: JSONObject) -> None:
     answer = reply(**good(access_token=jwt(aud=RESOURCE, **claims)))
     assert ids(answer) == ["TOK-012"]
 
@@ -217,7 +217,7 @@ def test_times_within_a_minute_are_fine() -> None:
     assert ids(reply(**good(access_token=token))) == []
 
 
-def test_tok_013_a_token_that_lives_long() -> None:
+def test_tok_013_long_lived_token() -> None:
     answer = reply(**good(expires_in=90_000))
     assert ids(answer) == ["TOK-013"]
     assert "25 hours" in answer.findings[0].seen
@@ -240,7 +240,7 @@ def test_tok_015_a_redirect_is_not_followed(location: str, word: str) -> None:
     assert word in answer.problem
 
 
-def test_tok_016_a_token_that_is_not_bound_to_our_key() -> None:
+def test_tok_016_token_not_bound_to_our_key() -> None:
     asked = replace(ASKED, key_thumbprint="ours")
     assert ids(reply(asked, **good())) == ["TOK-016"]
     for token in (jwt(aud=RESOURCE, cnf={"jkt": "theirs"}), jwt(aud=RESOURCE)):
@@ -250,13 +250,13 @@ def test_tok_016_a_token_that_is_not_bound_to_our_key() -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"refresh_token": "r1"}])
-def test_tok_017_a_refresh_token_that_is_not_replaced(changes: JSONObject) -> None:
+def test_tok_017_refresh_token_not_rotated(changes: JSONObject) -> None:
     granted = {"scope": "read write", **changes}
     assert ids(reply(REFRESH, **good(**granted))) == ["TOK-017"]
     assert ids(reply(replace(REFRESH, method="client_secret_basic"), **good(**granted))) == []
 
 
-def test_tok_018_a_refresh_that_cannot_be_used() -> None:
+def test_tok_018_unusable_refresh_response() -> None:
     empty = reply(REFRESH, token_type="bearer")
     assert (ids(empty), empty.tokens, empty.ends_login) == (["TOK-018"], None, False)
     wants = reply(REFRESH, 400, error="invalid_request", error_description="missing scope")
@@ -266,7 +266,7 @@ def test_tok_018_a_refresh_that_cannot_be_used() -> None:
 # ------------------------------------------------------------------ what a refusal means
 
 
-def test_a_refused_refresh_token_ends_the_login_and_nothing_else_does() -> None:
+def test_only_a_rejected_refresh_token_ends_the_login() -> None:
     assert reply(REFRESH, 400, error="invalid_grant").ends_login
     assert reply(REFRESH, 200, error="invalid_grant").ends_login
     assert not reply(REFRESH, 400, error="temporarily_unavailable").ends_login
@@ -274,13 +274,13 @@ def test_a_refused_refresh_token_ends_the_login_and_nothing_else_does() -> None:
     assert not reply(ASKED, 400, error="invalid_grant").ends_login
 
 
-def test_a_server_that_fails_leaves_what_we_hold() -> None:
+def test_server_error_keeps_the_stored_tokens() -> None:
     answer = reply(REFRESH, 503)
     assert "503" in answer.problem
     assert "kept" in answer.problem
 
 
-def test_the_demand_for_a_nonce_is_no_finding() -> None:
+def test_nonce_demand_is_not_a_finding() -> None:
     answer = reply(ASKED, 400, error="use_dpop_nonce")
     assert answer.wants_nonce
     assert answer.findings == ()
@@ -299,9 +299,7 @@ _odd = any_json | st.sampled_from(["bearer", "DPoP", "t0ken", jwt(exp="x", aud={
         [ASKED, REFRESH, replace(ASKED, key_thumbprint="k"), replace(ASKED, grant=Grant.EXCHANGE)]
     ),
 )
-def test_a_reply_of_anything_gives_tokens_or_a_problem(
-    status: int, members: JSONObject, asked: TokenAsked
-) -> None:
+def test_any_response_gives_tokens_or_a_problem(status: int, members: JSONObject, asked: TokenAsked) -> None:
     answer = read_token_reply(status, GOOD, to_wire(members), asked, now=NOW, revision=R5)
     assert (answer.tokens is None) == bool(answer.problem)
     if answer.tokens is not None:
@@ -316,7 +314,7 @@ def test_a_reply_of_anything_gives_tokens_or_a_problem(
     ("left", "renewal"),
     [(3600, Renewal.NOT_NEEDED), (61, Renewal.NOT_NEEDED), (60, Renewal.REFRESH), (-5, Renewal.REFRESH)],
 )
-def test_a_token_is_refreshed_a_minute_before_its_end(left: int, renewal: Renewal) -> None:
+def test_token_is_refreshed_a_minute_before_it_expires(left: int, renewal: Renewal) -> None:
     tokens = replace(OLD, expires_at=NOW + left)
     assert decide_renewal(tokens, NOW).renewal is renewal
 
@@ -334,7 +332,7 @@ def test_a_token_is_refreshed_a_minute_before_its_end(left: int, renewal: Renewa
         (0, 0, Renewal.REFRESH),
     ],
 )
-def test_one_of_short_life_is_refreshed_in_its_last_quarter(life: int, age: int, renewal: Renewal) -> None:
+def test_short_lived_token_is_refreshed_in_its_last_quarter(life: int, age: int, renewal: Renewal) -> None:
     tokens = replace(OLD, received_at=NOW, expires_at=NOW + life)
     assert decide_renewal(tokens, NOW + age).renewal is renewal
 
@@ -342,10 +340,10 @@ def test_one_of_short_life_is_refreshed_in_its_last_quarter(life: int, age: int,
 @pytest.mark.parametrize(
     ("left", "renewal"), [(30, Renewal.NOT_NEEDED), (0, Renewal.LOG_IN), (-5, Renewal.LOG_IN)]
 )
-def test_without_a_refresh_token_it_is_used_to_its_end(left: int, renewal: Renewal) -> None:
+def test_without_a_refresh_token_it_is_used_until_it_expires(left: int, renewal: Renewal) -> None:
     tokens = replace(OLD, refresh_token="", expires_at=NOW + left)
     assert decide_renewal(tokens, NOW).renewal is renewal
 
 
-def test_a_token_of_unknown_life_is_used_until_it_is_refused() -> None:
+def test_token_of_unknown_lifetime_is_used_until_rejected() -> None:
     assert decide_renewal(replace(OLD, expires_at=None), NOW + 1e9).renewal is Renewal.NOT_NEEDED

@@ -97,7 +97,7 @@ def files(folder: Path) -> set[str]:
 
 @needs_curl
 @pytest.mark.parametrize("body", HOSTILE_BODIES, ids=range(len(HOSTILE_BODIES)))
-def test_curl_sends_the_same_bytes_and_nothing_is_run(body: bytes, echo: EchoServer, tmp_path: Path) -> None:
+def test_curl_sends_the_same_bytes_and_injects_nothing(body: bytes, echo: EchoServer, tmp_path: Path) -> None:
     headers = tuple((f"X-{number}", value) for number, value in enumerate(HOSTILE_VALUES))
     url = f"{echo.url}/a/../[1-3]{{x,y}}?q=%27;touch+pwned&r='$(touch%20pwned)'"
     log = log_of(body, url, (*headers, ("Content-Type", "application/json")))
@@ -136,7 +136,9 @@ words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_
 
 @given(value=words, body=words)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_every_word_reaches_curl_as_it_is(value: str, body: str, argument_dump: Path, tmp_path: Path) -> None:
+def test_every_argument_reaches_curl_unchanged(
+    value: str, body: str, argument_dump: Path, tmp_path: Path
+) -> None:
     recorded = value.encode().decode("latin-1")
     log = log_of(body.encode(), "http://h/'x'", (("X-Test", recorded),))
     try:
@@ -165,7 +167,7 @@ def test_every_word_reaches_curl_as_it_is(value: str, body: str, argument_dump: 
         (HttpExchange("POST", "http://h/\n-o x", (), 0), "its URL"),
     ],
 )
-def test_what_cannot_be_pasted_safely_is_refused(exchange: HttpExchange, reason: str) -> None:
+def test_text_that_cannot_be_pasted_safely_is_rejected(exchange: HttpExchange, reason: str) -> None:
     log = log_of(b"", "")
     log.set_http(1, exchange)
     for copy in (as_curl, as_python):
@@ -174,7 +176,7 @@ def test_what_cannot_be_pasted_safely_is_refused(exchange: HttpExchange, reason:
         assert reason in caught.value.summary
 
 
-def test_a_message_over_stdio_says_why_and_what_to_do_instead() -> None:
+def test_stdio_message_says_why_and_what_to_do_instead() -> None:
     log = TrafficLog()
     log.append(log.add_server("srv"), RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
     log.publish()
@@ -189,13 +191,13 @@ def test_a_body_too_long_to_paste_is_refused() -> None:
         as_curl(log_of(b"x" * 2_000_000, "http://h"), 0)
 
 
-def test_a_stream_is_shown_as_it_comes() -> None:
+def test_stream_is_shown_as_it_arrives() -> None:
     log = log_of(b"{}", "http://h/", response_headers=(("Content-Type", "text/event-stream"),))
     assert "--no-buffer" in as_curl(log, 0)
     assert "iter_lines" in as_python(log, 0)
 
 
-def test_secrets_are_masked_when_asked() -> None:
+def test_secrets_are_masked_on_request() -> None:
     log = http_log()
     masking = Masking(find_secrets(log, range(len(log))))
     for copy in (as_curl, as_python, as_json):
@@ -230,7 +232,7 @@ def test_the_python_program_sends_the_same_request(is_stream: bool, echo: EchoSe
     assert files(tmp_path) == {"script.py"}
 
 
-def test_json_shows_request_and_answer_from_either_row() -> None:
+def test_json_shows_request_and_response_from_either_row() -> None:
     log = http_log()
     text = as_json(log, 1)
     assert text == as_json(log, 3)
@@ -239,7 +241,7 @@ def test_json_shows_request_and_answer_from_either_row() -> None:
     assert text.startswith('{\n  "request": {\n')
 
 
-def test_json_keeps_the_spelling_of_numbers_and_quotes_what_is_no_json() -> None:
+def test_json_keeps_number_spelling_and_quotes_non_json() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     for raw in (b'{"a":1.10}', b"no \xff json"):
@@ -249,7 +251,7 @@ def test_json_keeps_the_spelling_of_numbers_and_quotes_what_is_no_json() -> None
     assert json.loads(as_json(log, 1)) == "no \ufffd json"
 
 
-def test_the_answer_of_a_question_of_the_server_is_the_later_one() -> None:
+def test_reply_to_a_server_request_is_shown_as_the_response() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     asked = log.append(server, RecordKind.REQUEST, Direction.IN, 0, 0, jsonrpc.request(1, "roots/list").raw)

@@ -56,14 +56,14 @@ def frames(log: TrafficLog) -> list[tuple[int, int, bytes]]:
     return [(log.kind(row), log.direction(row), log.raw(row)) for row in rows]
 
 
-def test_the_schema_itself_finds_mistakes() -> None:
+def test_schema_detects_errors() -> None:
     har, _ = exported(http_log())
     del har["log"]["entries"][0]["request"]["cookies"]
     har["log"]["entries"][1]["timings"]["wait"] = -1
     assert len(problems(har)) == 2
 
 
-def test_a_conversation_over_http_is_valid_har() -> None:
+def test_http_session_is_valid_har() -> None:
     har, _ = exported(http_log())
     assert problems(har) == []
     assert len(har["log"]["entries"]) == 3
@@ -94,7 +94,7 @@ def test_a_stream_is_written_as_events() -> None:
     assert '"progress":1.50' in blocks[0]
 
 
-def test_events_are_understood_as_they_are_recorded() -> None:
+def test_events_are_parsed_as_recorded() -> None:
     talk = Conversation()
     number = talk.post(jsonrpc.request(1, "ping"))
     answer = jsonrpc.result(1, {}).raw
@@ -111,7 +111,7 @@ def test_events_are_understood_as_they_are_recorded() -> None:
     )
 
 
-def test_timings_add_up_and_what_is_unknown_says_so() -> None:
+def test_timings_add_up_and_unknown_ones_are_marked() -> None:
     first = entries(http_log())[0]
     assert first["timings"] == {"dns": 1, "connect": 5, "ssl": 3, "send": 0, "wait": 4, "receive": 2}
     assert first["time"] == 12
@@ -121,13 +121,13 @@ def test_timings_add_up_and_what_is_unknown_says_so() -> None:
     assert (waiting["timings"]["dns"], waiting["time"], waiting["response"]["status"]) == (-1, 0, 0)
 
 
-def test_what_is_not_http_is_counted_and_said_in_the_file() -> None:
+def test_non_http_rows_are_counted_and_mentioned_in_the_file() -> None:
     har, dropped = exported(http_log())
     assert dropped.counts == {"connection event": 1, "stderr line": 2}
     assert har["log"]["comment"] == "Left out, because it is not HTTP: 1 connection event, 2 stderr lines."
 
 
-def test_no_secret_is_left_in_a_masked_file() -> None:
+def test_masked_file_contains_no_secret() -> None:
     log = http_log()
     har, _ = exported(log, Masking(find_secrets(log, range(len(log)))))
     assert TOKEN not in json.dumps(har)
@@ -135,7 +135,7 @@ def test_no_secret_is_left_in_a_masked_file() -> None:
     assert "Masked: 4 secrets (~secret-1-Authorization~" in har["log"]["comment"]
 
 
-def test_our_own_file_comes_back_as_the_same_conversation() -> None:
+def test_our_own_file_reads_back_as_the_same_session() -> None:
     log = http_log()
     other, found = read_back(exported(log)[0])
     assert found == []
@@ -176,7 +176,7 @@ def browser_entry(
     }
 
 
-def test_of_a_browsers_file_only_hosts_that_speak_mcp_are_kept() -> None:
+def test_only_mcp_hosts_are_kept_from_a_browser_file() -> None:
     call = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
     answer = 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n\n: bye\n'
     har = {
@@ -203,7 +203,7 @@ def test_of_a_browsers_file_only_hosts_that_speak_mcp_are_kept() -> None:
     assert metadata.body == b'{"issuer":"y"}'
 
 
-def test_a_har_is_known_by_its_content(tmp_path: Path) -> None:
+def test_har_is_recognized_by_its_content(tmp_path: Path) -> None:
     har, _ = exported(http_log())
     for indent in (None, 2):
         path = tmp_path / "capture.txt"
@@ -214,7 +214,7 @@ def test_a_har_is_known_by_its_content(tmp_path: Path) -> None:
         assert imported.rows == range(len(log))
 
 
-def test_broken_entries_are_named() -> None:
+def test_broken_entries_are_reported() -> None:
     base64_entry = browser_entry("https://h/")
     base64_entry["response"]["content"] = {"text": "a", "encoding": "base64"}
     log, found = read_back(
@@ -224,7 +224,7 @@ def test_broken_entries_are_named() -> None:
     assert [text.split(":")[0] for text in found] == ["Entry 1", "Entry 2", "Entry 3", "Entry 4"]
 
 
-def test_impossible_times_and_letters_of_an_entry_do_not_stop_the_others() -> None:
+def test_entry_with_impossible_times_and_characters_does_not_affect_the_others() -> None:
     call = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
     odd = browser_entry("https://h/\ud800", call)
     late = browser_entry("https://h/late", call) | {"startedDateTime": "2262-04-01T00:00:00Z", "time": 9e11}
@@ -238,7 +238,7 @@ def test_impossible_times_and_letters_of_an_entry_do_not_stop_the_others() -> No
     ]
 
 
-def test_an_exchange_is_written_once_however_many_of_its_rows_are_chosen() -> None:
+def test_exchange_is_written_once_however_many_of_its_rows_are_selected() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
@@ -255,7 +255,7 @@ def test_an_exchange_is_written_once_however_many_of_its_rows_are_chosen() -> No
         assert not dropped
 
 
-def test_a_secret_on_a_row_that_was_not_chosen_is_masked_in_the_exchange_that_was() -> None:
+def test_secret_on_an_unselected_row_is_masked_in_the_selected_exchange() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b'{"password":"correct-horse"}')

@@ -48,13 +48,13 @@ def assert_alike(one: TrafficLog, other: TrafficLog) -> None:
 
 @given(logs())
 @settings(max_examples=40)
-def test_what_is_written_is_read_back_as_it_was(log: TrafficLog) -> None:
+def test_written_file_reads_back_unchanged(log: TrafficLog) -> None:
     assert_alike(log, read_back(exported(log)))
 
 
 @given(logs())
 @settings(max_examples=40)
-def test_every_line_is_json_for_everybody(log: TrafficLog) -> None:
+def test_every_line_is_standard_json(log: TrafficLog) -> None:
     for line in exported(log).split(b"\n")[:-1]:
         value = json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
         assert isinstance(value, dict)
@@ -62,7 +62,9 @@ def test_every_line_is_json_for_everybody(log: TrafficLog) -> None:
 
 @given(logs(), st.data())
 @settings(max_examples=40)
-def test_links_lead_to_the_same_rows_when_only_some_are_written(log: TrafficLog, data: st.DataObject) -> None:
+def test_links_point_to_the_same_rows_when_only_some_are_written(
+    log: TrafficLog, data: st.DataObject
+) -> None:
     rows = (
         sorted(data.draw(st.sets(st.integers(0, max(len(log) - 1, 0)), max_size=len(log))))
         if len(log)
@@ -80,7 +82,7 @@ def test_links_lead_to_the_same_rows_when_only_some_are_written(log: TrafficLog,
     assert dropped.counts["link to a row outside the export"] == lost
 
 
-def test_a_message_is_written_as_json_where_that_gives_its_bytes_back_and_else_as_text() -> None:
+def test_message_is_written_as_json_where_lossless_and_otherwise_as_text() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
     for raw in (b'{"a":1}', b'{"a": 1}', b"\xff"):
@@ -92,7 +94,7 @@ def test_a_message_is_written_as_json_where_that_gives_its_bytes_back_and_else_a
     assert lines[2]["raw_base64"] == "/w=="
 
 
-def test_a_long_body_is_written_in_steps_and_read_back_whole(tmp_path: Path) -> None:
+def test_long_body_is_written_in_steps_and_read_back_in_full(tmp_path: Path) -> None:
     log = TrafficLog()
     raw = b'{"text":"' + "grüße \\n".encode() * 300_000 + b'"}'
     log.append(log.add_server("srv"), RecordKind.RESULT, Direction.IN, 0, 0, raw)
@@ -118,7 +120,7 @@ def test_the_first_line_says_what_was_masked_and_no_secret_is_left() -> None:
     ]
 
 
-def test_a_file_is_imported_after_the_rows_that_are_there(tmp_path: Path) -> None:
+def test_imported_file_is_appended_after_the_existing_rows(tmp_path: Path) -> None:
     log, path = http_log(), tmp_path / "traffic"
     path.write_bytes(exported(log))
     both = http_log()
@@ -129,7 +131,7 @@ def test_a_file_is_imported_after_the_rows_that_are_there(tmp_path: Path) -> Non
         assert both.partner(len(log) + row) == (None if partner is None else partner + len(log))
 
 
-def test_bad_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
+def test_invalid_lines_are_reported_and_the_others_are_read(tmp_path: Path) -> None:
     lines = exported(http_log()).splitlines()
     lines[2] = b"{not json"
     lines[3] = b'{"kind":"nonsense","raw":""}'
@@ -150,7 +152,7 @@ def test_bad_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
 @given(
     st.lists(st.binary(max_size=60) | st.sampled_from([b'{"kind":"http","raw":"","http":{"status":"x"}}']))
 )
-def test_whatever_stands_in_a_file_of_ours_the_log_stays_whole(lines: list[bytes]) -> None:
+def test_any_content_of_our_own_file_keeps_the_log_consistent(lines: list[bytes]) -> None:
     log = TrafficLog()
     reader = OwnLines(log)
     for line in lines:
@@ -165,7 +167,7 @@ def test_whatever_stands_in_a_file_of_ours_the_log_stays_whole(lines: list[bytes
 @pytest.mark.parametrize(
     "wrong", [b'"status":"x"', b'"duration_ns":"x"', b'"http":{"url":1}', b'"number":"x"', b'"partner":"x"']
 )
-def test_a_line_that_is_wrong_anywhere_adds_no_row(wrong: bytes) -> None:
+def test_line_with_any_error_adds_no_row(wrong: bytes) -> None:
     log = TrafficLog()
     with pytest.raises(BadRow):
         OwnLines(log).line(b'{"kind":"http","raw":"",%b}' % wrong)
@@ -181,13 +183,13 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     assert caught.value.next_step == "Update this program."
 
 
-def test_importing_tells_how_far_it_has_come(tmp_path: Path) -> None:
+def test_import_reports_its_progress(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(exported(http_log()))
     importing = Importing(path, TrafficLog())
     assert list(importing.steps())[-1] == importing.size == path.stat().st_size
 
 
-def test_a_time_is_written_for_people_to_the_nanosecond() -> None:
+def test_time_is_human_readable_to_the_nanosecond() -> None:
     assert time_text(1_700_000_000_123_456_789) == "2023-11-14T22:13:20.123456789Z"
     assert time_text(2**62).startswith("2116-")

@@ -23,21 +23,21 @@ def report(log: TrafficLog, masking: Masking = NO_MASKING) -> str:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0")) | st.text("`~ \n"))
-def test_no_text_ends_its_fence(text: str) -> None:
+def test_no_text_can_close_its_fence(text: str) -> None:
     token, end = MarkdownIt().parse(fenced(text, "text") + "\nend")[:2]
     assert (token.type, token.content) == ("fence", f"{text}\n")
     assert end.type == "paragraph_open"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])) | st.text("` \\*<"))
-def test_no_text_ends_its_code_span(text: str) -> None:
+def test_no_text_can_close_its_code_span(text: str) -> None:
     children = MarkdownIt().parse(f"x{code(text)}y")[1].children
     assert children is not None
     assert [child.type for child in children] == ["text", "code_inline", "text"]
     assert children[1].content.strip() == text.strip()
 
 
-def test_a_request_is_told_with_its_answer() -> None:
+def test_request_is_shown_with_its_response() -> None:
     text = report(http_log())
     heading = text.index("## 2 → request `tools/call echo` (ok, ")
     answer = text.index("Answer at ", heading)
@@ -51,7 +51,7 @@ def test_the_summary_counts_by_server() -> None:
     assert "| `srv` | 6 | 2 | 0 | 0 | " in report(http_log())
 
 
-def test_an_exchange_without_a_message_is_told_with_what_came_instead() -> None:
+def test_exchange_without_a_message_is_shown_with_what_arrived_instead() -> None:
     talk = Conversation()
     exchange = talk.post(jsonrpc.request(1, "ping"))
     talk.answered(exchange, body=b"<h1>Sorry</h1>")
@@ -82,7 +82,7 @@ def test_a_long_body_is_shortened_and_says_so() -> None:
     assert "… shortened: it is 4.8 MiB in all." in text
 
 
-def test_a_secret_that_is_cut_in_two_does_not_show_its_first_half() -> None:
+def test_secret_split_by_truncation_does_not_show_its_first_half() -> None:
     raw = b'{"a":1' + b" " * (64 * 1024 - 24) + b',"token":"' + b"abc123" * 4000 + b'"' + b" " * 20_000 + b"}"
     log = TrafficLog()
     log.append(log.add_server("s"), RecordKind.RESULT, Direction.IN, 0, 0, raw)
@@ -90,7 +90,7 @@ def test_a_secret_that_is_cut_in_two_does_not_show_its_first_half() -> None:
     assert "abc123" not in report(log, Masking(find_secrets(log, [0])))
 
 
-def test_no_secret_is_left() -> None:
+def test_report_contains_no_secret() -> None:
     log = http_log()
     text = report(log, Masking(find_secrets(log, range(len(log)))))
     assert TOKEN not in text
@@ -99,5 +99,5 @@ def test_no_secret_is_left() -> None:
 
 @given(logs())
 @settings(max_examples=40)
-def test_any_log_can_be_told(log: TrafficLog) -> None:
+def test_any_log_can_be_reported(log: TrafficLog) -> None:
     assert report(log).startswith("# MCP traffic")

@@ -48,7 +48,7 @@ def test_bare_messages_are_paired_and_keep_their_bytes(tmp_path: Path) -> None:
     assert log.servers() == ("talk",)
 
 
-def test_an_answer_to_a_question_of_the_server_goes_to_the_server(tmp_path: Path) -> None:
+def test_response_to_a_server_request_goes_to_the_server(tmp_path: Path) -> None:
     log, _ = imported(tmp_path, lines(ASKED, ANSWER))
     assert directions(log) == "<>"
 
@@ -71,14 +71,16 @@ def test_an_answer_to_a_question_of_the_server_goes_to_the_server(tmp_path: Path
     ],
 )
 @pytest.mark.parametrize("member", ["direction", "dir", "from"])
-def test_directions_are_read_in_many_words(out: str, back: str, member: str, tmp_path: Path) -> None:
+def test_directions_are_recognized_in_many_spellings(
+    out: str, back: str, member: str, tmp_path: Path
+) -> None:
     unknown: JSON = {"jsonrpc": "2.0", "id": "x", "method": "x/unknown"}
     content = lines(*({member: word, "message": unknown} for word in (back, out)))
     log, _ = imported(tmp_path, content)
     assert directions(log) == "<>"
 
 
-def test_a_file_from_the_servers_side_is_turned_round(tmp_path: Path) -> None:
+def test_server_side_file_is_reversed(tmp_path: Path) -> None:
     content = lines({"dir": "in", "msg": CALL}, {"dir": "out", "msg": ANSWER})
     log, _ = imported(tmp_path, content)
     assert directions(log) == "><"
@@ -115,25 +117,25 @@ def test_a_message_is_found_in_its_wrapper(member: str, is_text: bool, tmp_path:
         (None, None),
     ],
 )
-def test_times_are_read_in_many_spellings(value: JSON, nanoseconds: int | None) -> None:
+def test_times_are_recognized_in_many_formats(value: JSON, nanoseconds: int | None) -> None:
     assert read_time(value) == nanoseconds
 
 
-def test_the_time_between_a_request_and_its_answer_is_that_of_the_file(tmp_path: Path) -> None:
+def test_time_between_a_request_and_its_response_is_taken_from_the_file(tmp_path: Path) -> None:
     content = lines({"ts": 1_700_000_000, "message": CALL}, {"ts": 1_700_000_002, "message": ANSWER})
     log, _ = imported(tmp_path, content)
     assert log.duration_ns(0) == 2 * SECOND
     assert log.wall_ns(0) == 1_700_000_000 * SECOND
 
 
-def test_the_revision_that_was_agreed_on_is_known(tmp_path: Path) -> None:
+def test_negotiated_version_is_known(tmp_path: Path) -> None:
     begin: JSON = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
     agreed: JSON = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}}
     log, _ = imported(tmp_path, lines(begin, agreed, CALL))
     assert log.revision(2) == "2025-11-25"
 
 
-def test_bad_lines_are_named_with_the_reason(tmp_path: Path) -> None:
+def test_invalid_lines_are_reported_with_the_reason(tmp_path: Path) -> None:
     content = lines(CALL) + b'{"jsonrpc":\n\n42\n{"x":1}\n\xff\n' + lines(ANSWER)
     log, result = imported(tmp_path, content)
     assert len(log) == 2
@@ -147,24 +149,24 @@ def test_bad_lines_are_named_with_the_reason(tmp_path: Path) -> None:
     assert result.problems[2] == "Line 5: there is no message in it: it has x."
 
 
-def test_a_list_in_one_json_text_is_read_item_by_item(tmp_path: Path) -> None:
+def test_json_array_is_read_item_by_item(tmp_path: Path) -> None:
     content = json.dumps([{"message": CALL}, 5, {"message": ANSWER}], indent=1).encode()
     log, result = imported(tmp_path, content)
     assert (len(log), result.problems) == (2, ("Item 2: it is not an object.",))
 
 
-def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     log, result = imported(tmp_path, b"\xef\xbb\xbf" + lines(CALL))
     assert (len(log), result.problems) == (1, ())
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\nworld\n", b"\x89PNG\r\n", b"5\n"])
-def test_a_file_of_another_kind_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_file_of_another_type_is_rejected(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"talk\.log holds no traffic that can be imported"):
         imported(tmp_path, content)
 
 
-def test_a_capture_is_to_be_opened_instead(tmp_path: Path) -> None:
+def test_capture_must_be_opened_instead(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a capture"):
         imported(tmp_path, b"SQLite format 3\0....")
 
@@ -174,14 +176,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         import_file(tmp_path / "gone", TrafficLog())
 
 
-def test_times_at_both_ends_of_the_world_are_read(tmp_path: Path) -> None:
+def test_extreme_times_are_read(tmp_path: Path) -> None:
     times = ("1700-01-01T00:00:00Z", "2260-01-01T00:00:00Z", 2**63 - 1)
     log, result = imported(tmp_path, lines(*({"ts": time, "message": CALL} for time in times)))
     assert (len(log), result.problems) == (3, ())
     assert list(log.columns.wall) == sorted(log.columns.wall)
 
 
-def test_a_file_with_a_server_a_line_is_read_up_to_a_bound(tmp_path: Path) -> None:
+def test_file_with_one_server_per_line_is_read_up_to_a_limit(tmp_path: Path) -> None:
     content = lines(*({"server": f"s{number}", "message": CALL} for number in range(1003)))
     log, result = imported(tmp_path, content)
     assert (len(log), len(result.problems)) == (1000, 3)
@@ -215,7 +217,7 @@ pieces = st.sampled_from(
 
 @given(content=st.lists(pieces | st.binary(max_size=5), max_size=12).map(b"".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_file_raises_anything_but_a_sentence(content: bytes, tmp_path: Path) -> None:
+def test_any_file_raises_only_user_errors(content: bytes, tmp_path: Path) -> None:
     try:
         log, result = imported(tmp_path, content)
     except UserError:

@@ -76,7 +76,7 @@ def values(found: SecretsFound) -> set[str]:
         (b"-----BEGIN RSA PRIVATE KEY-----\nMIIEabcdefghijklm\n-----END", {"\nMIIEabcdefghijklm\n"}),
     ],
 )
-def test_a_secret_is_found_where_it_stands(body: bytes, secrets: set[str]) -> None:
+def test_secret_is_found_where_it_occurs(body: bytes, secrets: set[str]) -> None:
     assert values(found_in(body)) == secrets
 
 
@@ -105,13 +105,13 @@ def test_a_secret_is_found_where_it_stands(body: bytes, secrets: set[str]) -> No
         b'{"x":"~secret-1-Authorization~","token":"~secret-2-token~"}',
     ],
 )
-def test_what_only_speaks_of_secrets_is_left_alone(body: bytes) -> None:
+def test_text_that_only_mentions_secrets_is_left_alone(body: bytes) -> None:
     found = found_in(body)
     # The first piece of `state=open` may be a form; what counts is that nothing of JSON and prose is taken.
     assert values(found) <= {"open"}
 
 
-def test_headers_and_cookies_are_secret_by_name_and_their_scheme_stays() -> None:
+def test_headers_and_cookies_are_secret_by_name_and_their_scheme_is_kept() -> None:
     basic = base64.b64encode(b"me:hunter22").decode()
     http = HttpExchange(
         "POST",
@@ -149,7 +149,7 @@ def test_headers_of_a_login_are_masked_where_they_hold_a_secret(name: str, value
     assert Masking(found_in(http=http)).exchange(http).request_headers == ((name, masked),)
 
 
-def test_a_client_secret_is_known_in_both_spellings_that_basic_gives_it() -> None:
+def test_client_secret_is_recognized_in_both_basic_encodings() -> None:
     basic = base64.b64encode(b"me:p%40ss+w0rd-4711").decode()
     http = HttpExchange(
         "POST", "https://h/", (("Authorization", f"Basic {basic}"),), 0, body=b"p@ss w0rd-4711"
@@ -157,7 +157,7 @@ def test_a_client_secret_is_known_in_both_spellings_that_basic_gives_it() -> Non
     assert b"4711" not in Masking(found_in(http=http)).exchange(http).body
 
 
-def test_one_secret_has_one_placeholder_in_whatever_spelling_it_comes_back() -> None:
+def test_one_secret_has_one_placeholder_in_every_encoding() -> None:
     secret = "p+q/r 4711"
     spellings = [
         json.dumps({"password": secret}),
@@ -173,19 +173,19 @@ def test_one_secret_has_one_placeholder_in_whatever_spelling_it_comes_back() -> 
         assert "4711" not in masked
 
 
-def test_a_short_secret_is_masked_where_it_was_given_and_not_wherever_its_letters_are() -> None:
+def test_short_secret_is_masked_only_where_it_was_given() -> None:
     masking = Masking(found_in(b'{"password":"tools"}'))
     assert masking.body(b'{"password":"tools","method":"tools/call"}') == (
         b'{"password":"~secret-1-password~","method":"tools/call"}'
     )
 
 
-def test_a_number_that_equals_a_secret_stays_a_number() -> None:
+def test_number_equal_to_a_secret_stays_a_number() -> None:
     masking = Masking(found_in(b'{"password":"1234567890"}'))
     assert masking.body(b'{"phone":1234567890}') == b'{"phone":1234567890}'
 
 
-def test_a_secret_with_quotes_does_not_reach_across_two_strings() -> None:
+def test_secret_with_quotes_does_not_match_across_two_strings() -> None:
     body = json.dumps({"password": 'a1","b":"c2345'}).encode()
     masking = Masking(found_in(body))
     assert json.loads(masking.body(b'{"x":"a1","b":"c2345","n":"\\n"}')) == {
@@ -204,32 +204,32 @@ def test_the_list_says_where_a_secret_was_and_only_hints_at_it() -> None:
     assert item.hint == "abc… (12 characters)"
 
 
-def test_what_the_person_takes_out_of_the_list_is_not_masked() -> None:
+def test_secret_removed_from_the_list_is_not_masked() -> None:
     found = found_in(b'{"token":"abcdefgh1234","password":"xyzxyz1234"}')
     masking = Masking(found, kept_out={"~secret-1-token~"})
     assert masking.body(b"abcdefgh1234 xyzxyz1234") == b"abcdefgh1234 ~secret-2-password~"
     assert [item.placeholder for item in masking.items] == ["~secret-2-password~"]
 
 
-def test_nothing_to_mask_changes_nothing() -> None:
+def test_empty_mask_changes_nothing() -> None:
     assert NO_MASKING.body(b'{"token":"x"}') == b'{"token":"x"}'
     assert NO_MASKING.text("half \ud83d") == "half \ud83d"
     assert NO_MASKING.exchange(POST) == POST
 
 
-def test_overlapping_secrets_leave_nothing_of_either() -> None:
+def test_overlapping_secrets_leave_no_part_of_either() -> None:
     masking = Masking(found_in(b'{"token":"abcdefgh12345","password":"gh12345-tail99"}'))
     assert masking.body(b"<abcdefgh12345-tail99>") == b"<~secret-1-token~>"
 
 
-def test_a_secret_across_the_seam_of_a_long_body_is_masked_once() -> None:
+def test_secret_across_a_chunk_boundary_is_masked_once() -> None:
     found = found_in(b'{"token":"%s"}' % TOKEN.encode())
     for shift in range(-20, 3):
         body = b"." * (WINDOW + shift) + TOKEN.encode() + b"." * 300_000
         assert Masking(found).body(body) == body.replace(TOKEN.encode(), b"~secret-1-token~")
 
 
-def test_escapes_across_the_seam_of_a_long_body_are_kept() -> None:
+def test_escapes_across_a_chunk_boundary_are_kept() -> None:
     found = found_in(b'{"token":"%s"}' % TOKEN.encode())
     spelled = TOKEN.encode().replace(b"-", b"\\u002d")
     for shift in range(-30, 3):
@@ -244,12 +244,12 @@ def test_a_thousand_secrets_are_masked_in_one_pass() -> None:
     assert masked == " ".join(f"~secret-{number}-token~" for number in range(1, 1001))
 
 
-def test_a_scan_tells_how_far_it_has_come_and_goes_through_long_bodies_in_steps() -> None:
+def test_scan_reports_its_progress_and_processes_long_bodies_in_steps() -> None:
     log = log_of(b"{}", b"." * 600_000, b"{}")
     assert list(SecretScan(log, range(3)).steps()) == [0, 1, *[1] * 10, 2, 2, 3]
 
 
-def test_an_exchange_is_looked_at_once_however_many_frames_rode_on_it() -> None:
+def test_exchange_is_scanned_once_however_many_messages_it_carried() -> None:
     log = log_of(b"{}", b"{}", http=HttpExchange("POST", "https://h", (("Authorization", "abc"),), 0))
     for row in range(2):
         log.rides_on(row, 2)
@@ -274,7 +274,7 @@ def shape(value: JSON) -> JSON:
 
 
 @given(json_values, st.booleans())
-def test_masked_json_is_json_of_the_same_shape(value: JSON, is_ascii: bool) -> None:
+def test_masked_json_has_the_same_shape(value: JSON, is_ascii: bool) -> None:
     raw = json.dumps(value, ensure_ascii=is_ascii).encode(errors="replace")
     masked = Masking(found_in(raw)).body(raw)
     assert shape(json.loads(masked)) == shape(json.loads(raw))
@@ -286,7 +286,7 @@ secrets = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\
 
 
 @given(secrets, json_values, st.booleans(), st.booleans())
-def test_no_trace_of_a_distinctive_secret_is_left(
+def test_distinctive_secret_leaves_no_trace(
     secret: str, other: JSON, is_ascii: bool, is_nested: bool
 ) -> None:
     value: JSON = {"password": secret, "echo": f"<{secret}>", "other": other}
@@ -318,5 +318,5 @@ def test_any_bytes_can_be_masked(raw: bytes, secret: bytes) -> None:
         ("", ""),
     ],
 )
-def test_a_text_for_the_screen_is_masked_by_what_is_in_it_alone(text: str, masked: str) -> None:
+def test_displayed_text_is_masked_by_its_own_content_alone(text: str, masked: str) -> None:
     assert masked_alone(text.encode()).decode() == masked

@@ -42,7 +42,7 @@ from tests.unit.traffic.query.querylogs import NOON, RowSpec, filters, make_log
         ("", "time", NOON + 5, False, 'time="2023-11-14T22:13:20.000000005Z"'),
     ],
 )
-def test_a_value_is_added_to_what_was_typed(
+def test_value_is_added_to_the_typed_filter(
     text: str, word: str, value: JSON, exclude: bool, after: str
 ) -> None:
     assert narrow(text, word, value, exclude=exclude) == after
@@ -51,7 +51,7 @@ def test_a_value_is_added_to_what_was_typed(
 @pytest.mark.parametrize(
     ("text", "word", "value"), [("a and", "tool", "x"), ("", "nothing", "x"), ("", "status", "odd")]
 )
-def test_what_cannot_be_a_filter_is_said(text: str, word: str, value: str) -> None:
+def test_value_that_cannot_be_a_filter_is_reported(text: str, word: str, value: str) -> None:
     with pytest.raises(QueryError):
         narrow(text, word, value)
 
@@ -86,7 +86,7 @@ def test_filter_on_this_finds_the_row_and_exclude_this_does_not(name: str, value
     st.text(max_size=12),
     st.booleans(),
 )
-def test_what_comes_out_is_always_a_filter(node: Node, word: str, value: str, exclude: bool) -> None:
+def test_built_text_is_always_a_valid_filter(node: Node, word: str, value: str, exclude: bool) -> None:
     text = narrow(to_text(node), word, value, exclude=exclude)
     assert parse(text) is not None
     assert narrow(text, word, value, exclude=exclude) == text
@@ -108,7 +108,7 @@ def test_the_help_page_is_the_manual() -> None:
     assert page.read_text(encoding="utf-8") == manual(), "write manual() to resources/help/filters.md"
 
 
-def test_the_manual_has_every_word_and_only_filters_that_work() -> None:
+def test_manual_covers_every_keyword_and_its_filters_work() -> None:
     page = manual()
     for field in FIELDS.values():
         assert f"| `{field.word}` |" in page

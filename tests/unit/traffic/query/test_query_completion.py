@@ -66,18 +66,18 @@ def _first_use(text: str, log: TrafficLog = LOG) -> str:
         ("method |", ":"),
     ],
 )
-def test_the_best_offer_comes_first(text: str, first: str) -> None:
+def test_best_suggestion_comes_first(text: str, first: str) -> None:
     assert _offers(text)[0] == first
 
 
-def test_operators_follow_a_whole_word_and_suit_it() -> None:
+def test_operators_follow_a_complete_keyword_and_suit_it() -> None:
     assert _offers("dur|")[:7] == ["dur:", "dur=", "dur!=", "dur>", "dur<", "dur>=", "dur<="]
     assert "method>" not in _offers("method|")
     assert "method in (" in _offers("method|")
 
 
 @pytest.mark.parametrize("text", ['"free te|', "tool ~ x|", 'method:"x"|', "nobody:x|", "method:x)|"])
-def test_nothing_is_offered_where_anything_may_stand(text: str) -> None:
+def test_nothing_is_suggested_where_anything_is_allowed(text: str) -> None:
     assert _offers(text) == []
 
 
@@ -91,15 +91,15 @@ def test_nothing_is_offered_where_anything_may_stand(text: str) -> None:
         ("kind in (re|q, error)", "kind in (request, error)"),
     ],
 )
-def test_the_whole_piece_under_the_cursor_is_replaced(text: str, after: str) -> None:
+def test_whole_token_under_the_cursor_is_replaced(text: str, after: str) -> None:
     assert _first_use(text) == after
 
 
-def test_an_array_offers_what_each_item_has() -> None:
+def test_array_suggests_the_members_of_its_items() -> None:
     assert 'args."a b"[*].deep' in _offers("args.|")
 
 
-def test_an_empty_log_and_an_empty_text_offer_the_words() -> None:
+def test_empty_log_and_empty_text_suggest_the_keywords() -> None:
     assert {"method", "status", "not"} <= set(_offers("|", TrafficLog()))
     assert "and" not in _offers("|", TrafficLog())
 
@@ -140,7 +140,9 @@ def _can_be_finished(text: str) -> bool:
 
 @settings(max_examples=80, deadline=None)
 @given(filters, st.data(), logs)
-def test_every_offer_can_be_finished_to_a_filter(node: Node, data: st.DataObject, log: TrafficLog) -> None:
+def test_every_suggestion_can_be_completed_to_a_filter(
+    node: Node, data: st.DataObject, log: TrafficLog
+) -> None:
     text = to_text(node)
     cursor = data.draw(st.integers(0, len(text)))
     head = text[:cursor]
@@ -152,12 +154,12 @@ def test_every_offer_can_be_finished_to_a_filter(node: Node, data: st.DataObject
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet='methodparams.[]*"\\:=<>~! (),in and0é\n', max_size=25), st.integers(-2, 30))
-def test_any_text_and_cursor_is_borne(text: str, cursor: int) -> None:
+def test_any_text_and_cursor_position_is_accepted(text: str, cursor: int) -> None:
     found = complete(text, cursor, LOG)
     assert 0 <= found.start <= found.end <= len(text)
 
 
-def test_the_work_is_bounded_by_the_latest_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_limited_to_the_latest_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     log = make_log(*(RowSpec(raw=b'{"params":{"p%d":1}}' % n, wall_ns=NOON) for n in range(1000)))
     read = rows_read(log, monkeypatch)
     assert "params.p999" in _offers("params.|", log)

@@ -34,7 +34,7 @@ def _is(word: str, value: str, operator: Operator = Operator.FITS) -> Compare:
 # ------------------------------------------------------------ reading
 
 
-def test_the_example_of_the_manual_is_read_as_it_looks() -> None:
+def test_manual_example_is_parsed_as_it_looks() -> None:
     text = 'method:tools/call and not status:error and dur>500ms and args.path ~ "^/etc" and size>10k'
     assert parse(text) == And(
         (
@@ -79,7 +79,7 @@ def test_the_example_of_the_manual_is_read_as_it_looks() -> None:
         ),
     ],
 )
-def test_filters_are_read(text: str, node: Node | None) -> None:
+def test_filters_are_parsed(text: str, node: Node | None) -> None:
     assert parse(text) == node
 
 
@@ -94,12 +94,12 @@ def test_filters_are_read(text: str, node: Node | None) -> None:
         ('params."a.b c"["x\\"y"]', (Member("a.b c"), Member('x"y'))),
     ],
 )
-def test_paths_are_read(text: str, steps: tuple[Step, ...]) -> None:
+def test_paths_are_parsed(text: str, steps: tuple[Step, ...]) -> None:
     assert parse(f"{text}:*") == Compare(Path("params", steps), Operator.FITS, ("*",))
     assert read_path(text) == Path("params", steps)
 
 
-def test_every_example_of_the_table_is_a_filter_on_its_word() -> None:
+def test_every_example_in_the_table_is_a_filter_on_its_keyword() -> None:
     for field in FIELDS.values():
         node = parse(field.example)
         assert isinstance(node, Compare), field.example
@@ -138,13 +138,13 @@ _wild: st.SearchStrategy[Node] = st.recursive(
 
 @settings(max_examples=80, deadline=None)
 @given(_wild)
-def test_what_is_written_is_read_back_whatever_names_and_values_hold(node: Node) -> None:
+def test_written_filter_round_trips_whatever_names_and_values_contain(node: Node) -> None:
     assert parse(to_text(node)) == node
 
 
 @settings(max_examples=80, deadline=None)
 @given(filters)
-def test_what_is_written_is_read_back_for_every_word(node: Node) -> None:
+def test_written_filter_round_trips_for_every_keyword(node: Node) -> None:
     assert parse(to_text(node)) == node
 
 
@@ -188,7 +188,7 @@ def _mistake(text: str) -> QueryError | None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=30), st.lists(_pieces, max_size=12).map("".join)))
-def test_any_text_is_a_filter_or_a_query_error_that_points_into_it(text: str) -> None:
+def test_any_text_is_a_filter_or_a_query_error_with_a_position(text: str) -> None:
     mistake = _mistake(text)
     if mistake is not None:
         assert 0 <= mistake.column <= len(text)
@@ -196,7 +196,7 @@ def test_any_text_is_a_filter_or_a_query_error_that_points_into_it(text: str) ->
 
 
 @pytest.mark.parametrize("text", ["(" * 5000, "not " * 5000, "(" * 61 + "a" + ")" * 61])
-def test_deep_nesting_is_refused_in_words(text: str) -> None:
+def test_deep_nesting_is_rejected_with_the_reason(text: str) -> None:
     with pytest.raises(QueryError, match="nested more than 60 deep"):
         parse(text)
 
@@ -242,7 +242,7 @@ def test_deep_nesting_is_refused_in_words(text: str) -> None:
         ('tool ~ "(a+)+$"', 8, "can take forever"),
     ],
 )
-def test_a_mistake_is_named_where_it_is(text: str, column: int, words: str) -> None:
+def test_error_is_reported_at_its_position(text: str, column: int, words: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse(text)
     assert caught.value.column == column

@@ -39,14 +39,14 @@ def _findings(row: int) -> list[str]:
 
 @settings(max_examples=120, deadline=None)
 @given(logs, filters, st.integers(0, 30), st.integers(0, 30))
-def test_columns_agree_with_every_single_row(log: TrafficLog, node: Node, first: int, last: int) -> None:
+def test_column_matching_agrees_with_row_matching(log: TrafficLog, node: Node, first: int, last: int) -> None:
     matcher = compile(node, log, now_ns=NOON, finding=_findings)
     window = range(min(first, len(log)), min(last, len(log)))
     assert list(matcher.rows(window)) == [row for row in window if matcher.matches(row)]
 
 
 @pytest.mark.parametrize("word", FIELDS)
-def test_every_comparison_agrees_with_every_single_row(word: str) -> None:
+def test_every_comparison_agrees_with_row_matching(word: str) -> None:
     some_logs = [random_log(seed) for seed in range(6)]
     found = asked = 0
     for node in every_comparison(word):
@@ -169,11 +169,11 @@ LOG = make_log(
         ("", [0, 1, 2, 3, 4]),
     ],
 )
-def test_each_word_finds_the_rows_it_speaks_of(text: str, rows: list[int]) -> None:
+def test_each_keyword_finds_its_rows(text: str, rows: list[int]) -> None:
     assert _found(text, LOG) == rows
 
 
-def test_rows_and_words_that_come_later_are_seen() -> None:
+def test_later_rows_and_strings_are_seen() -> None:
     log = make_log(RowSpec(method="a", server="one"))
     matcher = compile(parse("method:new or server:two or rev=2025-06-18"), log, now_ns=NOON)
     assert list(matcher.rows(range(1))) == []
@@ -184,7 +184,7 @@ def test_rows_and_words_that_come_later_are_seen() -> None:
     assert list(matcher.rows(range(4))) == [1, 2, 3]
 
 
-def test_findings_are_asked_for_where_they_are_known() -> None:
+def test_findings_are_looked_up_where_they_are_known() -> None:
     matcher = compile(parse("finding:spec-3"), LOG, now_ns=NOON, finding=_findings)
     assert list(matcher.rows(range(5))) == [3]
 
@@ -197,7 +197,7 @@ def test_only_filters_without_bodies_are_cheap() -> None:
     assert cheap == {"dur>1s mark:yes": True, "dur>1s x": False, "args:x": False, "": True}
 
 
-def test_bodies_are_read_only_of_rows_that_are_still_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bodies_are_read_only_for_undecided_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     log = make_log(*(RowSpec(b'{"params":{"a":"x"}}', method=f"m/{n}") for n in range(100)))
     read = rows_read(log, monkeypatch)
     matcher = compile(parse("params.a=x and method=m/42"), log, now_ns=NOON)
@@ -240,7 +240,7 @@ class _Shelf:
         return None
 
 
-def test_rows_that_were_let_go_are_searched_on_the_shelf() -> None:
+def test_evicted_rows_are_searched_in_the_capture_file() -> None:
     log = make_log(*(RowSpec(raw=b'{"params":{"a":"x%d"}}' % number) for number in range(6)))
     log.shelve(_Shelf(log))
     log.let_go(0, 4)
@@ -250,7 +250,7 @@ def test_rows_that_were_let_go_are_searched_on_the_shelf() -> None:
     assert _found('text ~ "x[35]"', log) == [3, 5]
 
 
-def test_times_of_a_day_mean_every_day() -> None:
+def test_time_of_day_matches_every_day() -> None:
     day = 86_400_000_000_000
     log = make_log(*(RowSpec(wall_ns=NOON + n * day // 2) for n in range(4)))
     clock = compile(parse(f"time:{_clock(NOON)}"), log, now_ns=NOON)
