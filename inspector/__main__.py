@@ -2,7 +2,7 @@
 
 import sys
 
-import inspector.base.safepath  # noqa: F401 - before all that could be shadowed
+import inspector.base.safe_path  # noqa: F401 - before all that could be shadowed
 from inspector.cli.main import main
 
 if __name__ == "__main__":

@@ -11,33 +11,32 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from inspector.app.collecting import Collector
-from inspector.app.crash import report_task_errors, report_uncaught
-from inspector.app.front import Front, make_front
+from inspector.app.frontend import Frontend, make_frontend
+from inspector.app.runtime_hooks import Collector, report_task_errors, report_uncaught
 from inspector.config.paths import (
     Files,
-    answers_path,
     baselines_path,
     calls_path,
     captures_path,
-    catalogue_path,
     history_path,
     layout_path,
     preferences_path,
+    reply_rules_path,
     secrets_path,
+    server_list_path,
     trust_path,
 )
 from inspector.qt.theme import Scheme
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
+    from inspector.app.backend import App
 
 
 def build(files: Files, layout: Path, scheme: Scheme | None = None) -> App:
     """Build the whole application at once, for callers that run the loop: tests and the tour."""
-    from inspector.app.behind import put_behind
+    from inspector.app.backend import start_backend
 
-    return put_behind(make_front(layout, scheme), files, is_running=False)
+    return start_backend(make_frontend(layout, scheme), files, is_running=False)
 
 
 def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -> int:
@@ -45,9 +44,9 @@ def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -
 
     The demo uses no server list.
     """
-    front = make_front(layout_path())
+    front = make_frontend(layout_path())
     report_uncaught(front.bridge.problem_found.emit, front.bridge.log.credentials)
-    life = _Life(front, demo, _own_files(None if demo else catalogue or catalogue_path()), files)
+    life = _Life(front, demo, _own_files(None if demo else catalogue or server_list_path()), files)
     front.window.show()
     life.begin()
     code = front.qt.exec()
@@ -63,7 +62,7 @@ def _own_files(catalogue: Path | None) -> Files:
         history_path(),
         calls_path(),
         secrets_path(),
-        answers_path(),
+        reply_rules_path(),
         trust=trust_path() if catalogue is not None else None,
         baselines=baselines_path() if catalogue is not None else None,  # the demo's ports change every time
     )
@@ -91,7 +90,7 @@ class _Life(QObject):
 
     loaded = Signal()
 
-    def __init__(self, front: Front, demo: bool, own: Files, captures: Sequence[Path]) -> None:
+    def __init__(self, front: Frontend, demo: bool, own: Files, captures: Sequence[Path]) -> None:
         super().__init__()
         self._front = front
         self._demo = demo
@@ -117,24 +116,23 @@ class _Life(QObject):
         if self._loader.ident is not None:
             self._loader.join()
         if self._app is not None and not self._is_over:
-            from inspector.app.behind import stop_at_once
+            from inspector.app.backend import stop_at_once
 
             stop_at_once(self._app)
 
     def _load(self) -> None:
-        import inspector.app.behind  # noqa: F401
+        import inspector.app.backend  # noqa: F401
 
         self.loaded.emit()
 
     def _on_loaded(self) -> None:
-        from inspector.app.behind import open_first_servers, put_behind
-        from inspector.app.signals import close_on_signals
+        from inspector.app.backend import close_on_signals, open_first_servers, start_backend
 
         self._loader.join()
         bridge = self._front.bridge
         report_task_errors(bridge.problem_found.emit, bridge.log.credentials)
         close_on_signals(self._front.window)
-        self._app = put_behind(self._front, self._files, is_running=True)
+        self._app = start_backend(self._front, self._files, is_running=True)
         tune_interpreter(self._front.window)
         if self._is_closing:
             self._end()
@@ -154,7 +152,7 @@ class _Life(QObject):
             self._ending = self._app.loop.create_task(self._shut_down(self._app), name="shut down")
 
     async def _shut_down(self, app: App) -> None:
-        from inspector.app.behind import shut_down
+        from inspector.app.backend import shut_down
 
         try:
             await shut_down(app)

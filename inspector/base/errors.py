@@ -24,7 +24,7 @@ A mistake of the peer that we can live with is not an exception: it is recorded 
 
 from __future__ import annotations
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.json.values import JSON
 
 
 class LensError(Exception):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from inspector import __version__
 from inspector.base.errors import ConfigError, LensError, RemoteProtocolError, RpcError
-from inspector.base.jsonvalue import compact, shorten
+from inspector.base.json.values import compact, shorten
 from inspector.cli import output
-from inspector.cli.exitcodes import ExitCode
+from inspector.cli.output import ExitCode
 
 if TYPE_CHECKING:  # importing argparse takes 15 ms, which would delay the window
     import argparse
@@ -72,12 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except LensError as exc:
-        output.complain(_in_words(exc))
+        output.print_error(_in_words(exc))
         return ExitCode.USAGE if isinstance(exc, ConfigError) else ExitCode.FAILED
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
             raise
-        output.complain(f"A mistake of ours: {type(exc).__name__}: {exc}\nMCP_LENS_DEBUG=1 shows where.")
+        output.print_error(f"A mistake of ours: {type(exc).__name__}: {exc}\nMCP_LENS_DEBUG=1 shows where.")
         return ExitCode.BUG
     finally:
         output.finish()

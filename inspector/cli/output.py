@@ -1,4 +1,8 @@
-"""What goes to the terminal, a pipe or a file.
+"""Two aligned columns that fit the terminal, with server text made harmless and kept on one line.
+
+What the process says when it ends. Scripts rely on these numbers: never change one.
+
+What goes to the terminal, a pipe or a file.
 
 stdout carries results and nothing else; every other word goes to stderr. Text of a server is made harmless
 where a person reads it, and left as it came where a program does.
@@ -10,10 +14,85 @@ import contextlib
 import io
 import os
 import sys
+import unicodedata
+from collections.abc import Sequence
+from enum import IntEnum
 from typing import TextIO
 
 from inspector.base.errors import UserError
-from inspector.base.plaintext import visible
+from inspector.base.plain_text import one_line, visible
+
+_GAP = "  "
+_WIDEST_NAMES = 40
+_NARROWEST_WORDS = 24
+
+
+def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
+    """Format rows as two columns. `width` is that of the terminal, or None to cut nothing."""
+    lines: list[str] = []
+    clean = [(one_line(name), one_line(words)) for name, words in rows]
+    names = _names_width(clean, width)
+    for name, words in clean:
+        lines += _row(name, words, names, width)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _names_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
+    """Return the name column's width, capped so that one long name does not widen it for all."""
+    most = _WIDEST_NAMES if width is None else min(_WIDEST_NAMES, width // 2)
+    return min(most, max((_cells(name) for name, _ in rows), default=0))
+
+
+def _row(name: str, words: str, names: int, width: int | None) -> list[str]:
+    if width is None:
+        return [f"{_padded(name, names)}{_GAP}{words}"]
+    room = width - names - len(_GAP)
+    if not words:
+        return [name]
+    if room < _NARROWEST_WORDS:  # too narrow for two columns: stack them
+        return [name, _cut(f"{_GAP}{words}", width)]
+    if _cells(name) > names:
+        return [name, _cut(f"{' ' * names}{_GAP}{words}", width)]
+    return [f"{_padded(name, names)}{_GAP}{_cut(words, room)}"]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _cells(text))
+
+
+def _cut(text: str, width: int) -> str:
+    if _cells(text) <= width:
+        return text
+    kept, used = "", 0
+    for character in text:
+        used += _cells(character)
+        if used > width - 1:
+            break
+        kept += character
+    return f"{kept.rstrip()}…"
+
+
+def _cells(text: str) -> int:
+    """Return a text's width in terminal cells: East Asian wide is two, combining is zero."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(character) for character in text)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+class ExitCode(IntEnum):
+    RESULT = 0
+    TOOL_ERROR = 1  # the tool ran and reported a failure (isError)
+    FAILED = 2  # no connection, no response, or a JSON-RPC error
+    USAGE = 64  # EX_USAGE of sysexits.h: the command line, or a file named on it, is invalid
+    BUG = 70  # EX_SOFTWARE: a bug in MCP Lens
+    INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+    TERMINATED = 143  # 128 + SIGTERM
 
 
 def prepare() -> None:
@@ -48,7 +127,7 @@ def _write_utf8(text: str) -> None:
     _write(text)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Print an error or a note to stderr."""
     write_stderr(f"mcp-lens: {visible(text).rstrip()}\n")
 

@@ -1,9 +1,25 @@
-"""Where our own files live on this machine. None of them need exist yet, nor the folder it is in."""
+"""Finds the files that ship with the app: beside the package when installed, at the top of a checkout.
+
+Where our own files live on this machine. None of them need exist yet, nor the folder it is in.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+import inspector
+
+
+def resource_folder() -> Path:
+    """Return the folder that holds `icons/` and `help/`.
+
+    The checkout is tried first: an editable install leaves a copy beside the package that becomes stale.
+    """
+    package = Path(inspector.__file__).resolve().parent
+    checkout = package.parent / "resources"
+    return checkout if (checkout / "icons").is_dir() else package / "_resources"
+
 
 _APP = "mcp-lens"
 
@@ -24,7 +40,7 @@ class Files:
     home: Path | None = None  # where to look for other tools' files; None: the user's home
 
 
-def catalogue_path() -> Path:
+def server_list_path() -> Path:
     """Return the path of the user's server list."""
     from platformdirs import user_config_path  # most CLI commands name their server and need no folder
 
@@ -38,7 +54,7 @@ def preferences_path() -> Path:
     return user_config_path(_APP) / "preferences.json"
 
 
-def answers_path() -> Path:
+def reply_rules_path() -> Path:
     """Return the path of the reply rules."""
     from platformdirs import user_config_path
 

@@ -4,7 +4,7 @@ Exit codes: 0 when the client hung up, 2 for a wrong command line, a port in use
 also ends with the code its fault chose.
 """
 
-import inspector.base.safepath  # noqa: F401 - before all that could be shadowed
+import inspector.base.safe_path  # noqa: F401 - before all that could be shadowed
 
 # isort: split
 import argparse
@@ -73,7 +73,7 @@ def _check_faults(parser: argparse.ArgumentParser, options: argparse.Namespace) 
 def _serve_faulty(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if options.http:
         parser.error("'faulty' breaks the rules of stdio and does not speak HTTP")
-    from inspector.demo.faulty.loop import serve
+    from inspector.demo.faulty_server import serve
 
     return serve(options.fault[0] if options.fault else None)
 

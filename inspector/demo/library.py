@@ -15,9 +15,19 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 
 import inspector
-from inspector.demo.errors import resource_not_found
-from inspector.demo.paging import page
-from inspector.demo.toolbox import Call, Context, DemoTool, Outcome, Schema, Toolbox, schema, text, tool
+from inspector.demo.toolbox import (
+    Call,
+    Context,
+    DemoTool,
+    Outcome,
+    Schema,
+    Toolbox,
+    page,
+    resource_not_found,
+    schema,
+    text,
+    tool,
+)
 from inspector.demo.wire import Wire
 
 TOOLS = 250

@@ -62,11 +62,11 @@ def command(name: str, *, http: bool = False, port: int = 0, fault: str | None =
 def faults_of(name: str | None) -> list[str]:
     """Return the names that `--fault` accepts for this server."""
     if name == "faulty":
-        from inspector.demo.faulty.faults import FAULTS
+        from inspector.demo.faulty_server import FAULTS
 
         return list(FAULTS)
     if name == "login":
-        from inspector.demo.login.switches import SWITCHES
+        from inspector.demo.login.fault_switches import SWITCHES
 
         return list(SWITCHES)
     return []

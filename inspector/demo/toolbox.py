@@ -1,4 +1,8 @@
-"""Tools as a table: a definition with a JSON Schema, and the coroutine that runs it.
+"""Protocol errors that more than one demo server raises.
+
+Lists in pages, with opaque cursors (2025-11-25, Server Features, Pagination).
+
+Tools as a table: a definition with a JSON Schema, and the coroutine that runs it.
 
 The SDK can derive schemas from Python annotations, but the demo has to show schemas that no annotation gives
 (`oneOf` with titles, `$ref`, nullable unions), so they are written out and checked here.
@@ -6,11 +10,13 @@ The SDK can derive schemas from Python annotations, but the demo has to show sch
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # The SDK brings it along.
@@ -18,8 +24,50 @@ from jsonschema.exceptions import best_match  # type: ignore[import-untyped]
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from inspector.demo.paging import page
+_NOT_FOUND_BEFORE_2026 = -32002
+
+
+def resource_not_found(context: Context, uri: str) -> MCPError:
+    """Build the error for an unknown resource.
+
+    2026-07-28 requires -32602 and forbids the code that earlier versions require.
+    """
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    code = types.INVALID_PARAMS if modern else _NOT_FOUND_BEFORE_2026
+    return MCPError(code, "Resource not found", {"uri": uri})
+
+
+Item = TypeVar("Item")
+
+
+def page(
+    items: Sequence[Item], params: types.PaginatedRequestParams | None, size: int
+) -> tuple[list[Item], str | None]:
+    """Return the page at the request's cursor, and the next cursor, None after the last page."""
+    start = _offset(params.cursor if params is not None else None)
+    end = start + size
+    return list(items[start:end]), _cursor(end) if end < len(items) else None
+
+
+def _cursor(offset: int) -> str:
+    # Encoded only to look opaque, as a real server's would be: clients must not interpret cursors.
+    return base64.urlsafe_b64encode(f"from:{offset}".encode()).decode()
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    try:
+        label, _, number = base64.urlsafe_b64decode(cursor).decode().partition(":")
+        if label == "from":
+            return int(number)
+    except (binascii.Error, ValueError):
+        pass
+    # "Invalid cursors SHOULD result in an error with code -32602."
+    raise MCPError(types.INVALID_PARAMS, f"This server gave out no cursor {cursor!r}")
+
 
 Context = ServerRequestContext[Any, Any]
 Schema = dict[str, Any]

@@ -16,15 +16,13 @@ from typing import TypeVar
 
 from inspector.base.errors import UserError
 from inspector.base.signals import Signal
-from inspector.config.preferences import KeepCaptures, Preferences
+from inspector.config.preferences.sections import KeepCaptures, Preferences
 from inspector.engine.exports import Exported, ExportFormat, IsCancelled, OnProgress, export, find_secrets
-from inspector.traffic.capture import Capture, open_capture
-from inspector.traffic.capturefolder import CaptureFolder, KeptCapture, Limits
-from inspector.traffic.export.masking import Masking
-from inspector.traffic.export.secrets import SecretsFound
-from inspector.traffic.importing import import_capture, looks_like_capture
+from inspector.traffic.captures.capture import Capture, CaptureFolder, KeptCapture, Limits, open_capture
+from inspector.traffic.captures.recording import Recording, RecordingState
+from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.recording import Recording, RecordingState
+from inspector.traffic.masking.masker import Masking, SecretsFound
 
 T = TypeVar("T")
 

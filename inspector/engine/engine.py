@@ -1,58 +1,67 @@
-"""The application without a window. Lives on one asyncio loop; everything here is called on it."""
+"""The application without a window. Lives on one asyncio loop; everything here is called on it.
+
+Runs an engine on a thread of its own, so that no repaint delays a byte and no byte delays a repaint.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.jsonvalue import JSONObject, JSONProblem
+from inspector.base.json.values import JSONObject, JSONProblem
 from inspector.base.signals import Signal
-from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry
 from inspector.config.paths import Files
-from inspector.config.settings import Settings
-from inspector.config.trust import TrustStore
-from inspector.engine.answerrules import AnswerRules
-from inspector.engine.byhand import ByHand, ToolCall
-from inspector.engine.calls import Calls
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.server_list import ServerListFile
+from inspector.config.servers.trust import TrustStore
+from inspector.engine.calls.library import CallLibrary
+from inspector.engine.calls.output_check import TIME_LIMIT
+from inspector.engine.calls.reruns import Reruns
+from inspector.engine.calls.tool_calls import (
+    ToolCall,
+    ToolCaller,
+    conclude,
+    raw_outcome,
+    require_sent_message,
+)
 from inspector.engine.captures import Captures
-from inspector.engine.cataloguewatch import CatalogueWatch
+from inspector.engine.content.text_formats import PrettyText, pretty_text
 from inspector.engine.doctor.doctor import Doctor
-from inspector.engine.drift import Drift
-from inspector.engine.filewatch import FileWatch
-from inspector.engine.found import FoundServers, Places
-from inspector.engine.inbox import Inbox
-from inspector.engine.logins import Logins
-from inspector.engine.outcomes import conclude
-from inspector.engine.outputcheck import TIME_LIMIT
-from inspector.engine.preparing import Permit, Preparing
-from inspector.engine.prettytext import PrettyText, pretty_text
-from inspector.engine.processes import Processes
-from inspector.engine.reruns import Reruns
-from inspector.engine.resend import make_outcome, require_message_of_ours
+from inspector.engine.drift.drift import Drift
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.reply_rules import ReplyRules
+from inspector.engine.login.logins import LoginController
+from inspector.engine.processes.file_watch import FileWatch
+from inspector.engine.processes.processes import Processes
 from inspector.engine.secrets import Secrets
-from inspector.engine.server import Server
-from inspector.engine.servers import Servers
-from inspector.engine.settingsdesk import SettingsDesk
-from inspector.engine.taskbook import TASK_NOTIFICATIONS, TaskBook
+from inspector.engine.servers.discovered_servers import FoundServers, Places
+from inspector.engine.servers.preparation import EntryPreparer, Permit
+from inspector.engine.servers.registry import ServerRegistry
+from inspector.engine.servers.server import Server
+from inspector.engine.servers.server_list_watch import ServerListWatch
+from inspector.engine.settings import SettingsStore
+from inspector.engine.tasks.store import TASK_NOTIFICATIONS, TaskStore
 from inspector.engine.views import CallOutcome, RawOutcome, ServerStatus, ServerView
 from inspector.engine.workers import Worker
-from inspector.oauth.occasions import Occasion
+from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.jsonrpc import Message
-from inspector.protocol.listen import Filter
+from inspector.protocol.subscriptions import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
-from inspector.session.rawsend import RawReply
-from inspector.session.route import Answerer
-from inspector.session.waiting import HumanTime, OnProgress
+from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.raw_send import RawReply
+from inspector.session.state import Answerer
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, Headers
-from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.tasks import TaskScope
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")
 
@@ -79,39 +88,39 @@ class Engine:
 
     def __init__(
         self,
-        catalogue: Catalogue | None = None,
+        catalogue: ServerListFile | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         log: TrafficLog | None = None,
         answerers: Mapping[str, Answerer] | None = None,
         captures: Captures | None = None,
-        calls: Calls | None = None,
+        calls: CallLibrary | None = None,
         secrets: Secrets | None = None,
         inbox: Inbox | None = None,
-        answers: AnswerRules | None = None,
+        answers: ReplyRules | None = None,
         baselines: Path | None = None,
         trust: TrustStore | None = None,
         places: Places | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty log is falsy
         self.captures = captures or Captures(self.log)
-        self.calls = calls or Calls()
+        self.calls = calls or CallLibrary()
         self.secrets = secrets or Secrets()
         self.secrets.credentials = self.log.credentials
-        self.answers = answers or AnswerRules()
-        self.by_hand = ByHand(self)
+        self.answers = answers or ReplyRules()
+        self.by_hand = ToolCaller(self)
         self.clock = clock or SystemClock()
         self.processes = Processes(self.log, self.clock)
         self._settings = settings or Settings()
-        self.logins = Logins(self.secrets, self.log, self.clock, self._settings, self._server)
-        self.servers = Servers(catalogue, self.secrets, self.logins, self._make_server)
+        self.logins = LoginController(self.secrets, self.log, self.clock, self._settings, self._server)
+        self.servers = ServerRegistry(catalogue, self.secrets, self.logins, self._make_server)
         self.found = FoundServers(self.servers, self._make_server, trust, places)
-        self.catalogue_watch = CatalogueWatch(self.servers)
+        self.catalogue_watch = ServerListWatch(self.servers)
         self._name_servers()
         self.server_removed.connect(self.processes.forget)
         self.servers.renamed.connect(lambda old, new: self.processes.rename(old.name, new.name))
         self.servers.renames.take_along.append(self._take_along)
-        self.tasks = TaskBook(self)
+        self.tasks = TaskStore(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
         self._answerers = answerers or {}
@@ -119,7 +128,7 @@ class Engine:
         self._is_attended = inbox is not None
         self.server_changed.connect(self._on_server_changed)
         if self._is_attended:
-            self.logins.opens_browser = frozenset({Occasion.CONNECT})
+            self.logins.opens_browser = frozenset({LoginReason.CONNECT})
         self.filewatch = FileWatch(self)
         self.reruns = Reruns(self)
         self._guard = OrphanGuard()
@@ -128,7 +137,7 @@ class Engine:
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
         self.doctor = Doctor(self, self._guard)
-        self.settings_desk = SettingsDesk(self, Files())
+        self.settings_desk = SettingsStore(self, Files())
 
     # -------------------------------------------------------------- servers
 
@@ -166,7 +175,7 @@ class Engine:
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
-            preparing=Preparing(self.log.credentials, self.secrets.get, permit, folder),
+            preparing=EntryPreparer(self.log.credentials, self.secrets.get, permit, folder),
             origin=origin,
         )
         name = entry.name
@@ -251,12 +260,12 @@ class Engine:
 
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way this can end is an outcome, as for a call."""
-        human = HumanTime()
+        human = HumanWaitTime()
         return await conclude(self._server(name).client.ask_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
         """Get a prompt. Every way this can end is an outcome."""
-        human, client = HumanTime(), self._server(name).client
+        human, client = HumanWaitTime(), self._server(name).client
         return await conclude(client.ask_prompt(prompt, arguments, human), self.clock, human)
 
     async def complete(
@@ -303,13 +312,13 @@ class Engine:
         bytes at a newline (`split` sends each line as a message).
         """
         if resent_of is not None:
-            require_message_of_ours(self.log, resent_of)
+            require_sent_message(self.log, resent_of)
         started = self.clock.monotonic_ns()
         sent = await self._server(name).client.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
         reply = await sent.answer() if wait else RawReply(failure=sent.failure)
-        return make_outcome(self.log, sent.row, self._since(started), reply)
+        return raw_outcome(self.log, sent.row, self._since(started), reply)
 
     def next_id(self, name: str) -> int:
         """Return an unused id and reserve it. Raises ConnectionLost."""
@@ -383,3 +392,51 @@ def _text(notification: Message, member: str) -> str:
         value = notification.params.get(member)
         return value if isinstance(value, str) else ""
     return ""
+
+
+class EngineThread:
+    """Runs an engine on its own thread; work can be submitted from any thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="engine")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine on the engine's loop. Cancelling the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def call(self, function: Callable[..., object], *args: object) -> None:
+        """Schedule a plain function on the engine's thread."""
+        self._loop.call_soon_threadsafe(function, *args)
+
+    def stop(self) -> None:
+        """Close the engine and join the thread; no child process is left afterwards."""
+        if not self._thread.is_alive():
+            self._loop.close()
+            return
+        self.submit(self.engine.close()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            self._loop.run_until_complete(_end_tasks())
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        finally:
+            self._loop.close()
+
+
+async def _end_tasks() -> None:
+    """Cancel remaining tasks and let all of them clean up before the loop closes."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        if not task.cancelling():
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

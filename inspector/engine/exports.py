@@ -8,14 +8,13 @@ from enum import Enum
 from pathlib import Path
 
 from inspector.base.errors import RequestCancelled, UserError
-from inspector.traffic.beside import new_file_beside
+from inspector.traffic.captures.capture import new_file_beside
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
-from inspector.traffic.export.masking import Masking
-from inspector.traffic.export.secrets import SecretScan, SecretsFound
-from inspector.traffic.export.writing import Dropped, Writing
+from inspector.traffic.export.writer import Dropped, Writing
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import Masking, SecretScan, SecretsFound
 
 OnProgress = Callable[[int, int], None]
 IsCancelled = Callable[[], bool]

@@ -1,27 +1,138 @@
-"""Secrets as the application asks for them: the store, on a thread of its own beside the engine's loop.
+"""Tells the log which credentials are in use, so that nothing writes them to a file.
+
+Secrets as the application asks for them: the store, on a thread of its own beside the engine's loop.
 
 One thread, so that a keychain which waits for the person holds up nothing else. The store is loaded there
 too, when it is first asked: no start has to wait for it.
+
+The secrets that belong to servers: given with one, taken along when it is renamed, gone when it is.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import base64
+import binascii
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.redaction import (
+    MASK,
+    header_in,
+    is_secret_name,
+    is_secret_parameter,
+    masked_text,
+    url_start,
+)
 from inspector.base.signals import Signal
-from inspector.engine.inuse import use_secret
+from inspector.config.secrets.records import StorageLevel, make_name, parts_of
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_secrets import named_after, own_secrets_of, plain_of, with_secret_names
+from inspector.config.servers.placeholders import input_secret, names_in
+from inspector.traffic.log import Credentials
 
 if TYPE_CHECKING:
-    from inspector.config.secrets.claims import Claim
-    from inspector.config.secrets.standing import Rung, SecretsState, StoredSecret
-    from inspector.config.secrets.store import SecretStore
-    from inspector.traffic.credentials import Credentials
+    from inspector.config.secrets.records import SecretsState, StoredSecret
+    from inspector.config.secrets.store import RefreshLock, SecretStore
+
+# Schemes before the credentials in `Authorization`.
+_SCHEMES = frozenset({"bearer", "basic", "dpop", "token", "apikey"})
+
+
+def register_secret(credentials: Credentials, name: str, value: str) -> None:
+    """Register a secret that was read or stored. Login secrets are JSON with tokens inside."""
+    for word, text in _inside(name.partition("/")[0], value):
+        credentials.add(text, word)
+
+
+def register_entry_secrets(credentials: Credentials, entry: Entry, referred: Collection[str] = ()) -> None:
+    """Register the secrets in a server's configuration, on connecting.
+
+    `referred` are headers or variables from the secret store: secret whatever their names.
+    """
+    given = [
+        (name, value) for name, value in plain_of(entry).items() if name in referred or is_secret_name(name)
+    ]
+    if isinstance(entry, StdioEntry):
+        given += _in_arguments(entry.args)
+    else:
+        for name in referred:
+            credentials.add_header(name)
+        given += _in_url(entry.url)
+        given += _in_url(entry.network.proxy)
+    for name, value in given:
+        scheme, _, word = value.partition(" ")
+        is_schemed = scheme.lower() in _SCHEMES
+        credentials.add(word if is_schemed else value, name)
+        if scheme.lower() == "basic":
+            credentials.add(_password(word), "password")
+
+
+def _password(basic: str) -> str:
+    """Return the password of Basic credentials."""
+    try:
+        return base64.b64decode(basic, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _inside(name: str, value: str) -> Iterator[tuple[str, str]]:
+    document: JSON = None
+    if value.lstrip()[:1] in ("{", '"'):
+        try:
+            document = parse(value)
+        except JSONProblem:
+            document = None
+    if isinstance(document, dict):
+        yield from _members(document)
+    else:
+        yield name, document if isinstance(document, str) else value
+
+
+def _members(value: JSON) -> Iterator[tuple[str, str]]:
+    """Yield texts under secret names, at any depth."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += item
+        elif isinstance(item, dict):
+            left += item.values()
+            for name, text in item.items():
+                if isinstance(text, str) and is_secret_name(name):
+                    yield name, text
+
+
+def _in_arguments(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for word, masked in zip(words, masked_text(words), strict=True):
+        name, equals, value = word.partition("=")
+        if masked == MASK:
+            found.append(("argument", word))
+        elif header := header_in(word):
+            found.append((header["name"], header["value"]))
+        elif "://" in word:
+            found += _in_url(word[max(0, url_start(word)) :])
+        elif equals and masked != word:
+            found.append((name.lstrip("-"), value))
+    return found
+
+
+def _in_url(url: str) -> list[tuple[str, str]]:
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:
+        return []
+    found = [(name, value) for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
+    return [*found, ("password", unquote(password))] if password else found
+
 
 T = TypeVar("T")
 
@@ -84,7 +195,7 @@ class Secrets:
     async def lock(self) -> None:
         await self._run(lambda store: store.lock())
 
-    async def keep_in(self, rung: Rung, passphrase: str = "", *, unprotected: bool = False) -> None:
+    async def keep_in(self, rung: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
         await self._run(lambda store: store.keep_in(rung, passphrase, unprotected=unprotected))
 
     async def reset(self) -> None:
@@ -112,9 +223,9 @@ class Secrets:
 
     def _use(self, name: str, value: str | None) -> None:
         if self.credentials is not None and value:
-            use_secret(self.credentials, name, value)
+            register_secret(self.credentials, name, value)
 
-    async def _wait_for_claim(self, name: str, patience: float) -> Claim:
+    async def _wait_for_claim(self, name: str, patience: float) -> RefreshLock:
         store = await self._run(lambda store: store)
         deadline = asyncio.get_running_loop().time() + patience
         # Not on the thread: if cancelled meanwhile, the claim would never be released.
@@ -148,3 +259,95 @@ def make_store(folder: Path | None = None) -> SecretStore:
     from inspector.config.secrets.store import SecretStore
 
     return SecretStore(folder)
+
+
+class ServerSecrets:
+    """Secrets that belong to servers.
+
+    Signals:
+        problem_found: A secret could not be deleted; carries a sentence.
+    """
+
+    def __init__(self, secrets: Secrets) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self._secrets = secrets
+
+    async def put(self, values: Mapping[str, str]) -> None:
+        """Store secrets by name. Raises ConfigError."""
+        for name, value in values.items():
+            await self._secrets.put(name, value)
+
+    async def take_back(self, values: Mapping[str, str]) -> None:
+        """Undo `put` for a server that was not created."""
+        for name in values:
+            await self._secrets.delete(name)
+
+    async def require_lasting(self) -> None:
+        """Raise ConfigError if secrets are in memory only: those moved there would be lost."""
+        state = await self._secrets.open()
+        if state.rung is StorageLevel.MEMORY:
+            raise ConfigError(
+                "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
+                "Choose another place in the Secrets dialog first.",
+            )
+
+    async def forget(self, entry: Entry) -> None:
+        """Delete all secrets of a removed server; failures do not stop the removal."""
+        await self._delete(entry, secrets_of(entry))
+
+    async def forget_stale(self, before: Entry, after: Entry, kind: str = "") -> None:
+        """Delete secrets that a server no longer refers to; only those of `kind` if given."""
+        stale = set(secrets_of(before)) - set(secrets_of(after))
+        await self._delete(before, {name for name in stale if not kind or parts_of(name)[0] == kind})
+
+    async def copied(self, entry: Entry, name: str) -> Entry:
+        """Return the server under another name, with its secrets copied. Raises ConfigError.
+
+        A missing or unreadable secret is referred to by its old name.
+        """
+        renamed: dict[str, str] = {}
+        for old in secrets_of(entry):
+            value = await self._secrets.get(old)
+            new = named_after(old, entry.name, name)
+            if value is not None and new != old:
+                await self._secrets.put(new, value)
+                renamed[old] = new
+        return with_secret_names(entry, name, renamed)
+
+    async def copy_inputs(self, entry: Entry, before: str) -> None:
+        """Copy the input values of a renamed server."""
+        try:
+            for id in names_in(entry).inputs:
+                value = await self._secrets.get(input_secret(before, id))
+                if value is not None:
+                    await self._secrets.put(input_secret(entry.name, id), value)
+        except ConfigError as exc:
+            self.problem_found.emit(f"The inputs of server {before!r} could not be taken along. {exc}")
+
+    async def move_logins(self, before: str, after: str) -> None:
+        """Move what logins stored for a server to its new name."""
+        from inspector.oauth.store import KIND  # renames are rare
+
+        try:
+            for stored in await self._secrets.stored():
+                kind, *parts = parts_of(stored.name)
+                if kind == KIND and len(parts) > 1 and parts[1] == before:
+                    value = await self._secrets.get(stored.name)
+                    if value is not None:
+                        await self._secrets.put(make_name(kind, parts[0], after, *parts[2:]), value)
+                        await self._secrets.delete(stored.name)
+        except ConfigError as exc:
+            self.problem_found.emit(f"The login of server {before!r} could not be taken along. {exc}")
+
+    async def _delete(self, entry: Entry, names: tuple[str, ...] | set[str]) -> None:
+        try:
+            for name in names:
+                await self._secrets.delete(name)
+        except ConfigError as exc:
+            self.problem_found.emit(f"The secrets of server {entry.name!r} are still stored. {exc}")
+
+
+def secrets_of(entry: Entry) -> tuple[str, ...]:
+    """Return all secrets named after this server: references and input values."""
+    inputs = (input_secret(entry.name, id) for id in names_in(entry).inputs)
+    return (*own_secrets_of(entry), *inputs)

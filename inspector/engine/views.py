@@ -7,11 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the window shows these before the protocol is imported
-    from inspector.base.jsonvalue import JSONObject
-    from inspector.protocol.declared import Declared
+    from inspector.base.json.values import JSONObject
+    from inspector.protocol.client_capabilities import ClientCapabilities
     from inspector.protocol.handshake import Agreement
     from inspector.protocol.revisions import Revision
-    from inspector.traffic.callcost import CallCost
+    from inspector.traffic.operations import CallCost
 
 
 class ServerStatus(Enum):
@@ -28,7 +28,7 @@ class ServerStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class OurSide:
+class ClientSide:
     """What we declare to a server.
 
     `declared` was chosen by the user unless `is_usual`; it is declared in the form of `revision` (None
@@ -36,7 +36,7 @@ class OurSide:
     was something else and a reconnect is needed.
     """
 
-    declared: Declared
+    declared: ClientCapabilities
     is_usual: bool
     roots: tuple[str, ...]
     revision: Revision | None
@@ -59,7 +59,7 @@ class ServerView:
     pid: int | None = None
     is_verified: bool = True  # its TLS certificate is verified
     is_kept: bool = True  # in the server list; a demo server is not
-    ours: OurSide | None = None
+    ours: ClientSide | None = None
     plain_secrets: tuple[str, ...] = ()  # secrets in plain text in the server list
     secret_references: tuple[str, ...] = ()  # headers, variables and inputs in the secret store
     expands: tuple[str, ...] = ()  # placeholders resolved on connecting: HOME, input:key

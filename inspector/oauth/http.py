@@ -5,6 +5,16 @@ redirect is followed only within one origin, a document's also to the same addre
 a code, a token or a secret. What a person configured for the MCP server (headers, a client certificate, trust
 in any certificate) goes to that server's own origin alone. No cookie is kept, answers are bounded, and there
 is an end to every wait.
+
+The requests that a login sends to the MCP server itself: without a token to be refused, with one to see.
+
+They are the beginning of a conversation as the revision has it, so that the server answers as it would in
+earnest.
+
+A login in the traffic log: its steps in words, and every HTTP exchange with what it carried.
+
+The rows are those of the server that the login is for. They hold what went over the wire, secrets too, as all
+rows do: those are masked on the screen and in exports.
 """
 
 from __future__ import annotations
@@ -18,13 +28,14 @@ from itertools import count
 from typing import TypeAlias
 from urllib.parse import urlencode
 
+from inspector import __version__
 from inspector.base.clock import Clock
 from inspector.base.errors import RequestTimedOut
-from inspector.base.jsonvalue import JSONObject, to_wire
-from inspector.base.redact import is_secret_name
+from inspector.base.json.values import JSONObject, to_wire
+from inspector.base.redaction import is_secret_name
 from inspector.base.units import duration
-from inspector.oauth.recording import NO_ROW, LoginRecorder
-from inspector.protocol.auth.guard import (
+from inspector.protocol import jsonrpc
+from inspector.protocol.auth.url_guard import (
     AddressKind,
     Allowance,
     BlockReason,
@@ -33,11 +44,97 @@ from inspector.protocol.auth.guard import (
     check_url,
     classify,
 )
-from inspector.protocol.httprules import redirect_target
-from inspector.transport.base import Headers
-from inspector.transport.exchange import Exchange, Exchanges
+from inspector.protocol.client_capabilities import ClientCapabilities
+from inspector.protocol.discovery import Discovery
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake, dialect_for
+from inspector.protocol.http_rules import Headers as HeadersProbing
+from inspector.protocol.http_rules import redirect_target, standard_headers
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.revisions import Era, Revision
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder, record_http
+from inspector.traffic.records import LOGIN_SUBJECT, RecordKind
+from inspector.transport.base import Headers, WireEvent
+from inspector.transport.http_exchange import Exchange, Exchanges
 from inspector.transport.network import Network, proxy_for
 from inspector.transport.peer import Peer
+
+_PROFILE = ClientProfile("mcp-lens", "MCP Lens", __version__, ClientCapabilities({}))
+_POSTED: HeadersProbing = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+)
+
+
+def initialize_request(url: str, revision: Revision, headers: HeadersProbing = ()) -> LoginRequest:
+    """Return the first request: `initialize`, or `server/discover` without a handshake."""
+    if revision.era is Era.HANDSHAKE:
+        ask = InitializeHandshake(_PROFILE, revision).first()
+    else:
+        ask = Discovery(_PROFILE, over_http=True, revisions=(revision,)).ask()
+    return _posted(url, jsonrpc.request(1, ask.method, ask.params), revision, "", headers)
+
+
+def initialized_notification(
+    url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()
+) -> LoginRequest:
+    message = jsonrpc.notification("notifications/initialized")
+    return _posted(url, message, revision, session_id, headers)
+
+
+def list_request(url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()) -> LoginRequest:
+    """Return a `tools/list` request, which most servers support."""
+    params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).dress("tools/list", None)
+    return _posted(url, jsonrpc.request(2, "tools/list", params), revision, session_id, headers)
+
+
+def delete_session_request(
+    url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()
+) -> LoginRequest:
+    """Return the request that ends the login's session."""
+    return LoginRequest("DELETE", url, (*standard_headers(None, revision, session_id), *headers))
+
+
+def _posted(
+    url: str, message: Message, revision: Revision, session_id: str, headers: HeadersProbing
+) -> LoginRequest:
+    said = (*_POSTED, *standard_headers(message, revision, session_id), *headers)
+    return LoginRequest("POST", url, said, message.raw, follows_redirects=True)
+
+
+NO_ROW = -1
+
+
+class LoginRecorder:
+    """Writes the log rows of one login.
+
+    It has a separate recorder, as the session's one numbers its own exchanges.
+    """
+
+    def __init__(self, log: TrafficLog, server: str, clock: Clock) -> None:
+        self._recorder = Recorder(log, server, clock, LOGIN_SUBJECT)
+        self._credentials = log.credentials
+
+    def know(self, name: str, value: str) -> None:
+        """Register a secret that is not in the store before it is sent, so that echoes are masked."""
+        self._credentials.add(value, name)
+
+    def step(self, text: str) -> None:
+        """Record a login step as text without secrets."""
+        self._recorder.note(RecordKind.LOGIN, text)
+
+    def body(self, body: bytes) -> int:
+        """Record the next request's body; return its row, to be used as the request's tag."""
+        return self._recorder.login_body(body) if body else NO_ROW
+
+    def report(self, event: WireEvent) -> None:
+        """Record an HTTP event; callback for `Exchanges`."""
+        record_http(self._recorder, event)
+
+    def row_of(self, exchange: int) -> int:
+        """Return the row of an exchange by number; -1 if there is none."""
+        return self._recorder.http.row_of(exchange)
+
 
 DOCUMENT_CAP = 64 * 1024  # for metadata
 ANSWER_CAP = 1024 * 1024  # for everything else

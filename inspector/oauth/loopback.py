@@ -18,8 +18,8 @@ from typing import NamedTuple, Self
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, UserError
-from inspector.oauth.callbackwait import OTHER_PATH, CallbackWait, shown_target
-from inspector.transport.tasks import TaskScope
+from inspector.oauth.callback import OTHER_PATH, CallbackWaiter, shown_target
+from inspector.transport.task_scope import TaskScope
 
 # RFC 8252, section 8.3: unlike an IP literal, `localhost` may resolve to something else.
 HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -63,13 +63,13 @@ class LoopbackListener:
         self._port = port
         self._path = path
         self._places: tuple[str, ...] = ()  # accepted values of the Host header
-        self._wait: CallbackWait | None = None
+        self._wait: CallbackWaiter | None = None
         self._servers: list[asyncio.Server] = []
         self._tasks = TaskScope()
         self._connections: deque[asyncio.Task[None]] = deque()
 
     @property
-    def wait(self) -> CallbackWait:
+    def wait(self) -> CallbackWaiter:
         assert self._wait is not None, "open it first"
         return self._wait
 
@@ -79,7 +79,7 @@ class LoopbackListener:
         self._port = sockets[0].getsockname()[1]
         host = f"[{self._host}]" if ":" in self._host else self._host
         self._places = (f"{host}:{self._port}", *((host,) if self._port == 80 else ()))
-        self._wait = CallbackWait(f"http://{self._places[0]}{self._path}", self._clock)
+        self._wait = CallbackWaiter(f"http://{self._places[0]}{self._path}", self._clock)
         try:
             for each in sockets:
                 server = await asyncio.start_server(

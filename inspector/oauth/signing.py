@@ -23,10 +23,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject, compact, to_wire
+from inspector.base.json.values import JSONObject, compact, shown, to_wire
 from inspector.protocol.auth import dpop
 from inspector.protocol.auth.pkce import b64url
-from inspector.protocol.members import shown
 
 PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 

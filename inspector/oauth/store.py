@@ -13,14 +13,20 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject, JSONProblem, parse
-from inspector.config.auth import SecretRef
-from inspector.config.secrets.names import make_name, parts_of, shown_name
-from inspector.config.secrets.standing import SecretsUnavailable, StoredSecret
+from inspector.base.json.values import (
+    JSONObject,
+    JSONProblem,
+    number_of,
+    object_of,
+    parse,
+    strings_of,
+    text_of,
+)
+from inspector.config.secrets.records import SecretsUnavailable, StoredSecret, make_name, parts_of, shown_name
+from inspector.config.servers.entries import SecretRef
 from inspector.oauth.signing import SigningKey, new_key, read_key
-from inspector.protocol.auth.identity import Client, ClientSource
+from inspector.protocol.auth.client_registration import Client, ClientSource
 from inspector.protocol.auth.tokens import TokenSet
-from inspector.protocol.members import number_of, object_of, strings_of, text_of
 
 KIND = "oauth"
 _CLIENT, _TOKENS, _KEY, _HOSTS, _PRIVATE = "client", "tokens", "key", "hosts", "private"
@@ -28,7 +34,7 @@ _SIGN_IN, _TRUST = "sign-in", "trust"
 _ANY_ISSUER = "any"
 
 
-class SecretKeeper(Protocol):
+class SecretStorage(Protocol):
     """Async interface of the secret store; methods as in `SecretStore`."""
 
     async def get(self, name: str) -> str | None: ...
@@ -43,7 +49,7 @@ class SecretKeeper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredLogin:
     """Tokens with what is needed to refresh and revoke them."""
 
     tokens: TokenSet
@@ -74,7 +80,7 @@ class SignedIn:
 class LoginStore:
     """The part of the secret store that belongs to one server's logins."""
 
-    def __init__(self, secrets: SecretKeeper, server: str, server_url: str) -> None:
+    def __init__(self, secrets: SecretStorage, server: str, server_url: str) -> None:
         self._secrets = secrets
         self._server = server
         self._url = server_url
@@ -94,16 +100,16 @@ class LoginStore:
 
     # -------------------------------------------------------------- tokens
 
-    async def held(self) -> Held | None:
+    async def held(self) -> StoredLogin | None:
         """Return the newest tokens for this server's URL, None if there are none."""
         found = [await self._held_in(name) for name in await self._names(_TOKENS)]
         usable = [held for held in found if held is not None]
         return max(usable, key=lambda held: held.tokens.received_at, default=None)
 
-    async def held_of(self, issuer: str) -> Held | None:
+    async def held_of(self, issuer: str) -> StoredLogin | None:
         return await self._held_in(self._name(issuer, _TOKENS))
 
-    async def hold(self, held: Held) -> bool:
+    async def hold(self, held: StoredLogin) -> bool:
         """Save tokens; return whether they last beyond this run."""
         document = {**asdict(held), "server_url": self._url}
         return await self._put(self._name(held.tokens.issuer, _TOKENS), document)
@@ -217,7 +223,7 @@ class LoginStore:
             return {}
         return value if isinstance(value, dict) else {}
 
-    async def _held_in(self, name: str) -> Held | None:
+    async def _held_in(self, name: str) -> StoredLogin | None:
         document = await self._object(name)
         return _read_held(document) if document.get("server_url") == self._url else None
 
@@ -271,11 +277,11 @@ def _read_sign_in(document: JSONObject) -> SignedIn | None:
     )
 
 
-def _read_held(document: JSONObject) -> Held | None:
+def _read_held(document: JSONObject) -> StoredLogin | None:
     tokens = _read_tokens(object_of(document, "tokens") or {})
     if tokens is None:
         return None
-    return Held(
+    return StoredLogin(
         tokens,
         text_of(document, "token_endpoint"),
         text_of(document, "revocation_endpoint"),

@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from inspector.base.errors import LocalProtocolError
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
 from inspector.protocol import jsonrpc
-from inspector.protocol.correlate import Correlator, Match
-from inspector.protocol.dialect import Dialect, HandshakeDialect
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, read_id
+from inspector.protocol.handshake import Dialect, HandshakeDialect
+from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId, read_id
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ResponseReceived:
     """One of our requests got its response."""
 
     request: Message
@@ -29,28 +28,28 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestReceived:
     """The server sent a request and waits for our response."""
 
     request: Message
 
 
 @dataclass(frozen=True, slots=True)
-class Uninvited:
+class UnexpectedRequest:
     """The server sent a request in an era without server requests. It must not be answered."""
 
     request: Message
 
 
 @dataclass(frozen=True, slots=True)
-class Notified:
+class NotificationReceived:
     """The server sent a notification that is not about an open request."""
 
     notification: Message
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
+class ProgressReceived:
     """Progress of one of our open requests."""
 
     request_id: RequestId
@@ -60,7 +59,7 @@ class Progressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawn:
+class RequestWithdrawn:
     """The server cancelled one of its own requests."""
 
     request_id: RequestId
@@ -68,14 +67,22 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Orphan:
+class UnexpectedResponse:
     """A response that matches no open request."""
 
     answer: Message
     match: Match
 
 
-Event: TypeAlias = Answered | Asked | Uninvited | Notified | Progressed | Withdrawn | Orphan
+Event: TypeAlias = (
+    ResponseReceived
+    | RequestReceived
+    | UnexpectedRequest
+    | NotificationReceived
+    | ProgressReceived
+    | RequestWithdrawn
+    | UnexpectedResponse
+)
 
 
 class Connection:
@@ -188,24 +195,24 @@ class Connection:
 
     def _on_answer(self, answer: Message) -> list[Event]:
         if answer.id is None:
-            return [Orphan(answer, Match.UNKNOWN)]
+            return [UnexpectedResponse(answer, Match.UNKNOWN)]
         match, request = self._ours.answer(answer.id)
         if match is Match.OPEN and request is not None:
-            return [Answered(request, answer)]
-        return [Orphan(answer, match)]
+            return [ResponseReceived(request, answer)]
+        return [UnexpectedResponse(answer, match)]
 
     def _on_request(self, request: Message) -> list[Event]:
         if request.id is None:
             return []
         if not self.dialect.takes_requests:
-            return [Uninvited(request)]
+            return [UnexpectedRequest(request)]
         # "The request ID MUST NOT have been previously used": two open ones could get only one response.
-        return [Asked(request)] if self._theirs.open(request.id, request) else []
+        return [RequestReceived(request)] if self._theirs.open(request.id, request) else []
 
     def _on_notification(self, notification: Message) -> list[Event]:
         special = _SPECIAL.get(notification.method)
         if special is None:
-            return [Notified(notification)]
+            return [NotificationReceived(notification)]
         try:
             return special(self, notification)
         except JSONProblem:
@@ -214,19 +221,19 @@ class Connection:
     def _on_progress(self, notification: Message) -> list[Event]:
         progressed = read_progress(notification)
         if progressed is None:
-            return [Notified(notification)]
+            return [NotificationReceived(notification)]
         # Our own requests use their id as token; handwritten ones have their own.
         id = self._tokens.get(progressed.request_id, progressed.request_id)
         if self._ours.find(id) is None:
-            return [Notified(notification)]
+            return [NotificationReceived(notification)]
         return [progressed if id == progressed.request_id else replace(progressed, request_id=id)]
 
     def _on_cancelled(self, notification: Message) -> list[Event]:
         id, _ = read_id(notification.params.get("requestId"))
         if id is None or self._theirs.give_up(id) is None:
-            return [Notified(notification)]
+            return [NotificationReceived(notification)]
         reason = notification.params.get("reason")
-        return [Withdrawn(id, reason if isinstance(reason, str) else "")]
+        return [RequestWithdrawn(id, reason if isinstance(reason, str) else "")]
 
 
 _HANDLERS: dict[Kind, Callable[[Connection, Message], list[Event]]] = {
@@ -259,7 +266,7 @@ def _with_progress_token(params: JSONObject, token: RequestId) -> JSONObject:
     return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), "progressToken": token}}
 
 
-def read_progress(notification: Message) -> Progressed | None:
+def read_progress(notification: Message) -> ProgressReceived | None:
     """Parse a progress notification, with the token as the request id; None if invalid.
 
     Raises JSONProblem if there are no params.
@@ -270,7 +277,9 @@ def read_progress(notification: Message) -> Progressed | None:
     if token is None or progress is None:
         return None
     text = params.get("message")
-    return Progressed(token, progress, _number(params.get("total")), text if isinstance(text, str) else "")
+    return ProgressReceived(
+        token, progress, _number(params.get("total")), text if isinstance(text, str) else ""
+    )
 
 
 def _number(value: JSON) -> float | None:

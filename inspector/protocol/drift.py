@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from inspector.base.jsonvalue import JSON, JSONObject, shorten
-from inspector.base.plaintext import hidden_tokens, one_line
+from inspector.base.json.values import JSON, JSONObject, shorten
+from inspector.base.plain_text import hidden_tokens, one_line
 from inspector.base.units import plural
 
 SERVER = "server"
@@ -85,7 +85,7 @@ def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
     return found
 
 
-def in_words(changes: Sequence[ItemChange]) -> str:
+def in_text(changes: Sequence[ItemChange]) -> str:
     """Return e.g. `2 tools changed, 1 prompt added`."""
     counts = Counter((change.kind, change.became) for change in changes)
     order = {kind: place for place, kind in enumerate((*LISTS, SERVER))}

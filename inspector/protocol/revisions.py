@@ -1,4 +1,9 @@
-"""The known revisions of the protocol, oldest first, and the era each belongs to.
+"""Every method and notification: who may send it, in which revisions, behind which capability.
+
+One table, so that "may I call this?" has one answer. A capability is written as the path of members
+that must be there in the other side's declaration, such as `resources.subscribe`.
+
+The known revisions of the protocol, oldest first, and the era each belongs to.
 
 Order is the order of this list. Revision strings are never compared as text: "zzz" is not newer than
 "2026-07-28", it is unknown.
@@ -7,7 +12,9 @@ Order is the order of this list. Revision strings are never compared as text: "z
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, Flag, auto
+
+from inspector.base.json.values import JSON, JSONObject
 
 
 class Era(Enum):
@@ -50,3 +57,97 @@ def find_revision(date: object) -> Revision | None:
 def is_between(revision: Revision, first: Revision, last: Revision) -> bool:
     """True if `revision` is from `first` to `last`, inclusive."""
     return REVISIONS.index(first) <= REVISIONS.index(revision) <= REVISIONS.index(last)
+
+
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+
+
+class Side(Flag):
+    """Who sends a method."""
+
+    CLIENT = auto()
+    SERVER = auto()
+    BOTH = CLIENT | SERVER
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method or notification."""
+
+    name: str
+    sender: Side
+    since: Revision
+    until: Revision
+    capability: str = ""
+
+
+_C, _S, _B = Side.CLIENT, Side.SERVER, Side.BOTH
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("initialize", _C, R1, R4),
+        Method("server/discover", _C, R5, R5),
+        Method("ping", _B, R1, R4),
+        Method("tools/list", _C, R1, R5, "tools"),
+        Method("tools/call", _C, R1, R5, "tools"),
+        Method("resources/list", _C, R1, R5, "resources"),
+        Method("resources/templates/list", _C, R1, R5, "resources"),
+        Method("resources/read", _C, R1, R5, "resources"),
+        Method("resources/subscribe", _C, R1, R4, "resources.subscribe"),
+        Method("resources/unsubscribe", _C, R1, R4, "resources.subscribe"),
+        Method("prompts/list", _C, R1, R5, "prompts"),
+        Method("prompts/get", _C, R1, R5, "prompts"),
+        Method("completion/complete", _C, R1, R5, "completions"),
+        Method("logging/setLevel", _C, R1, R4, "logging"),
+        Method("subscriptions/listen", _C, R5, R5),
+        Method("tasks/get", _B, R4, R5, "tasks"),
+        Method("tasks/result", _B, R4, R4, "tasks"),
+        Method("tasks/cancel", _B, R4, R5, "tasks.cancel"),
+        Method("tasks/list", _B, R4, R4, "tasks.list"),
+        Method("tasks/update", _C, R5, R5, "tasks"),
+        Method("sampling/createMessage", _S, R1, R4, "sampling"),
+        Method("elicitation/create", _S, R3, R4, "elicitation"),
+        Method("roots/list", _S, R1, R4, "roots"),
+        Method("notifications/initialized", _C, R1, R4),
+        Method("notifications/cancelled", _B, R1, R5),
+        Method("notifications/progress", _B, R1, R5),
+        Method("notifications/message", _S, R1, R5, "logging"),
+        Method("notifications/tools/list_changed", _S, R1, R5, "tools.listChanged"),
+        Method("notifications/prompts/list_changed", _S, R1, R5, "prompts.listChanged"),
+        Method("notifications/resources/list_changed", _S, R1, R5, "resources.listChanged"),
+        Method("notifications/resources/updated", _S, R1, R5, "resources.subscribe"),
+        Method("notifications/roots/list_changed", _C, R1, R4, "roots.listChanged"),
+        Method("notifications/elicitation/complete", _S, R4, R4, "elicitation.url"),
+        Method("notifications/tasks/status", _B, R4, R4, "tasks"),
+        Method("notifications/subscriptions/acknowledged", _S, R5, R5),
+        Method("notifications/tasks", _S, R5, R5, "tasks"),
+    )
+}
+
+
+def missing_capability(name: str, offered: JSONObject, revision: Revision) -> str:
+    """Return the capability that `name` needs but was not declared; "" if it may be called.
+
+    An unknown method needs none: a debugger may send anything.
+    """
+    method = METHODS.get(name)
+    if method is None or not method.capability:
+        return ""
+    if revision.era is Era.STATELESS and method.capability.startswith("tasks"):
+        extensions = offered.get("extensions")
+        is_there = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
+        return "" if is_there else f"extensions.{TASKS_EXTENSION}"
+    # 2024-11-05 has no `completions` capability, but servers may still support completion/complete.
+    if name == "completion/complete" and not is_between(revision, R2, R5):
+        return ""
+    return "" if _declares(offered, method.capability) else method.capability
+
+
+def _declares(offered: JSONObject, path: str) -> bool:
+    here: JSON = offered
+    for member in path.split("."):
+        here = here.get(member) if isinstance(here, dict) else None
+        if here is None or here is False:
+            return False
+    return True

@@ -1,4 +1,9 @@
-"""Tasks: calls that go on after their answer. One view over two designs that share no wire format.
+"""Tasks that a server of 2025-11-25 makes of what it asks of us, without I/O: here we are the ones who work.
+
+The request is answered at once with a task; the server then asks after it, waits for its result, lists or
+cancels. What a person says in the end is kept until the time to live is over.
+
+Tasks: calls that go on after their answer. One view over two designs that share no wire format.
 
 2025-11-25 has them in its core (`CoreTasks`): the caller asks for a task, the created task is nested in
 the result, `tasks/result` waits for the outcome. For 2026-07-28 they are an extension (`ExtensionTasks`):
@@ -7,20 +12,21 @@ the server decides, everything is flat, `tasks/get` holds outcome and questions 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Protocol, TypeAlias
 
-from inspector.base.jsonvalue import JSON, JSONObject, excerpt
-from inspector.base.plaintext import one_line
-from inspector.protocol.methods import TASKS_EXTENSION
-from inspector.protocol.revisions import R4, Era, Revision
+from inspector.base.errors import RpcError
+from inspector.base.json.values import JSON, JSONObject, excerpt
+from inspector.base.plain_text import one_line
+from inspector.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
+from inspector.protocol.revisions import R4, TASKS_EXTENSION, Era, Revision
 from inspector.protocol.types import InputRequest, read_input_requests
 
 RELATED_TASK_KEY = "io.modelcontextprotocol/related-task"
 
-_POLL_MS = 1_000
 _LEAST_POLL_MS, _MOST_POLL_MS = 100, 3_600_000
 
 Call: TypeAlias = tuple[str, JSONObject]  # a method and its params
@@ -127,7 +133,7 @@ class CoreTasks:
     notification = "notifications/tasks/status"
 
     def is_offered(self, capabilities: JSONObject) -> bool:
-        return _declares(capabilities, "tasks", "requests", "tools", "call")
+        return _declares_tasks(capabilities, "tasks", "requests", "tools", "call")
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
         return {**params, "task": {} if ttl_ms is None else {"ttl": ttl_ms}}
@@ -140,7 +146,7 @@ class CoreTasks:
         return "tasks/get", {"taskId": id}
 
     def cancel(self, id: str, capabilities: JSONObject) -> Call | None:
-        return ("tasks/cancel", {"taskId": id}) if _declares(capabilities, "tasks", "cancel") else None
+        return ("tasks/cancel", {"taskId": id}) if _declares_tasks(capabilities, "tasks", "cancel") else None
 
     def outcome(self, id: str) -> Call | None:
         return "tasks/result", {"taskId": id}
@@ -149,7 +155,7 @@ class CoreTasks:
         return None
 
     def list(self, capabilities: JSONObject, cursor: str | None = None) -> Call | None:
-        if not _declares(capabilities, "tasks", "list"):
+        if not _declares_tasks(capabilities, "tasks", "list"):
             return None
         return "tasks/list", {} if cursor is None else {"cursor": cursor}
 
@@ -160,7 +166,7 @@ class ExtensionTasks:
     notification = "notifications/tasks"
 
     def is_offered(self, capabilities: JSONObject) -> bool:
-        return _declares(capabilities, "extensions", TASKS_EXTENSION)
+        return _declares_tasks(capabilities, "extensions", TASKS_EXTENSION)
 
     def augment(self, params: JSONObject, ttl_ms: int | None = None) -> JSONObject:
         return params  # declaring the capability suffices; the server decides
@@ -201,7 +207,7 @@ def related_task(meta: JSON) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskNews:
+class TaskUpdate:
     """A new task state: the task, its new requests, and problems."""
 
     task: Task
@@ -220,18 +226,18 @@ class TaskWatch:
         self.task = task
         self._seen: dict[str, InputRequest] = {}
 
-    def receive(self, task: Task) -> TaskNews:
+    def receive(self, task: Task) -> TaskUpdate:
         """Process a new state. One that leaves a terminal status is reported and ignored."""
         if task.id != self.task.id:
-            return TaskNews(self.task, problems=(f"The state is that of another task, {_shown(task.id)}.",))
+            return TaskUpdate(self.task, problems=(f"The state is that of another task, {_shown(task.id)}.",))
         if self.task.status.is_terminal:
-            return TaskNews(self.task, problems=self._leaves_terminal(task))
+            return TaskUpdate(self.task, problems=self._leaves_terminal(task))
         self.task = task
         try:
             asked, problems = self._news(task.input_requests())
         except ValueError as exc:
-            return TaskNews(task, problems=(f"The task asks for what cannot be read: {exc}.",))
-        return TaskNews(task, asked, problems)
+            return TaskUpdate(task, problems=(f"The task asks for what cannot be read: {exc}.",))
+        return TaskUpdate(task, asked, problems)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Mark these requests as unanswered: report them again if still pending."""
@@ -281,7 +287,7 @@ def _milliseconds(value: JSONObject, *members: str) -> int | None:
     return None
 
 
-def _declares(capabilities: JSONObject, *path: str) -> bool:
+def _declares_tasks(capabilities: JSONObject, *path: str) -> bool:
     here: JSON = capabilities
     for member in path:
         here = here.get(member) if isinstance(here, dict) else None
@@ -290,3 +296,172 @@ def _declares(capabilities: JSONObject, *path: str) -> bool:
 
 def _shown(value: JSON) -> str:
     return f"“{one_line(excerpt(value, 60))}”"
+
+
+TASK_METHODS = {"tasks/get": "", "tasks/result": "", "tasks/list": "list", "tasks/cancel": "cancel"}
+STATUS_NOTIFICATION = CoreTasks.notification
+
+_POLL_MS = 1_000
+_TTL_MS, _MOST_TTL_MS = 3_600_000, 86_400_000
+_MOST_OPEN = 100
+_PAGE = 50
+_TOO_MANY = -32603
+
+
+@dataclass(slots=True)
+class ClientTask:
+    """A task of ours. `outcome` is a result, or the error that `tasks/result` returns."""
+
+    id: str
+    method: str
+    created_ns: int
+    updated_ns: int
+    ttl_ms: int
+    status: TaskStatus = TaskStatus.WORKING
+    message: str = "Waiting for the person to answer."
+    outcome: JSONObject | RpcError | None = field(default=None, repr=False)
+
+    @property
+    def expires_ns(self) -> int:
+        return self.created_ns + self.ttl_ms * 1_000_000
+
+    def to_json(self) -> JSONObject:
+        return {
+            "taskId": self.id,
+            "status": self.status.value,
+            "statusMessage": self.message,
+            "createdAt": _time(self.created_ns),
+            "lastUpdatedAt": _time(self.updated_ns),
+            "ttl": self.ttl_ms,
+            "pollInterval": _POLL_MS,
+        }
+
+
+def is_augmented(method: str, params: JSONObject, declared: JSONObject, revision: Revision) -> bool:
+    """True if the server requests a task and we declared support; otherwise it is ignored."""
+    kind, _, action = method.partition("/")
+    wants = revision == R4 and isinstance(params.get("task"), dict)
+    return wants and _declares(declared, "tasks", "requests", kind, action)
+
+
+class ClientTasks:
+    """The tasks of one connection. `wall_ns` is wall time, `make_id` returns unguessable ids."""
+
+    def __init__(self, wall_ns: Callable[[], int], make_id: Callable[[], str]) -> None:
+        self._now = wall_ns
+        self._make_id = make_id
+        self._tasks: dict[str, ClientTask] = {}
+
+    # -------------------------------------------------------------- our side of it
+
+    def create(self, method: str, params: JSONObject) -> ClientTask:
+        """Create a task for a request. Raises RpcError if there are too many."""
+        self._prune()
+        if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MOST_OPEN:
+            raise RpcError(_TOO_MANY, f"{_MOST_OPEN} tasks are open already")
+        now = self._now()
+        task = ClientTask(self._make_id(), method, now, now, _ttl(params.get("task")))
+        self._tasks[task.id] = task
+        return task
+
+    def settle(self, task: ClientTask, outcome: JSONObject | RpcError) -> bool:
+        """Set the user's answer or refusal. False if the task has already ended."""
+        if task.status.is_terminal:
+            return False
+        is_error = isinstance(outcome, RpcError)
+        task.outcome = outcome
+        words = "The request was refused." if is_error else "The person answered."
+        self._move(task, TaskStatus.FAILED if is_error else TaskStatus.COMPLETED, words)
+        return True
+
+    def expire(self, task: ClientTask) -> None:
+        """Drop a task that will not be answered. One that the server cancelled stays."""
+        if not task.status.is_terminal:
+            self._tasks.pop(task.id, None)
+
+    # -------------------------------------------------------------- the server's requests
+
+    def find(self, params: JSONObject) -> ClientTask:
+        """Return the task that a request names. Raises RpcError."""
+        self._prune()
+        id = params.get("taskId")
+        if not isinstance(id, str):
+            raise RpcError(INVALID_PARAMS, '"taskId" must be a string')
+        task = self._tasks.get(id)
+        if task is None:
+            raise RpcError(INVALID_PARAMS, "There is no such task, or its time to live is over")
+        return task
+
+    def cancel(self, params: JSONObject) -> ClientTask:
+        """Cancel a task. Raises RpcError, also if it has ended."""
+        task = self.find(params)
+        if task.status.is_terminal:
+            raise RpcError(INVALID_PARAMS, f"The task cannot be cancelled: it is {task.status.value} already")
+        task.outcome = RpcError(INVALID_PARAMS, "The task was cancelled")
+        self._move(task, TaskStatus.CANCELLED, "Cancelled by the request of the server.")
+        return task
+
+    def list(self, params: JSONObject) -> JSONObject:
+        """Return a page of tasks, oldest first. Raises RpcError for an invalid cursor."""
+        self._prune()
+        start = _cursor(params.get("cursor"))
+        tasks = list(self._tasks.values())
+        page: JSONObject = {"tasks": [task.to_json() for task in tasks[start : start + _PAGE]]}
+        if start + _PAGE < len(tasks):
+            page["nextCursor"] = str(start + _PAGE)
+        return page
+
+    @staticmethod
+    def result(task: ClientTask) -> JSONObject:
+        """Return the result of the original request. Raises RpcError if it is an error."""
+        if isinstance(task.outcome, RpcError):
+            raise task.outcome
+        outcome = task.outcome or {}
+        meta = outcome.get("_meta")
+        related: JSONObject = {RELATED_TASK_KEY: {"taskId": task.id}}
+        return {**outcome, "_meta": {**(meta if isinstance(meta, dict) else {}), **related}}
+
+    # --------------------------------------------------------------
+
+    def _move(self, task: ClientTask, status: TaskStatus, message: str) -> None:
+        task.status, task.message, task.updated_ns = status, message, self._now()
+
+    def _prune(self) -> None:
+        now = self._now()
+        for id in [id for id, task in self._tasks.items() if task.expires_ns <= now]:
+            del self._tasks[id]
+
+
+def check_offered(method: str, declared: JSONObject) -> None:
+    """Raise RpcError unless we declared support for the method."""
+    path = ("tasks", part) if (part := TASK_METHODS[method]) else ("tasks",)
+    if not _declares(declared, *path):
+        raise RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: {'.'.join(path)} was not declared")
+
+
+def _ttl(wish: JSON) -> int:
+    """Return the requested ttl, up to a day; an hour by default."""
+    ttl = wish.get("ttl") if isinstance(wish, dict) else None
+    if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
+        return int(min(ttl, _MOST_TTL_MS))
+    return _TTL_MS
+
+
+def _cursor(value: JSON) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    raise RpcError(INVALID_PARAMS, "The cursor is none of ours")
+
+
+def _time(wall_ns: int) -> str:
+    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _declares(capabilities: JSONObject, *path: str) -> bool:
+    here: JSON = capabilities
+    for member in path:
+        here = here.get(member) if isinstance(here, dict) else None
+    return here is not None and here is not False

@@ -1,4 +1,6 @@
-"""Read-only views of what servers offer. Each keeps the object it was read from, unknown members included.
+"""The name by which clients offer a tool to a model: `mcp__server__tool`.
+
+Read-only views of what servers offer. Each keeps the object it was read from, unknown members included.
 
 Reading is tolerant: a member of the wrong type reads as absent. Only what cannot be used at all (a tool
 without a name) is `Malformed`, and then it is kept and shown as such, and the rest of its list is used.
@@ -8,11 +10,27 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from inspector.base.jsonvalue import JSON, JSONObject, excerpt
+from inspector.base.json.values import JSON, JSONObject, excerpt
+
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def namespaced(server: str, tool: str) -> str:
+    """Return the tool name of Claude Code and Codex, for permission rules, hooks and prompts.
+
+    Models allow letters, digits, _ and - in tool names: any other character becomes _. Servers or tools
+    whose names differ only there get the same name.
+    """
+    return f"mcp__{_allowed(server)}__{_allowed(tool)}"
+
+
+def _allowed(name: str) -> str:
+    return _NOT_ALLOWED.sub("_", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,17 @@ import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from inspector.base.errors import UserError
-from inspector.qt.requests import Requests
+from inspector.qt.engine_api import EngineApi
 from inspector.traffic.log import TrafficLog
 
 # Types only: the window is on screen before the engine is imported, and asyncio with it.
 if TYPE_CHECKING:
     import asyncio
 
-    from inspector.config.entries import Entry
-    from inspector.engine.engine import Engine
-    from inspector.engine.taskviews import TaskView
-    from inspector.engine.thread import EngineThread
-    from inspector.transport.tasks import TaskScope
+    from inspector.config.servers.entries import Entry
+    from inspector.engine.engine import Engine, EngineThread
+    from inspector.engine.tasks.views import TaskView
+    from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")
 
@@ -45,7 +44,7 @@ _ENGINE_SHARE = 5
 _LONGEST_TICK_MS = 250
 
 
-class Bridge(QObject, Requests):
+class Bridge(QObject, EngineApi):
     """The panels' interface to the engine.
 
     Signals:
@@ -130,7 +129,7 @@ class Bridge(QObject, Requests):
 
     def attach(self, thread: EngineThread) -> None:
         """Connect to the engine once it is up, and start the work that was queued before."""
-        from inspector.transport.tasks import TaskScope
+        from inspector.transport.task_scope import TaskScope
 
         self._thread = thread
         self._engine = thread.engine

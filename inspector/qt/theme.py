@@ -156,7 +156,7 @@ class HasIcon(Protocol):
     def setIcon(self, icon: QIcon, /) -> None: ...
 
 
-class Dressable(Protocol):
+class ThemeTarget(Protocol):
     """What `Theme` asks of the application object (QApplication fits)."""
 
     def setPalette(self, palette: QPalette, /) -> None: ...
@@ -180,7 +180,7 @@ class Theme(QObject):
         self._icon_folder = icon_folder
         self._scheme = Scheme.SYSTEM
         self._tokens = LIGHT
-        self._app: Dressable | None = None
+        self._app: ThemeTarget | None = None
         self._sheet_of: Tokens | None = None
         self._is_preparing = False
         self._shapes: dict[tuple[str, int, float], QPixmap] = {}
@@ -205,7 +205,7 @@ class Theme(QObject):
     def color(self, tone: Tone) -> QColor:
         return self._tokens.color(tone)
 
-    def prepare(self, app: Dressable, scheme: Scheme) -> None:
+    def prepare(self, app: ThemeTarget, scheme: Scheme) -> None:
         """Like `apply`, but without the style sheet, which slows down widget creation.
 
         Call `apply` once the widgets exist.
@@ -215,7 +215,7 @@ class Theme(QObject):
         self._is_preparing = False
         self._sheet_of = None
 
-    def apply(self, app: Dressable, scheme: Scheme) -> None:
+    def apply(self, app: ThemeTarget, scheme: Scheme) -> None:
         """Style the application, now and when the system's scheme changes. Can be called again."""
         hints = app.styleHints()
         if self._app is None:

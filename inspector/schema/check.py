@@ -2,18 +2,29 @@
 
 Not a JSON Schema validator: formats and patterns are not looked at here, because a server-given pattern
 may run for ever and belongs in a worker with a time limit.
+
+Values and choices as they are named in a message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.base.numbers import write_number
+from inspector.base.json.text import write, write_line
+from inspector.base.json.values import JSON, shorten, write_number
 from inspector.base.units import plural
-from inspector.schema.active import effective, picked
-from inspector.schema.choose import is_kind_of
-from inspector.schema.drafts import ABSENT, Aside, Draft, Pairs, Unreadable, repeated
-from inspector.schema.equality import equal
+from inspector.schema.drafts import (
+    ABSENT,
+    Aside,
+    Draft,
+    Pairs,
+    Picked,
+    Unreadable,
+    effective,
+    is_kind_of,
+    picked,
+    repeated,
+)
 from inspector.schema.fields import (
     BooleanField,
     ChoiceField,
@@ -27,10 +38,8 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.jsontext import write
-from inspector.schema.numbers import as_decimal, is_multiple, is_whole
+from inspector.schema.keywords import as_decimal, equal, is_multiple, is_whole
 from inspector.schema.values import EMPTY_PLACE, REPEATED_KEY, FieldError, FormError, child, finish
-from inspector.schema.wording import MOST_CHOICES_NAMED, one_of, shown
 
 MISSING = "is required, but not set"
 UNKNOWN_KEY = "is not a key that the schema allows"
@@ -201,3 +210,28 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
         yield f"must be less than {write_number(field.exclusive_maximum)}, got {shown(value)}"
     if field.multiple_of is not None and not is_multiple(value, field.multiple_of):
         yield f"must be a multiple of {write_number(field.multiple_of)}, got {shown(value)}"
+
+
+MOST_CHOICES_NAMED = 6
+
+
+def shown(value: Draft) -> str:
+    """Format a value in a few characters; a container by its type."""
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict | Pairs):
+        return "an object"
+    if isinstance(value, Picked):
+        return shown(value.draft)
+    if isinstance(value, str):
+        return f"'{shorten(value, 60)}'"
+    return shorten(write_line(value), 60)  # type: ignore[arg-type]
+
+
+def one_of(choices: Sequence[JSON]) -> str:
+    """Format choices: "one of 'a', 'b' or 12 more"; a single choice stands alone."""
+    named = ", ".join(shown(choice) for choice in choices[:MOST_CHOICES_NAMED])
+    if len(choices) == 1:
+        return named
+    more = len(choices) - MOST_CHOICES_NAMED
+    return f"one of {named}" + (f" or {more:,} more" if more > 0 else "")

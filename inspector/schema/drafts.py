@@ -1,4 +1,12 @@
-"""What a form holds: JSON in which a place may also be something that JSON has no word for.
+"""The members of an object that apply to a draft, and what becomes of those that no longer do.
+
+Which variant of a union a draft belongs to: `choose`.
+
+In this order: the variant that was picked; the one that the discriminator names; among those whose schema
+the draft fits, or among all where it fits none, the one that knows most of it. Nothing is lost by a wrong
+choice: what a variant does not know is kept, and the person can pick another.
+
+What a form holds: JSON in which a place may also be something that JSON has no word for.
 
 Every JSON value is a draft as it is. Beside it, wherever an editor needs it:
 
@@ -8,17 +16,155 @@ Every JSON value is a draft as it is. Beside it, wherever an editor needs it:
 - `Pairs`, in a `MapField`, or in an `ObjectField` for all its keys together: rows of keys and values, which
   while they are written may repeat a key;
 - `Aside`, for a member of an object: what was typed while the member applied. It is not sent.
+
+Whether a draft fits a schema, told at once: for `if`, and for picking a variant.
+
+Not a validator: it looks a few levels deep, takes a bounded number of steps, and where it cannot tell, the
+draft fits. References are looked up in the document; patterns run without risk (see `patterns.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from inspector.schema.absent import ABSENT as ABSENT
-from inspector.schema.absent import Absent as Absent
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema import keywords
+from inspector.schema.fields import ABSENT as ABSENT
+from inspector.schema.fields import Absent as Absent
+from inspector.schema.fields import ChoiceField, Field, MapField, Member, ObjectField, UnionField
+from inspector.schema.flatten import evaluated, normal, stands_alone
+from inspector.schema.keywords import as_decimal, equal, is_multiple, is_whole, matches
+from inspector.schema.references import REFERENCES, Document, Unusable
+
+_MOST_ROUNDS = 8  # of conditions that are introduced by members of another condition
+
+
+def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
+    """Return the object for this draft: the members, rules and notes of conditions that hold."""
+    for _ in range(_MOST_ROUNDS):
+        if field.under is None:
+            break
+        inner = field.under(tuple(condition.holds(draft) for condition in field.conditions))
+        if isinstance(inner, UnionField):
+            inner = inner.variants[choose(inner, draft)].field
+        if not isinstance(inner, ObjectField):
+            break  # the schemas under these conditions contradict each other: keep the unconditional members
+        field = inner
+    return field
+
+
+def active(field: ObjectField, draft: Mapping[str, Draft]) -> tuple[Member, ...]:
+    """Return the members to show for this draft, in schema order."""
+    return effective(field, draft).members
+
+
+def settle(field: ObjectField, before: Mapping[str, Draft], after: Mapping[str, Draft]) -> dict[str, Draft]:
+    """Return the draft after an edit: inapplicable members set aside, applicable ones restored.
+
+    Only members that applied before are set aside. A key that was entered as JSON and is unknown to the
+    form is left alone, and is still sent.
+    """
+    if field.under is None:
+        return dict(after)
+    now = {member.name for member in active(field, after)}
+    gone = {member.name for member in active(field, before)} - now
+    settled: dict[str, Draft] = {}
+    for name, part in after.items():
+        if name in now and isinstance(part, Aside):
+            settled[name] = part.draft
+        elif name in gone and not isinstance(part, Aside) and part is not ABSENT:
+            settled[name] = Aside(part)
+        else:
+            settled[name] = part
+    return settled
+
+
+def picked(field: UnionField, draft: Draft) -> Picked:
+    """Return a union's draft together with its variant."""
+    return draft if isinstance(draft, Picked) else Picked(choose(field, draft), draft)
+
+
+_WRONG_TYPE = -1000
+_DEEPEST = 3
+_MOST_STEPS = 500
+
+
+def choose(union: UnionField, draft: object) -> int:
+    """Return the index of the best variant; 0 for an empty draft."""
+    if isinstance(draft, Picked):
+        return draft.variant if 0 <= draft.variant < len(union.variants) else 0
+    value = bare(draft)
+    if value is ABSENT:
+        return 0
+    if (tagged := _tagged(union, value)) is not None:
+        return tagged
+    places = range(len(union.variants))
+    fitting = [place for place in places if union.variants[place].fits(value)]
+    if len(fitting) == 1:
+        return fitting[0]
+    likeness = _Likeness()
+    return max(
+        fitting or places, key=lambda place: likeness.of(union.variants[place].field, value), default=0
+    )
+
+
+def is_kind_of(field: Field, draft: object) -> bool:
+    """True if the draft has a type that the field accepts, even if it is otherwise invalid."""
+    return _Likeness().of(field, bare(draft)) > _WRONG_TYPE
+
+
+def _tagged(union: UnionField, value: object) -> int | None:
+    if not union.discriminator or not isinstance(value, Mapping):
+        return None
+    tag = bare(value.get(union.discriminator, ABSENT))
+    for place, variant in enumerate(union.variants):
+        if any(equal(tag, known) for known in variant.tags):
+            return place
+    return None
+
+
+class _Likeness:
+    """Scores how much of a value a field can hold; looks a few levels deep, in bounded steps."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def of(self, field: Field, value: object, depth: int = 0) -> int:
+        self._left -= 1
+        if value is None:
+            return 0 if field.nullable else _WRONG_TYPE
+        match field:
+            case UnionField():
+                return self._of_variants(field, value, depth)
+            case ChoiceField():
+                return 2 if any(equal(value, choice) for choice in field.choices) else _WRONG_TYPE
+            case ObjectField() if isinstance(value, Mapping):
+                return self._of_members(field, value, depth)
+            case MapField() if isinstance(value, Mapping):
+                return 0
+        return 1 if is_of_type(value, field.json_type) else _WRONG_TYPE
+
+    def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
+        if depth >= _DEEPEST or self._left < 0:
+            return 0
+        return max((self.of(one.field, value, depth + 1) for one in field.variants), default=0)
+
+    def _of_members(self, field: ObjectField, value: Mapping[str, object], depth: int) -> int:
+        names = {name for name, part in value.items() if bare(part) is not ABSENT}
+        known = {member.name for member in field.members}
+        missing = sum(member.required and member.name not in names for member in field.members)
+        unknown = len(names - known) * (1 if field.is_open else 4)
+        points = 2 * len(names & known) - 3 * missing - unknown
+        for member in field.members:
+            if depth >= _DEEPEST or self._left < 0:
+                break
+            part = bare(value.get(member.name, ABSENT))
+            if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
+                points -= 5
+        return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +216,158 @@ def bare(draft: object) -> object:
     if isinstance(draft, Pairs):
         return dict(draft.rows)
     return ABSENT if isinstance(draft, Aside) else draft
+
+
+_DEEPEST_FITS = 24
+MOST_STEPS = 5000
+
+
+def fits(schema: JSON, draft: object, document: Document, steps: int = MOST_STEPS) -> bool:
+    """True if a draft matches, as far as can be determined in this many steps."""
+    return _Fitting(document, steps).fits(schema, bare(draft), 0)
+
+
+class _Fitting:
+    """One evaluation, with its step budget."""
+
+    def __init__(self, document: Document, steps: int) -> None:
+        self._document = document
+        self._left = steps
+
+    def fits(self, schema: JSON, value: object, depth: int) -> bool:
+        self._left -= 1
+        if not isinstance(schema, dict):
+            return schema is not False
+        if self._left < 0 or depth > _DEEPEST_FITS or isinstance(value, Unreadable):
+            return True
+        own = evaluated(normal(schema)) if stands_alone(schema) else normal(schema)
+        return (
+            all(self.fits(part, value, depth + 1) for part in self._referred(schema))
+            and _fits_alone(own, value)
+            and self._fits_combined(schema, value, depth)
+            and self._fits_inside(own, value, depth)
+        )
+
+    def _referred(self, schema: JSONObject) -> Iterator[JSON]:
+        for key in REFERENCES:
+            if key in schema:
+                try:
+                    yield self._document.target(schema[key])
+                except Unusable:
+                    continue
+
+    def _fits_combined(self, schema: JSONObject, value: object, depth: int) -> bool:
+        def one(part: JSON) -> bool:
+            return self.fits(part, value, depth + 1)
+
+        if not all(map(one, keywords.schemas(schema, "allOf"))):
+            return False
+        if (some := keywords.schemas(schema, "anyOf")) and not any(map(one, some)):
+            return False
+        if (some := keywords.schemas(schema, "oneOf")) and sum(map(one, some)) != 1:
+            return False
+        if "not" in schema and one(schema["not"]):
+            return False
+        if "if" not in schema:
+            return True
+        return one(schema.get("then" if one(schema["if"]) else "else", True))
+
+    def _fits_inside(self, schema: JSONObject, value: object, depth: int) -> bool:
+        if isinstance(value, Mapping):
+            return self._fits_members(schema, value, depth)
+        if isinstance(value, list):
+            return self._fits_items(schema, value, depth)
+        return True
+
+    def _fits_members(self, schema: JSONObject, value: Mapping[str, object], depth: int) -> bool:
+        there = {name: part for name, draft in value.items() if (part := bare(draft)) is not ABSENT}
+        if not keywords.names(schema, "required") <= there.keys():
+            return False
+        properties = keywords.named(schema, "properties")
+        patterns = keywords.named(schema, "patternProperties")
+        for name, part in there.items():
+            wanted = [wish for pattern, wish in patterns.items() if matches(pattern, name)]
+            if name in properties:
+                wanted.append(properties[name])
+            for wish in wanted or [schema.get("additionalProperties", True)]:
+                if not self.fits(wish, part, depth + 1):
+                    return False
+        return _in_range(schema, len(there), "minProperties", "maxProperties")
+
+    def _fits_items(self, schema: JSONObject, value: list[object], depth: int) -> bool:
+        places = keywords.schemas(schema, "prefixItems")
+        items = [part for draft in value if (part := bare(draft)) is not ABSENT]
+        for place, part in enumerate(items):
+            wish = places[place] if place < len(places) else schema.get("items", True)
+            if not self.fits(wish, part, depth + 1):
+                return False
+        if "contains" in schema and schema.get("minContains", 1) != 0:
+            some = (self.fits(schema["contains"], part, depth + 1) for part in items)
+            if not any(some):
+                return False
+        return _in_range(schema, len(items), "minItems", "maxItems")
+
+
+def _fits_alone(schema: JSONObject, value: object) -> bool:
+    """Check what can be checked without looking inside the value."""
+    types = keywords.types({"type": schema.get("type")})
+    if types and not any(is_of_type(value, name) for name in types):
+        return False
+    choices = schema.get("enum")
+    if isinstance(choices, list) and not any(equal(value, choice) for choice in choices):
+        return False
+    if isinstance(value, str):
+        pattern = schema.get("pattern")
+        fits_pattern = not isinstance(pattern, str) or matches(pattern, value)
+        return fits_pattern and _in_range(schema, len(value), "minLength", "maxLength")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _fits_bounds(schema, value)
+    return True
+
+
+def is_of_type(value: object, name: str) -> bool:
+    """True if the value has this JSON Schema type; also true for an unknown type name."""
+    kind = _TYPES.get(name)
+    return kind is None or kind(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_whole(value)
+
+
+_TYPES: Mapping[str, Callable[[object], bool]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": _is_integer,
+    "number": _is_number,
+    "string": lambda value: isinstance(value, str),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, Mapping),
+}
+
+
+def _fits_bounds(schema: JSONObject, value: float) -> bool:
+    exact = as_decimal(value)
+    bounds = {key: keywords.number(schema, key) for key in _BOUNDS}
+    for key, bound in bounds.items():
+        if bound is not None and not _BOUNDS[key](exact, as_decimal(bound)):
+            return False
+    multiple = keywords.number(schema, "multipleOf")
+    return multiple is None or multiple <= 0 or is_multiple(value, multiple)
+
+
+_BOUNDS: Mapping[str, Callable[..., bool]] = {
+    "minimum": lambda value, bound: value >= bound,
+    "maximum": lambda value, bound: value <= bound,
+    "exclusiveMinimum": lambda value, bound: value > bound,
+    "exclusiveMaximum": lambda value, bound: value < bound,
+}
+
+
+def _in_range(schema: JSONObject, size: int, least: str, most: str) -> bool:
+    low, high = keywords.count(schema, least), keywords.count(schema, most)
+    return (low is None or size >= low) and (high is None or size <= high)

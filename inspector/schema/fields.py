@@ -1,4 +1,8 @@
-"""What a form consists of: a tree of frozen fields, one class for each way of editing a value.
+"""The value of a field that is not sent: neither null, nor empty, nor its default.
+
+What fits into a field, in a few words: the schema's own, as a developer knows them.
+
+What a form consists of: a tree of frozen fields, one class for each way of editing a value.
 
 A field says what is offered and which values fit; it holds no value itself. Whether a value must be
 there is not a property of the field but of its place: see `Member`. What is inside a field (the field of a
@@ -10,19 +14,144 @@ member, of an item, of a variant) is built when first read, so a tree may be end
     ObjectField MapField                                known keys; keys of the person's own choice
     UnionField                                          one of several fields
     JsonField                                           none of these, and why
+
+Parts of a field that are built when they are first looked at.
+
+A schema may have thousands of properties, or refer back to itself without end; a form shows a screenful.
+So a field holds the way to make its parts, and whoever reads `member.field` does not see the difference.
 """
 
-# ruff: noqa: RUF009  # OnDemand() is a descriptor, not a default value
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import Enum
+from typing import ClassVar, Final, Generic, TypeVar, overload
 
-from inspector.base.jsonvalue import JSON
-from inspector.schema.absent import ABSENT, Absent
-from inspector.schema.ondemand import OnDemand
-from inspector.schema.patterns import matches
+from inspector.base.json.values import JSON, write_number
+from inspector.base.units import plural
+from inspector.schema.keywords import matches
+
+
+class Absent(Enum):
+    """The type of ABSENT; an enum of one member, so that `is ABSENT` narrows types."""
+
+    ABSENT = "absent"
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+def summary(field: Field) -> str:
+    """Describe a field: "integer, 1 to 100", "string, date, at most 10 characters or null"."""
+    words = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
+    has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
+    return f"{words} or null" if has_null else words
+
+
+def _kind(field: Field) -> str:
+    match field:
+        case TextField():
+            return "string"
+        case IntegerField():
+            return "integer"
+        case NumberField():
+            return "number"
+        case BooleanField():
+            return "boolean"
+        case ConstField():
+            return "constant"
+        case ChoiceField():
+            return "enum"
+        case ListField():
+            return f"array of {_kind(field.item)}"
+        case TupleField():
+            return f"array of {plural(len(field.items), 'place')}"
+        case ObjectField():
+            return "object"
+        case MapField():
+            return f"object of {_kind(field.value)}" if field.value is not None else "object"
+        case UnionField(is_any=True):
+            return "any value"
+        case UnionField():
+            return f"one of {plural(len(field.variants), 'variant')}"
+        case JsonField():
+            return "JSON"
+    return ""
+
+
+def _limits(field: Field) -> list[str]:
+    match field:
+        case TextField():
+            kind = field.format or field.content_encoding
+            return [kind, _range(field.min_length, field.max_length, "character")]
+        case NumberField():
+            return _number_limits(field)
+        case MapField() | ObjectField():
+            return [_range(field.min_properties, field.max_properties, "key")]
+        case ListField() | TupleField():
+            unique = "all different" if field.unique_items else ""
+            return [_range(field.min_items, field.max_items, "item"), unique]
+    return []
+
+
+def _number_limits(field: NumberField) -> list[str]:
+    limits = []
+    if field.minimum is not None and field.maximum is not None:
+        limits.append(f"{write_number(field.minimum)} to {write_number(field.maximum)}")
+    elif field.minimum is not None:
+        limits.append(f"≥ {write_number(field.minimum)}")
+    elif field.maximum is not None:
+        limits.append(f"≤ {write_number(field.maximum)}")
+    if field.exclusive_minimum is not None:
+        limits.append(f"> {write_number(field.exclusive_minimum)}")
+    if field.exclusive_maximum is not None:
+        limits.append(f"< {write_number(field.exclusive_maximum)}")
+    if field.multiple_of is not None:
+        limits.append(f"multiple of {write_number(field.multiple_of)}")
+    return limits
+
+
+def _range(least: int | None, most: int | None, noun: str) -> str:
+    if least is not None and most is not None:
+        return plural(least, noun) if least == most else f"{least:,} to {plural(most, noun)}"
+    if least is not None and least > 0:
+        return f"at least {plural(least, noun)}"
+    return f"at most {plural(most, noun)}" if most is not None else ""
+
+
+T = TypeVar("T")
+
+
+class OnDemand(Generic[T]):
+    """A dataclass attribute given as a value, or as a function that creates it once.
+
+    A dataclass with such an attribute must compare and print without it (`eq=False, repr=False`): its parts
+    may be infinite.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._key = f"_{name}"
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> OnDemand[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> T | OnDemand[T]:
+        if instance is None:
+            raise AttributeError(self._key)  # so that dataclass sees no default value
+        value: T | Callable[[], T] = instance.__dict__[self._key]
+        if callable(value):
+            value = instance.__dict__[self._key] = value()
+        return value
+
+    def __set__(self, instance: object, value: T | Callable[[], T]) -> None:
+        instance.__dict__[self._key] = value
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,10 +1,49 @@
-"""Schema keywords read with tolerance: what has the wrong type is as if it were not there."""
+"""When JSON Schema calls two values equal.
+
+Schema keywords read with tolerance: what has the wrong type is as if it were not there.
+
+What JSON Schema asks of numbers, answered exactly: with decimals, not with floats.
+
+Patterns that a server gave, run without risk.
+
+jsonschema-rs brings an engine whose time grows with the length of the text only. A pattern that this
+engine cannot run (it looks ahead, or back) goes to the other one, which gives up after some steps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.json.text import same
+from inspector.base.json.values import JSON, JSONObject, write_number
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+
+def equal(one: object, other: JSON) -> bool:
+    """True if JSON Schema considers two values equal.
+
+    1 and 1.0 are equal, 1 and true are not; key order does not matter.
+    """
+    try:
+        return _equal(one, other)
+    except RecursionError:  # both nested hundreds deep: only identical text counts as equal
+        return same(one, other)  # type: ignore[arg-type]  # what is compared to a choice is JSON
+
+
+def _equal(one: object, other: JSON) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(part, other[name]) for name, part in one.items())
+    return one == other
+
 
 _SPOKEN_OF = (
     ("object", ("required", "patternProperties", "additionalProperties", "unevaluatedProperties",
@@ -98,3 +137,68 @@ def kind_of(value: JSON) -> str:
         case list():
             return "a list"
     return "an object"
+
+
+def as_decimal(number: int | float) -> Decimal:
+    """Return the number as a Decimal: exact, except for exponents beyond Decimal's range."""
+    try:
+        return Decimal(write_number(number))
+    except InvalidOperation:
+        return Decimal(float(number))
+
+
+def is_whole(number: int | float) -> bool:
+    """True if the fraction is zero, JSON Schema's definition of an integer: 1.0 and 1e3 are."""
+    if isinstance(number, int):
+        return True
+    exact = as_decimal(number)
+    return not exact.is_finite() or exact == exact.to_integral_value()
+
+
+def is_multiple(number: int | float, of: int | float) -> bool:
+    """True if `number` is a multiple of `of`; also where decimals cannot tell."""
+    try:
+        return as_decimal(number) % as_decimal(of) == 0
+    except (InvalidOperation, ZeroDivisionError):
+        return True
+
+
+_MOST_STEPS = 100_000
+_LONGEST_TEXT = 10_000
+_LARGEST = 1 << 20  # bytes of a compiled pattern
+
+
+def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
+    """Return the regex options: linear time, and bounded backtracking for what that cannot run."""
+    import jsonschema_rs  # 15 MB, and few forms have patterns for their keys
+
+    linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST, dfa_size_limit=_LARGEST)
+    bounded = jsonschema_rs.FancyRegexOptions(
+        backtrack_limit=_MOST_STEPS, size_limit=_LARGEST, dfa_size_limit=_LARGEST
+    )
+    return linear, bounded
+
+
+def matches(pattern: str, text: str) -> bool:
+    """True if the pattern occurs in the text, as in JSON Schema; also if that is undecidable."""
+    validator = _validator(pattern)
+    if validator is None or len(text) > _LONGEST_TEXT:
+        return True
+    try:
+        return validator.is_valid(text)
+    except ValueError:  # step limit reached, or a lone surrogate
+        return True
+
+
+@lru_cache(maxsize=256)
+def _validator(pattern: str) -> jsonschema_rs.Validator | None:
+    import jsonschema_rs
+
+    for options in engines():
+        try:
+            return jsonschema_rs.Draft202012Validator(
+                {"pattern": pattern}, pattern_options=options, offline=True
+            )
+        except ValueError:
+            continue
+    return None

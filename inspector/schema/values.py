@@ -1,4 +1,8 @@
-"""Form entries and the JSON they stand for.
+"""Texts that stand for another value when they are sent, like `${name}`: what is checked is that value.
+
+What a field starts as when a person adds it: `start`; what an answer starts with: `prefilled`.
+
+Form entries and the JSON they stand for.
 
 A form holds a *draft* (see `drafts.py`). `finish` makes the JSON of it, `draft_of` makes a draft of JSON,
 `check.check` finds what does not fit the fields.
@@ -12,14 +16,13 @@ The text of a single-line entry and its value convert without loss, in both dire
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.base.numbers import read_number, write_number
-from inspector.schema.active import effective
-from inspector.schema.choose import choose
+from inspector.base.json.text import JSONTextError, read
+from inspector.base.json.values import JSON, JSONObject, read_number, write_number
 from inspector.schema.drafts import ABSENT as ABSENT
 from inspector.schema.drafts import Absent as Absent
 from inspector.schema.drafts import Aside as Aside
@@ -27,9 +30,167 @@ from inspector.schema.drafts import Draft as Draft
 from inspector.schema.drafts import Pairs as Pairs
 from inspector.schema.drafts import Picked as Picked
 from inspector.schema.drafts import Unreadable as Unreadable
-from inspector.schema.drafts import repeated
-from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
-from inspector.schema.jsontext import JSONTextError, read
+from inspector.schema.drafts import choose, effective, repeated
+from inspector.schema.fields import (
+    BooleanField,
+    ChoiceField,
+    ConstField,
+    Field,
+    ListField,
+    MapField,
+    ObjectField,
+    TextField,
+    TupleField,
+    UnionField,
+)
+
+_HIDDEN = "stands for a value that does not fit here"
+_MARK = "${"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a text stands for, or the problem in plain words. Secret values appear in no message."""
+
+    value: JSON = None
+    problem: str = ""
+    is_secret: bool = False
+
+
+Resolve: TypeAlias = Callable[[str], Meaning]
+"""What a text stands for that may hold `${name}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A draft with each such text replaced, and the meanings of the texts by JSON pointer."""
+
+    draft: Draft
+    meanings: dict[str, Meaning]
+
+    def errors(self, found: Iterable[FieldError]) -> list[FieldError]:
+        """Return the errors at the places where the texts were written, unresolved texts first."""
+        if not self.meanings:
+            return list(found)
+        own = [FieldError(at, each.problem) for at, each in self.meanings.items() if each.problem]
+        unknown = {error.pointer for error in own}
+        lifted = (self._lifted(error) for error in found)
+        return [*own, *(error for error in lifted if error.pointer not in unknown)]
+
+    def _lifted(self, error: FieldError) -> FieldError:
+        for place in _upwards(error.pointer):
+            meaning = self.meanings.get(place)
+            if meaning is None:
+                continue
+            if meaning.is_secret:
+                return FieldError(place, _HIDDEN)
+            inside = readable(error.pointer.removeprefix(place))
+            return FieldError(place, f"{inside}: {error.problem}") if inside else error
+        return error
+
+
+def resolve_draft(draft: Draft, resolve: Resolve | None) -> Resolved:
+    """Replace texts by their meanings.
+
+    A text without a meaning is unchanged; so is everything that is nested too deeply.
+    """
+    meanings: dict[str, Meaning] = {}
+    if resolve is None:
+        return Resolved(draft, meanings)
+    try:
+        return Resolved(_replaced(draft, "", resolve, meanings), meanings)
+    except RecursionError:
+        return Resolved(draft, {})
+
+
+def _replaced(draft: Draft, pointer: str, resolve: Resolve, meanings: dict[str, Meaning]) -> Draft:
+    match draft:
+        case str():
+            return _meant(draft, pointer, resolve, meanings) if _MARK in draft else draft
+        case Picked(draft=str() as text) if _MARK in text:
+            # The variant was picked for the text; its value may need another one.
+            meant = _meant(text, pointer, resolve, meanings)
+            return replace(draft, draft=meant) if isinstance(meant, str) else meant
+        case Picked():
+            return replace(draft, draft=_replaced(draft.draft, pointer, resolve, meanings))
+        case Pairs():
+            rows = (
+                (key, _replaced(part, child(pointer, key), resolve, meanings)) for key, part in draft.rows
+            )
+            return Pairs(tuple(rows))
+        case dict():
+            return {
+                key: _replaced(part, child(pointer, key), resolve, meanings) for key, part in draft.items()
+            }
+        case list():
+            return [_replaced(part, child(pointer, at), resolve, meanings) for at, part in enumerate(draft)]
+    return draft
+
+
+def _meant(text: str, pointer: str, resolve: Resolve, meanings: dict[str, Meaning]) -> Draft:
+    meaning = meanings[pointer] = resolve(text)
+    return text if meaning.problem else meaning.value
+
+
+def _upwards(pointer: str) -> Iterator[str]:
+    """Yield the pointer itself, then those of its ancestors."""
+    while pointer:
+        yield pointer
+        pointer = pointer.rpartition("/")[0]
+
+
+_DEEPEST = 4
+
+
+def start(field: Field, depth: int = 0) -> Draft:
+    """Return the initial draft of a field: its default, else the simplest value.
+
+    A number must be entered. An object starts with its required constants, so that picking a variant is
+    enough to identify it.
+    """
+    if field.default is not ABSENT:
+        return draft_of(field, field.default)
+    match field:
+        case TextField():
+            return ""
+        case BooleanField():
+            return False
+        case ChoiceField():
+            return field.choices[0]
+        case ListField():
+            return []
+        case TupleField():
+            return [ABSENT] * len(field.items)
+        case MapField():
+            return Pairs()
+        case UnionField() if field.variants and depth < _DEEPEST:
+            return start_variant(field, 0, depth)
+        case ObjectField():
+            given = ((member.name, member.field) for member in field.members if member.required)
+            return {name: one.value for name, one in given if isinstance(one, ConstField)}
+    return ABSENT
+
+
+def start_variant(field: UnionField, variant: int, depth: int = 0) -> Picked:
+    """Return the draft of a newly picked variant."""
+    return Picked(variant, start(field.variants[variant].field, depth + 1))
+
+
+def prefilled(field: ObjectField, depth: int = 0) -> JSONObject:
+    """Return the defaults of an object's members and of its required objects.
+
+    For replies to server requests, where an untouched default is part of the reply. Tool arguments start
+    empty instead: the server knows its defaults, and leaving them out is worth testing.
+    """
+    value: JSONObject = {}
+    for member in field.members:
+        inner = member.field
+        if inner.default is not ABSENT:
+            value[member.name] = inner.default
+        elif isinstance(inner, ObjectField) and member.required and depth < _DEEPEST:
+            value[member.name] = prefilled(inner, depth + 1)
+    return value
+
 
 REPEATED_KEY = "is there twice: an object has each key once"
 EMPTY_PLACE = "is empty, but something stands after it: write a value or null"

@@ -1,32 +1,33 @@
-"""Everything that a person can ask of one connected server.
+"""One stream of changes kept open in the stateless era, for whatever is wanted at the time.
+
+Everything that a person can ask of one connected server.
 
 Nothing is sent that was not offered, but for what a person wrote byte by byte.
+
+Tool arguments that stateless HTTP wants in headers as well, by what each tool's schema says of them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from inspector.base.errors import (
-    ConnectionLost,
-    LensError,
-    NotOffered,
-    RemoteProtocolError,
-)
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
-from inspector.protocol.dialect import declared_in
-from inspector.protocol.handshake import Agreement
-from inspector.protocol.httprules import overlaid
-from inspector.protocol.jsonrpc import Kind, error_of, read
-from inspector.protocol.listen import Filter
-from inspector.protocol.methods import missing_capability
-from inspector.protocol.revisions import Era
-from inspector.protocol.rounds import Rounds
+from inspector.base.errors import ConnectionLost, LensError, NotOffered, RemoteProtocolError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.signals import Signal
+from inspector.protocol.handshake import Agreement, declared_in
+from inspector.protocol.http_rules import ParamHeaders, overlaid, read_param_headers
+from inspector.protocol.jsonrpc import Kind, Message, error_of, read
+from inspector.protocol.revisions import Era, missing_capability
+from inspector.protocol.round_trips import Rounds
+from inspector.protocol.subscriptions import Filter
 from inspector.protocol.types import (
     Completion,
     Listing,
+    Malformed,
     Prompt,
     PromptMessage,
     Resource,
@@ -35,17 +36,73 @@ from inspector.protocol.types import (
     Tool,
     read_items,
 )
-from inspector.session.answers import result_of
-from inspector.session.changes import Changes
-from inspector.session.inquiry import Inquiry
-from inspector.session.lists import list_all
-from inspector.session.mirroring import Mirroring
-from inspector.session.rawsend import RawSent
-from inspector.session.rounds import Concluded, run_rounds
+from inspector.session.input_rounds import CompletedCall, InputCollector, result_of, run_rounds
+from inspector.session.pagination import list_all
+from inspector.session.pending_requests import Exchange, HumanWaitTime, OnProgress
+from inspector.session.raw_send import RawSent
 from inspector.session.session import Session
-from inspector.session.taskcalls import TaskCalls
-from inspector.session.waiting import Exchange, HumanTime, OnProgress
+from inspector.session.task_client import TaskClient
 from inspector.transport.base import Headers
+
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream is reopened
+_ACKNOWLEDGE_LIMIT = 5.0
+
+
+class ChangeSubscription:
+    """The open `subscriptions/listen` stream, replaced as the filter changes.
+
+    A broken stream is reopened, a few times in a row; one that the server ends is not.
+
+    Signals:
+        missed: A broken stream is open again; carries its filter. Changes in between were missed.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.missed: Signal[Filter] = Signal()
+        self._session = session
+        self._streams: list[asyncio.Task[Any]] = []  # the current one last, after those that it replaces
+
+    def want(self, filter: Filter) -> None:
+        """Open a stream with this filter.
+
+        Previous streams stay open until it is acknowledged, so that no change is missed.
+        """
+        if not filter:
+            self._retire(self._streams)
+            return
+        self._streams = [stream for stream in self._streams if not stream.done()]
+        self._streams.append(self._session.spawn("listen", self._keep_open(filter)))
+
+    async def _keep_open(self, filter: Filter) -> None:
+        stream = asyncio.current_task()
+        assert stream is not None
+        asyncio.get_running_loop().call_later(_ACKNOWLEDGE_LIMIT, self._retire_before, stream)
+        failures = 0
+
+        def stands() -> None:
+            nonlocal failures
+            self._retire_before(stream)
+            if failures:
+                self.missed.emit(filter)
+            failures = 0
+
+        while not await self._session.listen(filter, stands):
+            failures += 1
+            if failures > len(_PAUSES):
+                self._session.remark("The stream of changes broke off again and again; it is left closed.")
+                return
+            await asyncio.sleep(_PAUSES[failures - 1])
+
+    def _retire_before(self, stream: asyncio.Task[Any]) -> None:
+        """Close the streams before this one: it is acknowledged, or never will be."""
+        if stream in self._streams:
+            self._retire(self._streams[: self._streams.index(stream)])
+
+    def _retire(self, streams: list[asyncio.Task[Any]]) -> None:
+        for stream in streams:
+            stream.cancel()
+        self._streams = [stream for stream in self._streams if stream not in streams]
+
 
 _HEADER_MISMATCH = -32020
 
@@ -59,12 +116,12 @@ class Client:
     def __init__(self, session: Session, most_pages: int) -> None:
         self._session = session
         self._most_pages = most_pages
-        self._mirroring = Mirroring()
+        self._mirroring = ParamHeaderMirror()
         self._subscribed: dict[str, None] = {}
         self._task_ids: tuple[str, ...] = ()
         self._log_level = ""
-        self.changes = Changes(session)
-        self.tasks = TaskCalls(session, self._declared, self._inquire_of_task, most_pages)
+        self.changes = ChangeSubscription(session)
+        self.tasks = TaskClient(session, self._declared, self._inquire_of_task, most_pages)
 
     def set_most_pages(self, most_pages: int) -> None:
         self._most_pages = self.tasks.most_pages = most_pages
@@ -102,9 +159,9 @@ class Client:
         on_progress: OnProgress | None = None,
         as_task: bool = False,
         meta: JSONObject | None = None,
-        human: HumanTime | None = None,
+        human: HumanWaitTime | None = None,
         capabilities: JSONObject | None = None,
-    ) -> Concluded:
+    ) -> CompletedCall:
         """Call a tool; return the raw response, a result or an error. It may have become a task.
 
         `meta` goes into `_meta` and overrides what the era puts there, except the progress token.
@@ -138,14 +195,14 @@ class Client:
         items, malformed = read_items(result_of(done.exchange.answer).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
-    async def ask_resource(self, uri: str, human: HumanTime | None = None) -> Concluded:
+    async def ask_resource(self, uri: str, human: HumanWaitTime | None = None) -> CompletedCall:
         """Read a resource; return the raw response, a result or an error."""
         self._require("resources/read")
         return await self._operate("resources/read", {"uri": uri}, human=human)
 
     async def ask_prompt(
-        self, name: str, arguments: Mapping[str, str], human: HumanTime | None = None
-    ) -> Concluded:
+        self, name: str, arguments: Mapping[str, str], human: HumanWaitTime | None = None
+    ) -> CompletedCall:
         """Get a prompt; return the raw response."""
         self._require("prompts/get")
         params: JSONObject = {"name": name, "arguments": dict(arguments)}
@@ -158,11 +215,11 @@ class Client:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         capabilities: JSONObject | None = None,
-        human: HumanTime | None = None,
+        human: HumanWaitTime | None = None,
         headers: Headers = (),
-    ) -> Concluded:
+    ) -> CompletedCall:
         if self._agreement.era is Era.HANDSHAKE:  # capabilities and log level are fixed for the session
-            return Concluded(
+            return CompletedCall(
                 await self._session.request(
                     method, params, timeout=timeout, on_progress=on_progress, headers=headers, human=human
                 )
@@ -181,22 +238,22 @@ class Client:
                 human=human,
             )
 
-        inquiry = Inquiry(self._session.conversation, human)
+        inquiry = InputCollector(self._session.conversation, human)
         own = declared_in(params)  # in a `_meta` that the user wrote: it takes precedence over ours
         rounds = Rounds(method, params, declared if own is None else own)
         return await run_rounds(rounds, params, send, inquiry)
 
-    def _inquire_of_task(self, id: str, human: HumanTime | None, row: int | None) -> Inquiry:
-        return Inquiry(self._session.conversation, human, task_id=id, operation=row)
+    def _inquire_of_task(self, id: str, human: HumanWaitTime | None, row: int | None) -> InputCollector:
+        return InputCollector(self._session.conversation, human, task_id=id, operation=row)
 
-    def _with_task(self, done: Concluded) -> Concluded:
+    def _with_task(self, done: CompletedCall) -> CompletedCall:
         if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
             return done
         try:
             task = self.tasks.design_for_calls().created(result_of(done.exchange.answer))
         except ValueError as exc:
             raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
-        return Concluded(done.exchange, done.rounds, task)
+        return CompletedCall(done.exchange, done.rounds, task)
 
     # -------------------------------------------------------------- small things
 
@@ -364,3 +421,42 @@ def _is_header_mismatch(exchange: Exchange) -> bool:
         return exchange.answer.kind is Kind.ERROR and error_of(exchange.answer).code == _HEADER_MISMATCH
     except JSONProblem:
         return False
+
+
+class ParamHeaderMirror:
+    """Header parameters of the tools, as last listed."""
+
+    def __init__(self) -> None:
+        self._param_headers: dict[str, ParamHeaders] = {}
+
+    def learn(self, listing: Listing[Tool]) -> Listing[Tool]:
+        """Learn a tool list; drop tools with invalid annotations, with the reason.
+
+        "Clients MUST exclude a tool whose annotations are invalid".
+        """
+        self._param_headers = {}
+        usable: list[Tool] = []
+        dropped: list[Malformed] = []
+        for tool in listing.items:
+            headers = read_param_headers(tool.input_schema)
+            if isinstance(headers, str):
+                dropped.append(Malformed(tool.source, f"{tool.name}: {headers}"))
+            else:
+                self._param_headers[tool.name] = headers
+                usable.append(tool)
+        return Listing(tuple(usable), (*listing.malformed, *dropped), listing.pages, listing.cache)
+
+    def headers_for(self, tool: JSON, arguments: JSONObject) -> Headers:
+        known = self._param_headers.get(tool) if isinstance(tool, str) else None
+        return () if known is None else known.headers_for(arguments)
+
+    def headers_of(self, message: Message) -> Headers:
+        """Return the mirrored headers of a hand-written message; only `tools/call` has any."""
+        if message.method != "tools/call":
+            return ()
+        try:
+            params = message.params
+        except JSONProblem:
+            return ()
+        arguments = params.get("arguments")
+        return self.headers_for(params.get("name"), arguments if isinstance(arguments, dict) else {})

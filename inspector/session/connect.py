@@ -1,8 +1,11 @@
-"""From a configured entry to the routes to its server, and to what we say about ourselves."""
+"""From a configured entry to the routes to its server, and to what we say about ourselves.
+
+Drives a negotiation over a live wire: what came of each question, told to it in its own words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,30 +13,45 @@ from urllib.parse import unquote
 
 from inspector import __version__
 from inspector.base.clock import Clock
-from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.auth import OAuthSettings
-from inspector.config.entries import Entry, HttpEntry, StdioEntry, WebSocketEntry
-from inspector.config.entrysecrets import filled, plain_of, references_of, without_references
-from inspector.config.settings import Settings
-from inspector.protocol.declared import CLIENT_CREDENTIALS, DPOP, ENTERPRISE, WORKLOAD, Declared
-from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
-from inspector.protocol.probe import EraChoice, negotiation_for, read_era_choice
+from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, HttpRefused, RequestTimedOut
+from inspector.base.json.values import JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, HttpEntry, OAuthSettings, StdioEntry, WebSocketEntry
+from inspector.config.servers.entry_secrets import filled, plain_of, references_of, without_references
+from inspector.protocol.client_capabilities import (
+    CLIENT_CREDENTIALS,
+    DPOP,
+    ENTERPRISE,
+    WORKLOAD,
+    ClientCapabilities,
+)
+from inspector.protocol.discovery import EraChoice, negotiation_for, read_era_choice
+from inspector.protocol.handshake import (
+    Agreement,
+    Ask,
+    ClientProfile,
+    InitializeHandshake,
+    Negotiation,
+    NoAnswer,
+    Reply,
+)
+from inspector.protocol.http_rules import suggests_http_sse
+from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
-from inspector.session.route import Answerer, Route
+from inspector.session.state import Answerer, Route
 from inspector.transport.base import Authorization, Transport
-from inspector.transport.legacysse import LegacySseTransport
+from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
-from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.program import Command
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import Command
 from inspector.transport.stdio import StdioTransport
-from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
 
 
 def make_routes(
     entry: Entry,
-    declared: Declared,
+    declared: ClientCapabilities,
     guard: OrphanGuard,
     clock: Clock,
     settings: Settings,
@@ -91,7 +109,7 @@ def _refuse(entry: Entry) -> Transport:
     raise ConfigError(f"The secrets of server {entry.name!r} were not looked up.")
 
 
-def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Declared:
+def capabilities_for(entry: Entry, usual: ClientCapabilities, answered: Container[str]) -> ClientCapabilities:
     """Return the capabilities to declare to a server: those chosen for it, or the usual ones.
 
     The login extensions of the server are added to the usual ones. `answered` are the methods that have an
@@ -101,7 +119,7 @@ def declared_to(entry: Entry, usual: Declared, answered: Container[str]) -> Decl
         for extension in _ways_to_log_in(entry):
             usual = usual.switched(("extensions", extension), {})
         return usual
-    chosen = Declared(entry.capabilities, entry.exact_capabilities)
+    chosen = ClientCapabilities(entry.capabilities, entry.exact_capabilities)
     return chosen if chosen.is_exact else chosen.only(answered)
 
 
@@ -160,3 +178,65 @@ def root_of(folder: str) -> JSONObject:
         return {"uri": folder, "name": unquote(folder.rstrip("/").rpartition("/")[2]) or folder}
     path = Path(folder).expanduser().absolute()
     return {"uri": path.as_uri(), "name": path.name or str(path)}
+
+
+class WrongRoute(ConnectFailed):
+    """The server rejected the connection as one with an older transport would."""
+
+
+class Negotiator:
+    """Negotiates the protocol version.
+
+    Raises ConnectFailed and NeedsLogin; WrongRoute unless this is the last route.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Ask], Awaitable[Message]],
+        restart: Callable[[], Awaitable[None]],
+        *,
+        is_process: bool,
+        is_last_route: bool,
+    ) -> None:
+        self._ask = ask
+        self._restart = restart
+        self._is_process = is_process
+        self._is_last_route = is_last_route
+        self._lost: ConnectionLost | None = None
+
+    async def run(self, negotiation: Negotiation) -> Agreement:
+        step: Ask | Agreement = negotiation.first()
+        while isinstance(step, Ask):
+            if step.needs_restart:
+                await self._restart()
+            step = self._judge(negotiation, await self._reply(step))
+        return step
+
+    def _judge(self, negotiation: Negotiation, reply: Reply) -> Ask | Agreement:
+        try:
+            return negotiation.receive(reply)
+        except ConnectFailed as exc:
+            if isinstance(reply, NoAnswer) and self._lost is not None:
+                # The exit code and the last lines of stderr say more than "no response".
+                raise ConnectFailed(self._lost.summary, self._lost.next_step) from exc
+            raise
+
+    async def _reply(self, ask: Ask) -> Reply:
+        self._lost = None
+        try:
+            return await self._ask(ask)
+        except RequestTimedOut:
+            return NoAnswer("timeout")
+        except HttpRefused as exc:
+            if (
+                ask.method == "initialize"
+                and not self._is_last_route
+                and suggests_http_sse(exc.status, exc.body)
+            ):
+                raise WrongRoute(exc.summary, exc.next_step) from exc
+            return exc
+        except ConnectionLost as exc:
+            if not self._is_process:
+                raise  # an outage says nothing about the protocol version
+            self._lost = exc
+            return NoAnswer("exited")

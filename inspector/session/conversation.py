@@ -1,61 +1,71 @@
 """One conversation on one wire: what is sent and recorded, who waits for what, and what arrives.
 
 A session has one after another: each begins with books of its own, and nothing of it outlives its wire.
+
+Frames as they came off the wire, read as messages.
+
+The streams of changes of one conversation in the stateless era: what is heard on them, put into words.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from inspector.base.errors import (
-    ConnectionLost,
-    NotReached,
-    RequestCancelled,
-    RequestTimedOut,
-    UserError,
-)
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.settings import Settings
-from inspector.protocol.asking import QUESTIONS
+from inspector.base.errors import ConnectionLost, NotReached, RequestCancelled, RequestTimedOut, UserError
+from inspector.base.json.values import JSONObject, JSONProblem
+from inspector.config.preferences.settings import Settings
 from inspector.protocol.connection import (
-    Answered,
-    Asked,
     Connection,
     Event,
-    Notified,
-    Progressed,
-    Uninvited,
-    Withdrawn,
+    NotificationReceived,
+    ProgressReceived,
+    RequestReceived,
+    RequestWithdrawn,
+    ResponseReceived,
+    UnexpectedRequest,
 )
-from inspector.protocol.jsonrpc import Kind, Message, RequestId, items_of
-from inspector.protocol.listen import LISTEN, Filter, listen_params
-from inspector.protocol.ourtasks import OurTasks
-from inspector.protocol.tasks import related_task
+from inspector.protocol.framing import Overlong
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, items_of, read, read_overlong
+from inspector.protocol.server_requests.request import SERVER_REQUEST_METHODS
+from inspector.protocol.subscriptions import (
+    LISTEN,
+    Acknowledged,
+    Ended,
+    Filter,
+    SubscriptionStream,
+    listen_params,
+)
+from inspector.protocol.tasks import ClientTasks, related_task
 from inspector.protocol.types import InputRequest
-from inspector.session.answering import asked_by, compose_answer, read_once
-from inspector.session.asking import OWN, Asking, Responder
-from inspector.session.desk import Desk
-from inspector.session.frames import read_frame, sizes_of
-from inspector.session.hearing import Hearing
-from inspector.session.ourtasks import AskedTasks
-from inspector.session.waiting import (
+from inspector.session.pending_requests import (
     NO_LIMIT,
     Exchange,
-    HumanTime,
+    HumanWaitTime,
     Limits,
     OnProgress,
-    Waiter,
-    WaitingRoom,
+    PendingRequest,
+    PendingRequests,
+)
+from inspector.session.server_requests import (
+    OWN,
+    PendingServerRequests,
+    Responder,
+    ServerRequest,
+    ServerRequestTasks,
+    asked_by,
+    compose_reply,
+    read_once,
 )
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import PLAIN, Envelope, FramesReceived, RequestFailed, Transport
-from inspector.transport.tasks import TaskScope
+from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
 
@@ -83,8 +93,8 @@ class Conversation:
         on_notified: Callable[[Message], None],
     ) -> None:
         self.connection = Connection()
-        self.waiting = WaitingRoom()
-        self.desk = Desk(responder, self.waiting)
+        self.waiting = PendingRequests()
+        self.desk = PendingServerRequests(responder, self.waiting)
         self.is_agreed = False
         self.recorder = recorder
         self._transport: Transport | None = transport
@@ -94,9 +104,9 @@ class Conversation:
         self._on_notified = on_notified
         self._notices = TaskScope()
         self._left: list[Message] = []  # cancelled requests whose exchange is still open
-        self._hearing = Hearing(recorder)
-        books = OurTasks(time.time_ns, lambda: str(uuid.uuid4()))
-        self._asked_tasks = AskedTasks(
+        self._hearing = ChangeStreams(recorder)
+        books = ClientTasks(time.time_ns, lambda: str(uuid.uuid4()))
+        self._asked_tasks = ServerRequestTasks(
             self.connection, self.desk, lambda: self.declared, books, tasks, self.send_quietly
         )
 
@@ -150,7 +160,7 @@ class Conversation:
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
         envelope: Envelope = PLAIN,
-        human: HumanTime | None = None,
+        human: HumanWaitTime | None = None,
     ) -> Exchange:
         """Send a request created by the connection, and wait for its response."""
         waiter = self.waiting.enter(request, self.limits(timeout), on_progress, human)
@@ -186,7 +196,7 @@ class Conversation:
                 self._hearing.close(request.id)
             self.waiting.leave(request)
 
-    def adopt(self, message: Message, timeout: float | None = None) -> list[Waiter]:
+    def adopt(self, message: Message, timeout: float | None = None) -> list[PendingRequest]:
         """Track a hand-written message that is about to be sent.
 
         Returns the waiters for the responses to its requests; an older request with the same id is no
@@ -286,19 +296,19 @@ class Conversation:
 
     def _dispatch(self, event: Event, row: int, carrier: RequestId | None = None) -> None:
         match event:
-            case Notified():
+            case NotificationReceived():
                 self._take_notification(event.notification, carrier)
-            case Uninvited(request):
+            case UnexpectedRequest(request):
                 text = f"The server sent the request {request.method}; this revision lets servers send none."
                 self.recorder.note(RecordKind.LOCAL, text)
-            case Answered(request, answer):
+            case ResponseReceived(request, answer):
                 self._hearing.answered(request, answer)
                 self.waiting.answered(request, answer, row)
-            case Progressed():
+            case ProgressReceived():
                 self.waiting.progressed(event)
-            case Asked(request):
+            case RequestReceived(request):
                 self._take_request(request, row)
-            case Withdrawn(id, reason):
+            case RequestWithdrawn(id, reason):
                 self.recorder.withdrawn(id)
                 self.desk.withdraw(id, reason)
             case _:
@@ -322,23 +332,99 @@ class Conversation:
         asking = self.asking({OWN: question}, row, self.recorder.operation(row))
         related = related_task(question.params.get("_meta"))
         asking = replace(asking, task_id=related, size=len(request.raw))
-        if question.method in QUESTIONS:
+        if question.method in SERVER_REQUEST_METHODS:
             self.desk.take(request.id, asking)
         self._tasks.spawn(f"answer {request.method}", self._answer(request, request.id, asking))
 
-    async def _answer(self, request: Message, id: RequestId, asking: Asking) -> None:
+    async def _answer(self, request: Message, id: RequestId, asking: ServerRequest) -> None:
         try:
             if self._asked_tasks.takes(asking):
                 answer = await self._asked_tasks.answer(request, asking)
             else:
-                answer = await compose_answer(request, asking, self.connection, self.desk, self.declared)
+                answer = await compose_reply(request, asking, self.connection, self.desk, self.declared)
         finally:
             self.desk.leave(id, asking)
         problem = await self.send_quietly(answer) if answer is not None else ""
         self.desk.sent(asking, problem)
 
-    def asking(self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None) -> Asking:
+    def asking(
+        self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None
+    ) -> ServerRequest:
         """Build the `Asking` for the requests in a row's frame, on behalf of an operation."""
         method, subject = ("", "") if operation is None else self.recorder.about(operation)
         revision = self.connection.dialect.revision
-        return Asking(questions, revision, row, operation, method, subject)
+        return ServerRequest(questions, revision, row, operation, method, subject)
+
+
+def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Message:
+    """Parse a frame; `request` is the one that its HTTP exchange responds to.
+
+    An error without an id belongs to that request: a server that could not parse a request cannot name it.
+    """
+    if isinstance(frame, Overlong):
+        return read_overlong(frame.head, frame.size)
+    message = read(frame)
+    if message.kind is Kind.ERROR and message.id is None and request is not None:
+        return message._replace(id=request)
+    return message
+
+
+def sizes_of(frames: Sequence[bytes | Overlong]) -> list[int] | None:
+    """Return the size of each frame on the wire; None if all were kept whole."""
+    if Overlong not in map(type, frames):
+        return None
+    return [frame.size if isinstance(frame, Overlong) else len(frame) for frame in frames]
+
+
+class ChangeStreams:
+    """Tracks the open `subscriptions/listen` streams.
+
+    A stream's `on_open` is called when the server has acknowledged it.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._listening = SubscriptionStream()
+        self._on_open: dict[RequestId, Callable[[], None]] = {}
+
+    def open(self, id: RequestId, filter: Filter, on_open: Callable[[], None]) -> None:
+        """Register a stream whose request is about to be sent."""
+        self._listening.open(id, filter)
+        self._on_open[id] = on_open
+
+    def open_by_hand(self, request: Message) -> None:
+        """Register a hand-written stream request, so that its notifications are not violations."""
+        with contextlib.suppress(JSONProblem):
+            if request.id is not None:
+                self._listening.open(request.id, Filter.read(request.params.get("notifications")))
+
+    def close(self, id: RequestId) -> None:
+        """Unregister a stream."""
+        self._listening.close(id)
+        self._on_open.pop(id, None)
+
+    def answered(self, request: Message, answer: Message) -> None:
+        """Handle the response to a request; if it opened a stream, that stream has ended."""
+        if request.method != LISTEN or (id := request.id) is None:
+            return
+        if (ended := self._listening.answered(id, answer)) is not None:
+            self._note_end(ended)
+
+    def receive(self, notification: Message, carrier: RequestId | None) -> Ended | None:
+        """Apply a notification to the streams and record violations; return a stream's end, if any."""
+        match self._listening.receive(notification, carrier):
+            case Ended() as ended:
+                self._note_end(ended)
+                return ended
+            case None:
+                return None
+            case news:
+                if news.problem:
+                    self._recorder.note(RecordKind.LOCAL, f"{notification.method}: {news.problem}.")
+                if isinstance(news, Acknowledged) and (on_open := self._on_open.pop(news.id, None)):
+                    on_open()
+                return None
+
+    def _note_end(self, ended: Ended) -> None:
+        text = f"no longer listening: {ended.how.value} {ended.reason}".strip()
+        self._recorder.note(RecordKind.STATE, text)

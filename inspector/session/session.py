@@ -13,27 +13,24 @@ from inspector.base.errors import (
     NeedsLogin,
     UserError,
 )
-from inspector.base.jsonvalue import JSONObject, shorten
-from inspector.base.plaintext import one_line
-from inspector.base.redact import masked_words
+from inspector.base.json.values import JSONObject, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_text
 from inspector.base.signals import Signal
-from inspector.config.settings import Settings
-from inspector.protocol.dialect import declared_in, dialect_for
-from inspector.protocol.handshake import Agreement, Ask
+from inspector.config.preferences.settings import Settings
+from inspector.protocol.handshake import Agreement, Ask, declared_in, dialect_for
 from inspector.protocol.jsonrpc import Kind, Message
-from inspector.protocol.listen import Filter
 from inspector.protocol.revisions import Era, Revision
-from inspector.session import pages
-from inspector.session.asking import Responder
+from inspector.protocol.subscriptions import Filter
+from inspector.session import input_rounds
+from inspector.session.connect import Negotiator, WrongRoute
 from inspector.session.conversation import Conversation
-from inspector.session.inquiry import Inquiry
-from inspector.session.negotiator import Negotiator, WrongRoute
-from inspector.session.rawsend import RawSent, lines_of, send_raw
-from inspector.session.route import Route
-from inspector.session.state import SessionState, Status
-from inspector.session.waiting import Exchange, HumanTime, OnProgress
-from inspector.traffic.httpevents import record_http
-from inspector.traffic.recorder import Recorder
+from inspector.session.input_rounds import InputCollector
+from inspector.session.pending_requests import Exchange, HumanWaitTime, OnProgress
+from inspector.session.raw_send import RawSent, lines_of, send_raw
+from inspector.session.server_requests import Responder
+from inspector.session.state import Route, SessionState, Status
+from inspector.traffic.recorder import Recorder, record_http
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import (
     PLAIN,
@@ -47,7 +44,7 @@ from inspector.transport.base import (
     StderrReceived,
     WireEvent,
 )
-from inspector.transport.tasks import TaskScope
+from inspector.transport.task_scope import TaskScope
 
 
 class Session:
@@ -309,7 +306,7 @@ class Session:
         headers: Headers = (),
         capabilities: JSONObject | None = None,
         log_level: str = "",
-        human: HumanTime | None = None,
+        human: HumanWaitTime | None = None,
     ) -> Exchange:
         """Send a request and wait for its response, a result or an error. `headers` are for HTTP.
 
@@ -318,7 +315,7 @@ class Session:
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller cancels the request on the server.
         """
         envelope = Envelope(headers=headers) if headers else PLAIN
-        inquiry: Inquiry | None = None
+        inquiry: InputCollector | None = None
         while True:
             talk = self.conversation()
             request = talk.connection.request(
@@ -329,11 +326,11 @@ class Session:
                 log_level=log_level,
             )
             exchange = await talk.exchange(request, timeout, on_progress, envelope, human)
-            error = pages.wanted_by(exchange, talk)
+            error = input_rounds.wanted_by(exchange, talk)
             if error is None:
                 return exchange
-            inquiry = inquiry or Inquiry(self.conversation, human)
-            if not await pages.are_done(error, exchange, talk, inquiry):
+            inquiry = inquiry or InputCollector(self.conversation, human)
+            if not await input_rounds.are_done(error, exchange, talk, inquiry):
                 return exchange
 
     async def send_raw(
@@ -425,7 +422,7 @@ class Session:
 
     def _on_started(self, event: ProcessStarted) -> None:
         names = ", ".join(event.environment_names) or "none"
-        text = f"Process {event.pid} started: {' '.join(masked_words(event.command))}"
+        text = f"Process {event.pid} started: {' '.join(masked_text(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
         self.process_seen.emit(event)

@@ -2,13 +2,15 @@
 
 Garbage collection is why: with 500,000 dictionaries kept, a window stood still for 0.4 s at a time; with
 arrays and bytes, it did not. Arrays also go to a file and come back as they are (`pack`, `unpack`).
+
+Each different text once; rows hold its number.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 # Every column and its type, in the order in which a capture stores them: add new ones at the end only, and
 # raise the format's version with them. "q" 8 bytes, "I" 4, "H" 2, "B" 1.
@@ -128,3 +130,39 @@ def _swapped(column: array[int]) -> array[int]:
     if sys.byteorder == "big":
         column.byteswap()
     return column
+
+
+class StringTable:
+    """String interning table; index 0 is the empty string. Append-only, so any thread may read."""
+
+    def __init__(self) -> None:
+        self._texts = [""]
+        self._numbers = {"": 0}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def number(self, text: str) -> int:
+        """Return the index of a text, adding it if new."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = len(self._texts)
+            self._texts.append(text)
+            self._numbers[text] = number
+        return number
+
+    def restore(self, texts: list[str]) -> None:
+        """Take over the texts of a capture with their indices; index 0 must be the empty string."""
+        self._texts = texts
+        self._numbers = {text: number for number, text in enumerate(texts)}
+
+    def text(self, number: int) -> str:
+        return self._texts[number]
+
+    def number_of(self, text: str) -> int | None:
+        """Return the index of a text, or None."""
+        return self._numbers.get(text)
+
+    def numbers_of(self, fits: Callable[[str], bool], since: int = 0) -> set[int]:
+        """Return the indices of the matching texts, from index `since` on."""
+        return {number for number in range(since, len(self._texts)) if fits(self._texts[number])}

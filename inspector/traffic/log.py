@@ -1,4 +1,9 @@
-"""All recorded rows of all servers, in arrival order, in columns.
+"""Credentials of ours that are in use: tokens, client secrets, keys in headers.
+
+Whoever uses one says so here, and from then on it is masked wherever it would be written to a file: a server
+may well send it back to us in the middle of a message.
+
+All recorded rows of all servers, in arrival order, in columns.
 
 One thread writes, any thread reads: a row is complete before `len` counts it, and never moves. Some
 columns change later, each in one step: a request's status, partner and duration when it is answered, the
@@ -18,19 +23,58 @@ from typing import TYPE_CHECKING, Protocol
 
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
-from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns
-from inspector.traffic.credentials import Credentials
+from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns, StringTable
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Remark, Status
-from inspector.traffic.words import Words
 
 if TYPE_CHECKING:
-    from inspector.traffic.callcost import CallCost
+    from inspector.traffic.operations import CallCost
+
+_MOST = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
+
+
+class Credentials:
+    """Credentials in use. Thread-safe; the oldest are dropped when there are too many.
+
+    `version` changes with the content, so that readers notice cheaply.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._names: dict[bytes, str] = {}
+        self._headers: frozenset[str] = frozenset()
+        self._lock = threading.Lock()
+
+    def add(self, value: str, name: str) -> None:
+        """Add a credential. `name` says what it is in a word or two, for the placeholder."""
+        raw = value.encode("utf-8", "surrogatepass")
+        with self._lock:
+            if not raw or next(reversed(self._names), None) == raw:
+                return
+            names = {known: each for known, each in self._names.items() if known != raw}
+            names[raw] = name
+            self._names = dict(list(names.items())[-_MOST:])
+            self.version += 1
+
+    def add_header(self, name: str) -> None:
+        """Treat values of this header as secret, however short they are and whatever the name says."""
+        with self._lock:
+            if name.lower() not in self._headers:
+                self._headers |= {name.lower()}
+                self.version += 1
+
+    def names(self) -> dict[bytes, str]:
+        """Return each value and what it is. Do not modify."""
+        return self._names
+
+    def is_header(self, name: str) -> bool:
+        return name.lower() in self._headers
+
 
 _BIGGEST = 2**63 - 1
 NO_REMARK = Remark()
 
 
-class Shelf(Protocol):
+class BodyStore(Protocol):
     """Storage of rows that were released from memory. Thread-safe."""
 
     def part(self, number: int, start: int, length: int) -> bytes:
@@ -57,7 +101,7 @@ class TrafficLog:
         self.grew: Signal[int] = Signal()
         self.noted: Signal[int] = Signal()
         self.columns = Columns()
-        self.words = Words()
+        self.words = StringTable()
         self.revisions = [""]  # negotiated versions, in order of first occurrence
         self.touched = array("q")
         self.remarks_changed: deque[int] = deque()
@@ -72,7 +116,7 @@ class TrafficLog:
         self._resent: dict[int, int] = {}
         self._costs: dict[int, CallCost] = {}
         self._servers: list[str] = []
-        self._shelf: Shelf | None = None
+        self._shelf: BodyStore | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -205,7 +249,7 @@ class TrafficLog:
 
     # -------------------------------------------------------------- storing
 
-    def shelve(self, shelf: Shelf) -> None:
+    def shelve(self, shelf: BodyStore) -> None:
         """Allow rows to be released from now on; `shelf` has them."""
         self._shelf = shelf
 

@@ -1,4 +1,14 @@
-"""Says which operation a row belongs to: what the person asked for, through all its requests.
+"""Rows on one axis of time, though each run of a program counts monotonic time from another moment.
+
+Lengths come from the monotonic clock, which nobody sets. Positions are nanoseconds since 1970, so that they
+can be labelled: monotonic time plus the distance between the two clocks, which is looked up anew where they
+part (another run in the same capture, a computer that slept, a clock that was set).
+
+What a call cost the server's processes, and what they wrote meanwhile besides messages.
+
+stderr and stray lines name no call: what came between its beginning and its end is taken to belong to it.
+
+Says which operation a row belongs to: what the person asked for, through all its requests.
 
 An operation begins with a request of ours and is named by that row. Other requests of ours continue it: the
 retry with the answers to an `input_required` result, and whatever is asked about a task that it became. The
@@ -10,16 +20,128 @@ and stderr name no request, so they are never linked: `follow` shows those that 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TypeVar
 
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.units import duration, plural
 from inspector.protocol.jsonrpc import Kind, Message, RequestId
-from inspector.protocol.rounds import MAY_ASK
+from inspector.protocol.round_trips import MAY_ASK
 from inspector.protocol.tasks import related_task
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction
+from inspector.traffic.records import Direction, RecordKind
+
+LATEST = 2**62  # the maximum position: a file may hold any number, and adding to it must not overflow
+PARTING_NS = 1_000_000_000
+_STRIDE = 1024
+
+
+class TimeAxis:
+    """Positions of rows on the time axis. Reads at most every row once, usually far fewer."""
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._columns = log.columns
+        self._seen = 0
+        # Where the clocks diverged, and their offset from there on.
+        self._rows: list[int] = []
+        self._distances: list[int] = []
+
+    def position(self, row: int) -> int:
+        if row >= self._seen:
+            self._look_until(row)
+        index = -1 if row >= self._rows[-1] else bisect_right(self._rows, row) - 1
+        return min(max(self._columns.monotonic[row] + self._distances[index], 0), LATEST)
+
+    def end_of_run(self, row: int) -> int | None:
+        """Return where the clocks next diverged, which ended what was open; None if nowhere."""
+        index = bisect_right(self._rows, row)
+        return self.position(self._rows[index] - 1) if index < len(self._rows) else None
+
+    def _look_until(self, row: int) -> None:
+        """Check the last row of each stretch; if the clocks diverged within it, check every row."""
+        while self._seen <= row:
+            if not self._rows:
+                self._part(0)
+            last = min(self._seen + _STRIDE, row + 1)
+            if self._has_parted(last - 1):
+                self._part(next(one for one in range(self._seen, last) if self._has_parted(one)))
+                last = self._rows[-1] + 1
+            self._seen = last
+
+    def _has_parted(self, row: int) -> bool:
+        distance = self._columns.wall[row] - self._columns.monotonic[row]
+        return abs(distance - self._distances[-1]) > PARTING_NS
+
+    def _part(self, row: int) -> None:
+        self._rows.append(row)
+        self._distances.append(self._columns.wall[row] - self._columns.monotonic[row])
+
+
+def elapsed_ns(log: TrafficLog, first: int, second: int) -> int:
+    """Return the time from one row to another; negative if the second was earlier."""
+    columns = log.columns
+    monotonic = columns.monotonic[second] - columns.monotonic[first]
+    wall = columns.wall[second] - columns.wall[first]
+    return monotonic if abs(monotonic - wall) <= PARTING_NS else wall
+
+
+MOST_LINES = 500
+_SPAN = 100_000  # rows to search (10 ms)
+_STRAY = (RecordKind.TEXT, RecordKind.INVALID)
+_WRITTEN = (RecordKind.STDERR, *_STRAY)
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """Resources used by a call.
+
+    `cpu_ns` is that of the whole process tree; None if it could not be measured. `rows` are the log rows of
+    the first lines written.
+    """
+
+    cpu_ns: int | None
+    stderr: int = 0
+    stray: int = 0
+    rows: tuple[int, ...] = ()
+
+    def words(self) -> str:
+        """Format as `CPU 12 ms · 3 stderr lines · 1 stray line`, omitting what is zero."""
+        parts = [f"CPU {duration(self.cpu_ns)}"] if self.cpu_ns is not None else []
+        if self.stderr:
+            parts.append(plural(self.stderr, "stderr line"))
+        if self.stray:
+            parts.append(plural(self.stray, "stray line"))
+        return " · ".join(parts)
+
+
+def cost_of(log: TrafficLog, server: str, first: int, last: int, cpu_ns: int | None) -> CallCost:
+    """Return the cost of a call that ran while the log grew from `first` to `last`. Thread-safe."""
+    rows = written_rows(log, server, first, last)
+    stray = sum(log.kind(row) in _STRAY for row in rows)
+    return CallCost(cpu_ns, len(rows) - stray, stray, tuple(rows[:MOST_LINES]))
+
+
+def written_rows(log: TrafficLog, server: str, first: int, last: int) -> list[int]:
+    """Return a server's stderr and stray-line rows in this range; the cost is bounded."""
+    number, last = log.server_number(server), min(last, first + _SPAN, len(log))
+    columns = log.columns
+    kinds = zip(range(first, last), columns.kind[first:last], columns.server[first:last], strict=False)
+    return [row for row, kind, whose in kinds if whose == number and kind in _WRITTEN]
+
+
+def last_stderr(log: TrafficLog, server: str, first: int, last: int, most: int) -> list[bytes]:
+    """Return the last non-empty stderr lines in this range; the cost is bounded."""
+    first = max(first, last - _SPAN)
+    found: list[bytes] = []
+    for row in reversed(written_rows(log, server, first, last)):
+        if log.kind(row) == RecordKind.STDERR and (line := log.head(row, 2_000)).strip():
+            found.append(line)
+        if len(found) == most:
+            break
+    return found[::-1]
+
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -1,20 +1,169 @@
-"""Turns what happens on one server's wire into rows of the log."""
+"""Server-sent events in words, as their rows have them, and back.
+
+The names in it are the server's, and may look like anything: reading takes one pass, whatever they are.
+
+What is reported of HTTP exchanges, put into the log.
+
+HTTP exchanges and server-sent events of one server, as rows of the log.
+
+Turns what happens on one server's wire into rows of the log.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from inspector.base.clock import Clock
-from inspector.base.jsonvalue import JSONProblem, shorten
-from inspector.protocol.correlate import Correlator, Match
-from inspector.protocol.jsonrpc import Kind, Message, RequestId
-from inspector.protocol.listen import LISTEN
-from inspector.traffic.httprecorder import HttpRecorder
+from inspector.base.http_events import HttpAnswered, HttpEnded, HttpRequested, SseReceived
+from inspector.base.json.values import JSONProblem, shorten
+from inspector.base.redaction import masked_url
+from inspector.protocol.jsonrpc import Correlator, Kind, Match, Message, RequestId
+from inspector.protocol.subscriptions import LISTEN
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import OperationLinker
-from inspector.traffic.records import Direction, RecordKind, Status
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
+
+_SIZE = re.compile(r"[\d,]+ bytes of data\)")
+
+
+class EventText(NamedTuple):
+    """The text of an event's row, parsed. `data` is None if it is in the frame after the row."""
+
+    event: str
+    id: str | None
+    retry_ms: int | None
+    data: str | None
+
+
+def event_text(event: str, id: str | None, retry_ms: int | None, data: bytes | None, size: int) -> str:
+    """Format an event's row.
+
+    `data` is given only if it is not a message, which has a separate row; `size` is always its length.
+    """
+    parts = [f"event: {event}"]
+    parts += [f"id: {id}"] if id is not None else []
+    parts += [f"retry: {retry_ms}"] if retry_ms is not None else []
+    parts += [f"data: {data.decode(errors='replace')}"] if data else []
+    return "  ".join([*parts, f"({size:,} bytes of data)"])
+
+
+def comment_text(comment: str) -> str:
+    """Format an SSE comment. An empty one keeps a stream alive."""
+    return f": {comment}".rstrip()
+
+
+def read_event(text: str) -> EventText | None:
+    """Parse an event's row; None for a comment or anything else."""
+    head, _, size = text.rpartition("  (")
+    if not head.startswith("event: ") or not _SIZE.fullmatch(size):
+        return None
+    head, has_data, data = head.removeprefix("event: ").partition("  data: ")
+    head, retry_ms = _without_retry(head)
+    event, has_id, id = head.partition("  id: ")
+    return EventText(event, id if has_id else None, retry_ms, data if has_data else None)
+
+
+def _without_retry(head: str) -> tuple[str, int | None]:
+    before, _, digits = head.rpartition("  retry: ")
+    is_retry = digits.isdecimal() and len(digits) < 20 and digits != head
+    return (before, int(digits)) if is_retry else (head, None)
+
+
+def record_http(recorder: Recorder, event: object) -> None:
+    """Record an event of an HTTP exchange; ignore any other event."""
+    match event:
+        case HttpRequested():
+            exchange = HttpExchange(event.method, event.url, event.headers, event.size)
+            wall = recorder.wall_of(event.at)
+            recorder.http.requested(event.exchange, exchange, event.at, wall, event.tag)
+        case HttpAnswered():
+            recorder.http.update(
+                event.exchange,
+                status=event.status,
+                http_version=event.http_version,
+                response_headers=event.headers,
+            )
+        case HttpEnded():
+            _record_end(recorder, event)
+        case SseReceived():
+            recorder.http.event(event.exchange, _event_text(event), event.at, recorder.wall_of(event.at))
+
+
+def _record_end(recorder: Recorder, event: HttpEnded) -> None:
+    timings = event.timings
+    recorder.http.update(
+        event.exchange,
+        response_size=event.size,
+        dns_ns=timings.dns,
+        connect_ns=timings.connect,
+        tls_ns=timings.tls,
+        first_byte_ns=timings.first_byte,
+        total_ns=timings.total,
+        error=event.error,
+        body=event.body,
+        is_over=True,
+    )
+
+
+def _event_text(event: SseReceived) -> str:
+    if not event.event:
+        return comment_text(event.comment)
+    return event_text(event.event, event.id, event.retry_ms, event.data, event.size)
+
+
+class HttpRecorder:
+    """Records one row per exchange, written when it begins and completed as it goes on."""
+
+    def __init__(self, log: TrafficLog, server: int, operations: OperationLinker, about: str = "") -> None:
+        self._log = log
+        self._server = server
+        self._operations = operations
+        self._about = about
+        self._rows: dict[int, int] = {}
+
+    def new_conversation(self) -> None:
+        """Reset the exchange numbers."""
+        self._rows = {}
+
+    def requested(self, number: int, exchange: HttpExchange, at: int, wall: int, carried: int) -> None:
+        """Record a request. `carried` is the row of the frame sent with it; -1 for none."""
+        line = f"{exchange.method} {masked_url(exchange.url)}".encode(errors="replace")
+        row = self._append(RecordKind.HTTP, Direction.OUT, at, wall, line, exchange.method)
+        self._rows[number] = row
+        self._log.set_http(row, exchange)
+        if carried >= 0:
+            self._log.rides_on(carried, row)
+            self._operations.exchanged(row, carried)
+        self._log.publish()
+
+    def update(self, number: int, **known: object) -> None:
+        """Update what is known of an exchange: its status, its end."""
+        row = self._rows.get(number)
+        exchange = self._log.http(row) if row is not None else None
+        if row is not None and exchange is not None:
+            self._log.set_http(row, replace(exchange, **known))  # type: ignore[arg-type]
+            self._log.publish()
+
+    def event(self, number: int, text: str, at: int, wall: int) -> None:
+        """Record a server-sent event or a comment, as text."""
+        row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
+        if number in self._rows:
+            self._log.rides_on(row, self._rows[number])
+            self._operations.exchanged(row, self._rows[number])
+        self._log.publish()
+
+    def row_of(self, number: int | None) -> int:
+        return self._rows.get(number, -1) if number is not None else -1
+
+    def _append(
+        self, kind: RecordKind, direction: Direction, at: int, wall: int, raw: bytes, method: str
+    ) -> int:
+        return self._log.append(self._server, kind, direction, at, wall, raw, method, self._about)
+
 
 # Member of the params that holds the subject of a request.
 _SUBJECTS = {

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from inspector.base.errors import UserError
-from inspector.base.httpevents import Headers as Headers
-from inspector.base.httpevents import HttpAnswered as HttpAnswered
-from inspector.base.httpevents import HttpEnded as HttpEnded
-from inspector.base.httpevents import HttpRequested as HttpRequested
-from inspector.base.httpevents import HttpTimings as HttpTimings
-from inspector.base.httpevents import SseReceived as SseReceived
+from inspector.base.http_events import Headers as Headers
+from inspector.base.http_events import HttpAnswered as HttpAnswered
+from inspector.base.http_events import HttpEnded as HttpEnded
+from inspector.base.http_events import HttpRequested as HttpRequested
+from inspector.base.http_events import HttpTimings as HttpTimings
+from inspector.base.http_events import SseReceived as SseReceived
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message, RequestId
 from inspector.protocol.revisions import Revision

@@ -1,6 +1,13 @@
 """A child process: started without a shell, in a session of its own, and ended with its whole tree.
 
 The order of reports is part of the contract: everything the process wrote comes before `on_exit`.
+
+A process group and the descendants that left it: who is still alive, and how to end them all.
+
+Looking at the process table costs milliseconds, so `snapshot` and `is_alive` are for a worker thread.
+Zombies do not count as alive: they only wait for somebody else to read their exit code.
+
+What to start and with which environment; every reason why it cannot be started, in words.
 """
 
 from __future__ import annotations
@@ -8,14 +15,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
-from collections.abc import Callable
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast
 
-from inspector.base.errors import ConnectionLost
-from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.processtree import KILL, ProcessTree, group_exists, signal_group
-from inspector.transport.program import Command, child_environment, find_program, start_failed
+from inspector.base.errors import ConnectFailed, ConnectionLost
+from inspector.base.plain_text import one_line
+from inspector.transport.orphan_guard import OrphanGuard
+
+if TYPE_CHECKING:
+    import psutil
 
 GRACE_AFTER_STDIN = 0.5
 GRACE_AFTER_TERM = 2.5
@@ -247,3 +258,159 @@ async def _end_leftovers(tree: ProcessTree) -> None:
             tree.signal(KILL)
             return
         await asyncio.sleep(0.05)
+
+
+KILL = signal.SIGKILL if os.name == "posix" else signal.SIGTERM
+
+
+class ProcessTree:
+    """The tree under one child that leads its own process group."""
+
+    def __init__(self, leader: int) -> None:
+        self._group = leader
+        self._descendants: list[psutil.Process] = []
+
+    def snapshot(self) -> None:
+        """Record every descendant while the leader is alive and they can be found through it."""
+        import psutil
+
+        with contextlib.suppress(psutil.Error):
+            self._descendants = psutil.Process(self._group).children(recursive=True)
+
+    def signal(self, number: signal.Signals) -> None:
+        signal_group(self._group, number)
+        for process in self._descendants:
+            with contextlib.suppress(Exception):  # gone, or its pid was reused: psutil checks
+                process.send_signal(number)
+
+    def is_alive(self) -> bool:
+        import psutil
+
+        if any(_is_alive(process) for process in self._descendants):
+            return True
+        return group_exists(self._group) and any(
+            _group_of(process) == self._group and _is_alive(process) for process in psutil.process_iter()
+        )
+
+
+def group_exists(group: int) -> bool:
+    """True if any process is in the group. Includes zombies: this only asks the kernel."""
+    if os.name != "posix":
+        return False
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _group_of(process: psutil.Process) -> int:
+    with contextlib.suppress(OSError):
+        return os.getpgid(process.pid)
+    return -1
+
+
+# What every program may know of the user's environment. Anything else is passed only if configured: our own
+# environment holds keys and tokens that no server should see.
+_ENVIRONMENT = (
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ"]
+    if os.name == "posix"
+    else [
+        *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMDATA"),
+        *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start, as configured."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str = ""
+
+
+def child_environment(configured: Mapping[str, str]) -> dict[str, str]:
+    """Return the allow-listed part of our environment, overridden by the configured variables."""
+    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | dict(configured)
+
+
+def find_program(command: Command, path: str) -> str:
+    """Return the executable's path. Only the PATH is searched, never the working directory."""
+    if not command.argv or not command.argv[0]:
+        raise ConnectFailed("There is no command to start.", "Edit the server and give one.")
+    if command.cwd and not os.path.isdir(command.cwd):
+        raise ConnectFailed(
+            f"The working folder {command.cwd!r} does not exist.", "Create it or edit the server."
+        )
+    name = os.path.expanduser(command.argv[0])
+    if os.sep in name or (os.altsep and os.altsep in name):
+        return _check_file(os.path.join(command.cwd, name) if command.cwd else name)
+    # An empty or relative entry means the current directory, whose contents are not trusted.
+    folders = os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    found = shutil.which(name, path=folders) if folders else None
+    if found is None:
+        raise ConnectFailed(
+            f"The command {name!r} was not found on the PATH.",
+            "Check the spelling, install it, or give its full path.",
+        )
+    return found
+
+
+def _check_file(path: str) -> str:
+    path = os.path.abspath(path)
+    if not os.path.exists(path):
+        raise ConnectFailed(f"There is no file {path!r} to start.", "Check the path.")
+    if os.path.isdir(path):
+        raise ConnectFailed(f"{path!r} is a folder, not a program.", "Give the program inside it.")
+    if not os.access(path, os.X_OK):
+        raise ConnectFailed(
+            f"The file {path!r} is not executable.",
+            f"Make it executable (chmod +x {os.path.basename(path)}), or start it with its interpreter.",
+        )
+    return path
+
+
+def start_failed(program: str, exc: OSError | ValueError) -> ConnectFailed:
+    if not isinstance(exc, OSError):  # a null byte, a lone surrogate, a variable name with "=" in it
+        return ConnectFailed(
+            f"{program!r} cannot be started: {exc}.", "Check its arguments, variables and folder."
+        )
+    if isinstance(exc, FileNotFoundError) and (interpreter := _interpreter(program)):
+        return ConnectFailed(
+            f"{program!r} needs an interpreter that is not there: {interpreter}.", "Correct its first line."
+        )
+    if isinstance(exc, PermissionError):
+        return ConnectFailed(f"Starting {program!r} is not permitted.", "Check its permissions.")
+    if exc.errno == 8:  # ENOEXEC: a script without a #! line
+        return ConnectFailed(
+            f"{program!r} is not a program that the system can start.",
+            "A script needs a first line such as #!/usr/bin/env python3.",
+        )
+    return ConnectFailed(f"Could not start {program!r}: {exc.strerror or exc}.", "Check the command.")
+
+
+def _interpreter(program: str) -> str:
+    """Return a script's interpreter from its first line; "" if it is not a script."""
+    with contextlib.suppress(OSError), open(program, "rb") as file:
+        line = file.readline(256)
+        if line.startswith(b"#!"):
+            return one_line(line[2:].decode(errors="replace").strip().partition(" ")[0])
+    return ""

@@ -7,7 +7,7 @@ from collections import deque
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectionLost
-from inspector.base.plaintext import visible
+from inspector.base.plain_text import visible
 from inspector.protocol.framing import DEFAULT_LINE_CAP, LineFramer, Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
@@ -21,9 +21,8 @@ from inspector.transport.base import (
     Report,
     StderrReceived,
 )
-from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.process import ChildProcess, within
-from inspector.transport.program import Command
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import ChildProcess, Command, within
 
 _GRACE_AFTER_STDOUT = 1.0
 _LAST_LINES = 5

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from inspector import __version__
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost, NeedsLogin, UserError
-from inspector.base.plaintext import one_line
-from inspector.base.redact import masked_url
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_url
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision
 from inspector.transport.base import (
@@ -30,9 +30,8 @@ from inspector.transport.base import (
     HttpTimings,
     Report,
 )
-from inspector.transport.failures import explain
-from inspector.transport.network import Network, make_tls_context, proxy_for
-from inspector.transport.tasks import TaskScope
+from inspector.transport.network import Network, explain, make_tls_context, proxy_for
+from inspector.transport.task_scope import TaskScope
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection, connect

@@ -28,8 +28,8 @@ from tests.bench.servercommand import ECHO_SERVER, add_command, json_object
 from tests.bench.windowhost import in_window
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
-    from inspector.protocol.connection import Progressed
+    from inspector.app.backend import App
+    from inspector.protocol.connection import ProgressReceived
     from inspector.qt.panels.traffic.panel import TrafficPanel
 
 HEAD_S = 2.0
@@ -121,7 +121,7 @@ async def _show_head(app: App, panel: TrafficPanel, row: int) -> None:
     """Choose the row as soon as the table has it, and wait until its bytes are on screen."""
     from PySide6.QtWidgets import QPlainTextEdit
 
-    from inspector.qt.panels.traffic.message import Form
+    from inspector.qt.panels.traffic.detail.message_view import Form
     from tests.bench.openedcapture import Painted, until
 
     await until(app.bridge.traffic_grew, lambda: panel.choose(row))
@@ -145,7 +145,7 @@ async def _save(panel: TrafficPanel, path: Path) -> None:
     """By the button of the message that is shown."""
     from PySide6.QtWidgets import QFileDialog
 
-    from inspector.qt.widgets.savebody import BodySaver
+    from inspector.qt.widgets.code.save_file import BodySaver
 
     message = panel.detail.message
     saver = message.own.findChild(BodySaver)
@@ -185,5 +185,5 @@ def _since(moment_ns: int) -> float:
     return round((time.monotonic_ns() - moment_ns) / 1e9, 3)
 
 
-def _ignore(event: Progressed) -> None:
+def _ignore(event: ProgressReceived) -> None:
     """Progress is not measured here."""

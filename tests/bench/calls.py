@@ -11,8 +11,7 @@ import asyncio
 import shlex
 import statistics
 
-from inspector.engine.engine import Engine
-from inspector.engine.thread import EngineThread
+from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.views import OutcomeKind
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status

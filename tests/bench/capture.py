@@ -22,7 +22,7 @@ from tests.bench.report import Number, Result, Stopwatch, remark, stopwatch
 from tests.bench.windowhost import in_empty_window
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
+    from inspector.app.backend import App
     from inspector.traffic.log import TrafficLog
     from tests.bench.heartbeat import Heartbeat
     from tests.bench.openedcapture import Watched
@@ -186,7 +186,7 @@ def _are_right(found: dict[str, _Found], log: TrafficLog) -> bool:
 
 
 async def _sort(view: Watched, phases: _Phases) -> None:
-    from inspector.qt.models.traffic import Column
+    from inspector.qt.models.traffic.traffic_model import Column
 
     with phases.phase("sort"):
         await view.sort(Column.DURATION)

@@ -15,12 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from inspector.base.jsonvalue import JSONObject
+from inspector.base.json.values import JSONObject
 from inspector.protocol import jsonrpc
 from inspector.protocol.jsonrpc import Message
+from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.recording import Recording
 from inspector.traffic.records import HttpExchange
 
 RARE_WORD = "chrysoberyl"  # in one body of RARE_EVERY

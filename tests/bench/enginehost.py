@@ -6,9 +6,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from inspector.config.entries import Entry
-from inspector.engine.engine import Engine
-from inspector.engine.thread import EngineThread
+from inspector.config.servers.entries import Entry
+from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.views import ServerView
 
 SERVER = "bench"

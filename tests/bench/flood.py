@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.traffic.capture import open_capture
+from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.records import Direction, RecordKind
 from tests.bench.enginehost import SERVER
 from tests.bench.memory import peak_rss_mib
@@ -23,9 +23,9 @@ from tests.bench.servercommand import DEMO_SERVER, add_options
 from tests.bench.windowhost import in_window
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
+    from inspector.app.backend import App
     from inspector.engine.captures import Captures
-    from inspector.protocol.connection import Progressed
+    from inspector.protocol.connection import ProgressReceived
     from inspector.traffic.log import TrafficLog
 
 WORST_GAP_MS = 100
@@ -127,5 +127,5 @@ def _sent(answer: bytes) -> int:
         raise SystemExit(f"The tool's text is no count; say --expect N. It gave: {answer[:300]!r}") from None
 
 
-def _ignore(event: Progressed) -> None:
+def _ignore(event: ProgressReceived) -> None:
     """Progress is not measured here."""

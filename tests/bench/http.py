@@ -18,8 +18,8 @@ from typing import Any, Self
 
 import httpx2
 
-from inspector.config.entries import HttpEntry
-from inspector.engine.thread import EngineThread
+from inspector.config.servers.entries import HttpEntry
+from inspector.engine.engine import EngineThread
 from inspector.protocol.revisions import Era, Revision
 from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import SERVER, connected_engine

@@ -7,7 +7,7 @@ import asyncio
 import shlex
 import statistics
 
-from inspector.engine.thread import EngineThread
+from inspector.engine.engine import EngineThread
 from inspector.engine.views import OutcomeKind
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient

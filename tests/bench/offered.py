@@ -18,15 +18,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.config.entries import StdioEntry
+from inspector.config.servers.entries import StdioEntry
 from tests.bench.enginehost import SERVER
 from tests.bench.report import Number, Result, stopwatch
 from tests.bench.windowhost import in_empty_window
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
-    from inspector.base.jsonvalue import JSONObject
-    from inspector.protocol.connection import Progressed
+    from inspector.app.backend import App
+    from inspector.base.json.values import JSONObject
+    from inspector.protocol.connection import ProgressReceived
     from inspector.qt.panels.tools.panel import ToolsPanel
 
 LONGEST_WORK_MS = 50
@@ -136,5 +136,5 @@ class _Measuring:
             await asyncio.sleep(0.005)
 
 
-def _ignore(event: Progressed) -> None:
+def _ignore(event: ProgressReceived) -> None:
     """Progress is not measured here."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QObject, SignalInstance
 from PySide6.QtWidgets import QWidget
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
+    from inspector.app.backend import App
     from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.captures import OpenedCapture
 

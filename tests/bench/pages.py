@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 
-from inspector.engine.thread import EngineThread
+from inspector.engine.engine import EngineThread
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
 from tests.bench.report import Result, remark, stopwatch

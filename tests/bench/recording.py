@@ -12,10 +12,10 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from inspector.engine.thread import EngineThread
-from inspector.traffic.capture import open_capture
+from inspector.engine.engine import EngineThread
+from inspector.traffic.captures.capture import open_capture
+from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.recording import Recording
 from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import connected_engine
 from tests.bench.report import Result, remark, stopwatch

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Any
 
-from inspector.config.entries import StdioEntry
+from inspector.config.servers.entries import StdioEntry
 
 ECHO_SERVER = shlex.join([sys.executable, "-m", "tests.bench.echoserver"])
 DEMO_SERVER = shlex.join([sys.executable, "-m", "inspector.demo", "everything"])

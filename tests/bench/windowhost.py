@@ -15,7 +15,7 @@ from tests.bench.sandbox import sandbox
 from tests.bench.servercommand import entry
 
 if TYPE_CHECKING:
-    from inspector.app.behind import App
+    from inspector.app.backend import App
     from inspector.engine.views import ServerView
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def in_empty_window(measure: Callable[[App], Awaitable[T]]) -> T:
 
 
 async def _measure(app: App, measure: Callable[[App], Awaitable[T]]) -> T:
-    from inspector.app.behind import shut_down
+    from inspector.app.backend import shut_down
 
     app.window.show()
     try:

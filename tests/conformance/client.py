@@ -16,19 +16,18 @@ from typing import Literal
 import httpx2
 
 from inspector.base.errors import LensError, NeedsLogin, NotOffered
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.auth import IdentityProvider, OAuthSettings, SecretRef
-from inspector.config.entries import HttpEntry
-from inspector.engine.cards import Card, Question, Reply
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
 from inspector.engine.engine import Engine
-from inspector.engine.inbox import Inbox
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.oauth.occasions import Occasion
-from inspector.oauth.steps import QuestionKind
-from inspector.protocol.asking import FormAsked, UrlAsked, read_question
-from inspector.protocol.replies import accepted, consented, sampled
+from inspector.oauth.login.steps import QuestionKind
+from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import Revision
+from inspector.protocol.server_requests.replies import accepted, consented, sampled
+from inspector.protocol.server_requests.request import FormAsked, UrlAsked, read_server_request
 from inspector.protocol.types import Tool
 
 SERVER = "conformance"
@@ -61,7 +60,7 @@ class Agreeable:
         self._inbox = inbox
         inbox.changed.connect(self._on_changed)
 
-    def _on_changed(self, card: Card) -> None:
+    def _on_changed(self, card: InboxRequest) -> None:
         if card.is_open and card.awaits_page:
             self._later(self._inbox.page_done, card.id)
         elif card.is_open and card.unanswered:
@@ -114,8 +113,8 @@ GRANTS: dict[str, Literal["client_credentials", "enterprise", "wif"]] = {
 }
 
 
-def answer(question: Question, revision: Revision) -> Reply:
-    match read_question(question.method, question.params, revision):
+def answer(question: RequestItem, revision: Revision) -> Reply:
+    match read_server_request(question.method, question.params, revision):
         case FormAsked(schema=schema):
             return Reply(result=accepted(_offered(schema)))
         case UrlAsked():
@@ -169,7 +168,7 @@ async def run(url: str) -> int:
     engine = Engine(inbox=inbox)
     # The suite names the wire of this leg; its stateless leg is found out, as a person's client would.
     era = REVISION if REVISION < "2026" and REVISION else "auto"
-    engine.logins.opens_browser = frozenset(Occasion)
+    engine.logins.opens_browser = frozenset(LoginReason)
     engine.logins.open_url = browse
     try:
         auth = await login_settings(engine.secrets)

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from inspector.base.errors import RemoteProtocolError
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.settings import Settings
-from inspector.engine.prettytext import pretty_text
+from inspector.base.json.values import JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.engine.content.text_formats import pretty_text
 from inspector.engine.views import OutcomeKind, ServerStatus
-from inspector.protocol.connection import Progressed
+from inspector.protocol.connection import ProgressReceived
 from inspector.traffic.records import Direction, Record, RecordKind, Status
 from tests.helpers.servers import Lab
 
@@ -197,7 +197,7 @@ async def test_a_flood_is_recorded_to_the_last_message(connected: Lab) -> None:
 
 
 async def test_progress_is_passed_on_while_the_call_runs(connected: Lab) -> None:
-    seen: list[Progressed] = []
+    seen: list[ProgressReceived] = []
     await connected.engine.call_tool("srv", "progresses", {"steps": 3}, on_progress=seen.append)
     assert [(event.progress, event.total) for event in seen] == [(1, 3), (2, 3), (3, 3)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.config.entries import StdioEntry
-from inspector.config.settings import Settings
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import LoopTime

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QUrl
 
-from inspector.config.entries import HttpEntry
+from inspector.config.servers.entries import HttpEntry
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
-from inspector.oauth.steps import StepId, StepState
-from inspector.qt.opener import Opener
+from inspector.oauth.login.steps import StepId, StepState
+from inspector.qt.link_opener import LinkOpener
 from tests.helpers.browser import WHY_NOT, Browser, find_browser
 from tests.qt.lens_driver import Lens, words_on
-from tests.unit.demo.login_client import LoginDemo
+from tests.unit.demo.login.login_client import LoginDemo
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
 
@@ -29,7 +29,7 @@ class Desktop:
         self._lens = lens
         self._browser = browser
         self._asked: list[str] = []
-        lens.window.login_news.opener = Opener(self._launch)
+        lens.window.login_news.opener = LinkOpener(self._launch)
 
     def _launch(self, url: QUrl) -> bool:
         self._asked.append(bytes(url.toEncoded().data()).decode())

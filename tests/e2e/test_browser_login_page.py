@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from tests.helpers.browser import WHY_NOT, Browser, find_browser
-from tests.unit.demo.login_client import CHALLENGE, LoginDemo
+from tests.unit.demo.login.login_client import CHALLENGE, LoginDemo
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
 

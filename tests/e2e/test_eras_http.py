@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from inspector.base.errors import ConnectFailed, NeedsLogin
-from inspector.config.entries import HttpEntry
-from inspector.engine import backoff
+from inspector.config.servers.entries import HttpEntry
+from inspector.engine.servers import server as backoff
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.traffic.records import Record, RecordKind, Status
 from tests.helpers import httpfaults as faults

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.config.entries import StdioEntry
-from inspector.config.settings import Settings
-from inspector.engine import backoff
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.servers import server
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.servers import Lab, fault_entry
@@ -173,7 +173,7 @@ async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> 
 
 
 async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "_FIRST", 0.01)
+    monkeypatch.setattr(server, "_FIRST", 0.01)
     lab = Lab(Settings(connect_timeout=10, request_timeout=10))
     try:
         lab.engine.add(replace(fault_entry(), auto_restart=True))

@@ -12,10 +12,9 @@ from time import thread_time
 import psutil
 import pytest
 
-from inspector.config.auth import SecretRef
-from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.config.settings import Settings
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
+from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
 from inspector.engine.views import ServerStatus, ServerView
 from tests.helpers import httpfaults as faults
@@ -86,7 +85,7 @@ async def broken_urls(folder: Path, stack: contextlib.AsyncExitStack) -> dict[st
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
     settings = Settings(connect_timeout=LIMIT, request_timeout=LIMIT)
-    lab = Lab(engine=Engine(Catalogue(tmp_path / "servers.json"), settings))
+    lab = Lab(engine=Engine(ServerListFile(tmp_path / "servers.json"), settings))
     yield lab
     await lab.engine.close()
 

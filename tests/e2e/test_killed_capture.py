@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.traffic.capture import Capture, open_capture
-from inspector.traffic.capturefolder import CaptureFolder
+from inspector.traffic.captures.capture import Capture, CaptureFolder, open_capture
 from tests.helpers.recordingchild import ROWS, body
 
 

@@ -72,10 +72,10 @@ def test_planted_module_would_be_detected(folder: Path) -> None:
 
 def test_the_window_starts_there_and_neither_runs_nor_contacts_what_it_finds(folder: Path) -> None:
     code = (
-        "import inspector.base.safepath\n"
+        "import inspector.base.safe_path\n"
         "import asyncio\n"
         "from pathlib import Path\n"
-        "from inspector.app.behind import open_first_servers, shut_down\n"
+        "from inspector.app.backend import open_first_servers, shut_down\n"
         "from inspector.app.main import build\n"
         "from inspector.config.paths import Files\n"
         "files = Files(catalogue=Path('../own.json'), trust=Path('../trust.json'))\n"

@@ -59,7 +59,7 @@ _LOSE_THE_DISPLAY = """
 import sys
 from PySide6.QtCore import QTimer
 import inspector.app.main as main
-make_front = main.make_front
+make_front = main.make_frontend
 def make_and_lose(layout):
     front = make_front(layout)
     def look():
@@ -70,7 +70,7 @@ def make_and_lose(layout):
     timer.timeout.connect(look)
     timer.start()
     return front
-main.make_front = make_and_lose
+main.make_frontend = make_and_lose
 sys.exit(main.run_window(True, None))
 """
 

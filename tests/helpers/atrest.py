@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
-from inspector.traffic.export.spelling import in_base64
+from inspector.traffic.masking.secret_scan import in_base64
 
 _SQLITE = b"SQLite format 3\0"
 

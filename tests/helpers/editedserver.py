@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from inspector.config.entries import StdioEntry
+from inspector.config.servers.entries import StdioEntry
 
 _CODE = """
 import json, os, sys

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from inspector.base.errors import ConnectFailed, ConnectionLost
-from inspector.base.jsonvalue import JSON, JSONObject, to_wire
+from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Revision

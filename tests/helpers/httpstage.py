@@ -13,7 +13,7 @@ from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import R4, Revision
 from inspector.transport.base import PLAIN, Envelope, Transport
 from inspector.transport.network import Network
-from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.streamable_http import StreamableHttpTransport
 from tests.helpers.httpfaults import FaultServer
 from tests.helpers.wirelog import WireLog
 

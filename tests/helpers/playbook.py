@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from inspector.base.errors import ConnectFailed
-from inspector.base.jsonvalue import JSON, to_wire
+from inspector.base.json.values import JSON, to_wire
 from inspector.protocol.handshake import Negotiation
 from inspector.protocol.jsonrpc import Message, read
 

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from inspector.traffic import recording
+from inspector.traffic.captures import recording
 from inspector.traffic.log import TrafficLog
 
 ROWS = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.base.jsonvalue import JSON
-from inspector.schema.build import build_form
+from inspector.base.json.values import JSON
+from inspector.schema.builder import build_form
 from inspector.schema.fields import (
     Field,
     JsonField,

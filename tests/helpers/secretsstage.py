@@ -9,18 +9,18 @@ from typing import Any
 from keyring.backend import KeyringBackend
 
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.sealing import Cost
-from inspector.config.secrets.standing import Standing
+from inspector.config.secrets.records import StorageStatus
 from inspector.config.secrets.store import SecretStore
+from inspector.config.secrets.vault_file import KeyDerivationCost
 from tests.helpers.keychains import MemoryKeychain
 
-CHEAP = Cost(2**14, 8, 1)
+CHEAP = KeyDerivationCost(2**14, 8, 1)
 NAME = "header/My%20server/X-Key"
 VALUE = "s3cret-value-of-the-marker"
 PASSPHRASE = "correct horse battery"
 
 
-def standing(store: SecretStore) -> Standing:
+def standing(store: SecretStore) -> StorageStatus:
     return store.state.standing
 
 

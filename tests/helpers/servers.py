@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.config.entries import StdioEntry
-from inspector.config.settings import Settings
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
-from inspector.engine.results import read_result
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.traffic.records import Record, RecordKind
 

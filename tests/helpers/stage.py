@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.settings import Settings
-from inspector.protocol.declared import NOTHING, answering
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.protocol.client_capabilities import NOTHING, answering
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
-from inspector.session.asking import responder_of
-from inspector.session.route import Answerer, Route
+from inspector.session.server_requests import responder_of
 from inspector.session.session import Session
-from inspector.session.state import SessionState
+from inspector.session.state import Answerer, Route, SessionState
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Record, RecordKind

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
-from inspector.config.entries import StdioEntry
+from inspector.config.reply_rules import Endpoint, ReplyRule, RuleKind
+from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
-from inspector.engine.answerrules import AnswerRules
-from inspector.engine.cards import CardEnd
-from inspector.engine.inbox import Inbox
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.reply_rules import ReplyRules
+from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.engine.views import OutcomeKind
-from inspector.protocol.replies import accepted
+from inspector.protocol.server_requests.replies import accepted
 from inspector.traffic.records import RecordKind
 from tests.helpers.httpfaults import FaultServer
 from tests.peers.visit import Visit, visiting
-from tests.unit.engine.endpoint_talk import COMPLETION, says
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
 
 
 @pytest.fixture(params=["auto", "legacy-first"])
@@ -31,15 +31,15 @@ def entry(request: pytest.FixtureRequest) -> StdioEntry:
 
 
 @asynccontextmanager
-async def with_rules(entry: StdioEntry, *rules: AnswerRule) -> AsyncIterator[Visit]:
-    answers = AnswerRules()
+async def with_rules(entry: StdioEntry, *rules: ReplyRule) -> AsyncIterator[Visit]:
+    answers = ReplyRules()
     await answers.save(rules)
     async with visiting(entry, inbox=Inbox(rules=answers)) as visit:
         yield visit
 
 
-def rule(name: str, kind: RuleKind, filter: str = "", **more: Any) -> AnswerRule:
-    return AnswerRule(name, name, kind, filter, is_on=True, **more)
+def rule(name: str, kind: RuleKind, filter: str = "", **more: Any) -> ReplyRule:
+    return ReplyRule(name, name, kind, filter, is_on=True, **more)
 
 
 async def text(visit: Visit, tool: str, **arguments: Any) -> str:
@@ -58,7 +58,7 @@ async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
         past = visit.engine.inbox.past()
         log = visit.engine.log
         notes = [record.raw.decode() for record in log.find("sdk", RecordKind.LOCAL)]
-    assert [card.end for card in past] == [CardEnd.ANSWERED] * 2
+    assert [card.end for card in past] == [InboxRequestEnd.ANSWERED] * 2
     assert [card.questions[0].reply.rule for card in past if card.questions[0].reply] == ["Yes", "Parrot"]
     assert notes == ["Answered by the rule “Yes”.", "Answered by the rule “Parrot”."]
 

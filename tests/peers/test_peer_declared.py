@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import command
-from inspector.engine.byhand import ToolCall
-from inspector.engine.inbox import Inbox
+from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.protocol.declared import ALL, NOTHING
+from inspector.protocol.client_capabilities import ALL, NOTHING
 from inspector.protocol.revisions import Era
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.engine.byhand import ToolCall
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import OutcomeKind
-from inspector.protocol.connection import Progressed
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.revisions import Era
 from tests.peers.netserver import free_port, listening
 from tests.peers.visit import Visit, visiting
@@ -110,7 +110,7 @@ async def test_prompts_are_filled_in_and_their_arguments_completed(everything: V
 
 
 async def test_progress_arrives_step_by_step(everything: Visit) -> None:
-    steps: list[Progressed] = []
+    steps: list[ProgressReceived] = []
     text = await everything.text("trigger-long-running-operation", steps.append, duration=0.4, steps=4)
     assert [(step.progress, step.total) for step in steps] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert text == "Long running operation completed. Duration: 0.4 seconds, Steps: 4."

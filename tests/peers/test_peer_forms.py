@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import JSON
-from inspector.config.entries import StdioEntry
-from inspector.schema.build import build_form
+from inspector.base.json.values import JSON
+from inspector.config.servers.entries import StdioEntry
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
-from inspector.schema.sample import example
-from inspector.schema.validate import validate
+from inspector.schema.samples import example
+from inspector.schema.validation import validate
 from inspector.schema.values import draft_of, finish
 from tests.helpers.schema_coverage import coverage
 from tests.peers.installs import Unavailable, npm_packages, python_packages

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import command
-from inspector.engine.cards import SAMPLING_REJECTED, Card, CardEnd, Reply
 from inspector.engine.engine import Engine
-from inspector.engine.inbox import Inbox
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, InboxRequestEnd, Reply
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.protocol.replies import accepted, cancelled, consented, declined, sampled
 from inspector.protocol.revisions import Era
+from inspector.protocol.server_requests.replies import accepted, cancelled, consented, declined, sampled
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting
 
@@ -47,12 +47,12 @@ class Person:
         assert done.kind is OutcomeKind.RESULT, (done.kind, done.summary, done.answer[:500])
         return "\n".join(block["text"] for block in json.loads(done.answer)["result"]["content"])
 
-    async def cards(self, count: int = 1) -> tuple[Card, ...]:
+    async def cards(self, count: int = 1) -> tuple[InboxRequest, ...]:
         while len(self.inbox.cards()) < count:
             await self.changed()
         return self.inbox.cards()
 
-    async def ended(self, count: int = 1) -> Card:
+    async def ended(self, count: int = 1) -> InboxRequest:
         """The latest of so many that ended."""
         while len(self.inbox.past()) < count or self.inbox.cards():
             await self.changed()
@@ -62,12 +62,12 @@ class Person:
         self._changed.clear()
         await self._changed.wait()
 
-    async def awaits_page(self) -> Card:
+    async def awaits_page(self) -> InboxRequest:
         while not (self.inbox.cards() and self.inbox.cards()[0].awaits_page):
             await self.changed()
         return self.inbox.cards()[0]
 
-    def answer(self, card: Card, *results: JSONObject) -> None:
+    def answer(self, card: InboxRequest, *results: JSONObject) -> None:
         """The questions of a card, in the order in which they are asked."""
         for question, result in zip(card.questions, results, strict=True):
             self.inbox.reply(card.id, question.key, Reply(result=result))
@@ -180,14 +180,14 @@ async def test_request_cancelled_by_the_server_leaves_the_list(person: Person) -
     call = person.call("ask_and_withdraw", seconds=0.05)
     assert "taken back" in await person.text(call)
     card = await person.ended()
-    assert card.end is CardEnd.WITHDRAWN
+    assert card.end is InboxRequestEnd.WITHDRAWN
 
 
 @pytest.mark.parametrize("fault", ["no schema", "schema is a text", "no messages", "unknown method"])
 async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault: str) -> None:
     outcome = await person.call("ask_malformed", fault=fault)
     card = await person.ended()
-    assert card.end is CardEnd.REFUSED
+    assert card.end is InboxRequestEnd.REFUSED
     assert card.note
     if person.visit.agreement.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.FAILED
@@ -202,7 +202,7 @@ async def test_url_elicitation_is_accepted_and_awaited(person: Person) -> None:
     (card,) = await person.cards()
     person.answer(card, consented())
     assert "accept" in await person.text(call)
-    assert (await person.ended()).end is CardEnd.ANSWERED
+    assert (await person.ended()).end is InboxRequestEnd.ANSWERED
 
 
 async def test_call_that_requires_url_elicitation_is_retried(person: Person) -> None:
@@ -234,7 +234,9 @@ async def test_cancelling_a_call_closes_its_card(person: Person) -> None:
     call.cancel()
     await asyncio.wait([call])
     is_stateless = person.visit.agreement.era is Era.STATELESS
-    assert (await person.ended()).end is (CardEnd.CALL_ENDED if is_stateless else CardEnd.WITHDRAWN)
+    assert (await person.ended()).end is (
+        InboxRequestEnd.CALL_ENDED if is_stateless else InboxRequestEnd.WITHDRAWN
+    )
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -246,7 +248,7 @@ async def test_crashed_server_closes_its_cards(era: str) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert (await call).is_lost
-        assert (await person.ended()).end is CardEnd.SERVER_GONE
+        assert (await person.ended()).end is InboxRequestEnd.SERVER_GONE
 
 
 async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
@@ -258,9 +260,9 @@ async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
             await asyncio.to_thread(running.close)
             assert (await call).kind is OutcomeKind.FAILED
             person.answer(card, NAMED)
-            while (ended := await person.ended()).end is CardEnd.ANSWERED:
+            while (ended := await person.ended()).end is InboxRequestEnd.ANSWERED:
                 await person.changed()
-            assert ended.end is CardEnd.NOT_SENT
+            assert ended.end is InboxRequestEnd.NOT_SENT
             assert ended.note.startswith("The answer could not be sent: Nothing listens at 127.0.0.1")
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import NeedsLogin
-from inspector.config.entries import HttpEntry
+from inspector.config.servers.entries import HttpEntry
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
-from inspector.oauth.occasions import Occasion
-from inspector.oauth.steps import LoginView, StepId, StepState
+from inspector.oauth.login.steps import LoginView, StepId, StepState
+from inspector.oauth.login_reason import LoginReason
 from inspector.traffic.records import RecordKind
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit
@@ -64,7 +64,7 @@ async def engine_for(url: str, person: Person, clock: Clock | None = None) -> As
     engine = Engine(clock=clock)
     try:
         engine.logins.open_url = person.open
-        engine.logins.opens_browser = frozenset({Occasion.CONNECT})  # as the window has it
+        engine.logins.opens_browser = frozenset({LoginReason.CONNECT})  # as the window has it
         engine.add(HttpEntry(name=NAME, url=url))
         yield engine
     finally:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import NotOffered
-from inspector.base.jsonvalue import JSONObject, parse
-from inspector.config.entries import StdioEntry
+from inspector.base.json.values import JSONObject, parse
+from inspector.config.servers.entries import StdioEntry
 from inspector.engine.views import OutcomeKind
 from tests.peers.visit import visiting
 

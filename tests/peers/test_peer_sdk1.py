@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import JSONObject, parse
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.protocol.connection import Progressed
+from inspector.base.json.values import JSONObject, parse
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
+from inspector.protocol.connection import ProgressReceived
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting
 
@@ -57,7 +57,7 @@ async def test_server_features_are_listed_read_and_called(peer: Visit) -> None:
 
 
 async def test_progress_logs_and_server_requests_arrive_during_a_call(peer: Visit) -> None:
-    steps: list[Progressed] = []
+    steps: list[ProgressReceived] = []
     assert await peer.text("count", steps.append, to=3) == "counted to 3"
     assert [(step.progress, step.total, step.message) for step in steps] == [
         (1, 3, "at 1"),

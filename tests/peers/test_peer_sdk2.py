@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import command
-from inspector.protocol.connection import Progressed
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.revisions import Era
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting
@@ -66,7 +66,7 @@ async def test_server_features_are_listed_read_and_called(entry: Entry, peer: Vi
 
 
 async def test_calls_report_progress_send_server_requests_and_can_be_cancelled(peer: Visit) -> None:
-    steps: list[Progressed] = []
+    steps: list[ProgressReceived] = []
     assert await peer.text("slow", steps.append, seconds=0.1, steps=2) == "Done: 2 steps in 0.1 s."
     assert [(step.progress, step.total) for step in steps] == [(1, 2), (2, 2)]
     assert await peer.text("sampling", prompt="A colour?") == "by hand said: blue"

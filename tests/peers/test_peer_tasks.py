@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import RpcError
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.entries import StdioEntry
-from inspector.engine.byhand import ToolCall
-from inspector.engine.cards import Card, Reply
-from inspector.engine.inbox import Inbox
-from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.views import InboxRequest, Reply
+from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.protocol.connection import Progressed
-from inspector.protocol.declared import ALL
+from inspector.protocol.client_capabilities import ALL
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.tasks import TaskStatus
 from tests.peers.visit import Visit, visiting
 
@@ -57,7 +57,7 @@ class TaskVisit:
         self.visit = visit
         self.book = visit.engine.tasks
         self.seen: list[TaskView] = []
-        self.progress: list[Progressed] = []
+        self.progress: list[ProgressReceived] = []
         self._changed = asyncio.Event()
         self.book.changed.connect(self._on_changed)
 
@@ -103,8 +103,8 @@ async def by_hand(request: pytest.FixtureRequest) -> AsyncIterator[TaskVisit]:
 async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("count", polls=3)
     assert (outcome.kind, b"Counted to 3" in outcome.answer) == (OutcomeKind.RESULT, True)
-    view = await by_hand.until(lambda view: view.standing is Standing.ENDED)
-    assert (view.tool, view.origin, view.outcome) == ("count", Origin.CALLED, outcome)
+    view = await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
+    assert (view.tool, view.origin, view.outcome) == ("count", TaskOrigin.CALLED, outcome)
     assert by_hand.statuses() == ["working", "completed"]
     is_core = by_hand.visit.agreement.revision.date == "2025-11-25"
     assert [step.progress for step in by_hand.progress] == ([1, 2, 3] if is_core else [])
@@ -114,7 +114,7 @@ async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
 async def test_task_continues_after_its_input_request_is_answered(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("ask")
     assert b"Hello Ann" in outcome.answer
-    await by_hand.until(lambda view: view.standing is Standing.ENDED)
+    await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
     assert by_hand.statuses() == ["working", "input_required", "completed"]
     assert by_hand.visit.complaints() == []
 
@@ -131,7 +131,7 @@ async def test_task_continues_without_its_call_and_can_be_cancelled(by_hand: Tas
     assert (await calling).kind is OutcomeKind.LEFT
     await by_hand.until(lambda view: view.task.message == "Step 3")
     await by_hand.book.cancel(view.server, view.id)
-    view = await by_hand.until(lambda view: view.standing is Standing.ENDED)
+    view = await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
     assert view.task.status is TaskStatus.CANCELLED
 
 
@@ -142,10 +142,12 @@ async def test_a_task_that_outlives_the_process_is_found_again(design: str, tmp_
         view = await visit.until(lambda view: view.task.message == "Step 2")
         await visit.visit.engine.disconnect("tasks")
         assert (await calling).is_lost
-        waiting = await visit.until(lambda view: view.standing is Standing.WAITING)
+        waiting = await visit.until(lambda view: view.standing is TrackingState.WAITING)
         assert waiting.id == view.id
         await visit.visit.engine.connect("tasks")
-        await visit.until(lambda view: view.standing is Standing.FOLLOWED and view.task.message == "Step 5")
+        await visit.until(
+            lambda view: view.standing is TrackingState.FOLLOWED and view.task.message == "Step 5"
+        )
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -154,7 +156,7 @@ async def test_a_task_that_ended_with_the_process_is_unknown(design: str) -> Non
         visit.start("stay")
         await visit.until(lambda view: view.task.message == "Step 1")
         await visit.visit.engine.connect("tasks")
-        view = await visit.until(lambda view: view.standing is Standing.UNKNOWN)
+        view = await visit.until(lambda view: view.standing is TrackingState.UNKNOWN)
         assert view.note == "The server no longer knows the task: Unknown task"
 
 
@@ -169,7 +171,7 @@ async def test_task_from_an_earlier_run_is_added_by_id(design: str, tmp_path: Pa
         with pytest.raises(RpcError, match="Unknown task"):
             await visit.book.add("tasks", "nobody-knows")
         view = await visit.book.add("tasks", id)
-        assert view.origin is Origin.ADDED
+        assert view.origin is TaskOrigin.ADDED
         await visit.until(lambda view: view.task.message == "Step 4")
 
 
@@ -179,7 +181,11 @@ async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path)
     async with tasks_of(entry("core", tmp_path / "tasks.json")) as visit:
         assert await visit.book.refresh("tasks") == 1
         (view,) = visit.book.views("tasks")
-        assert (view.origin, view.task.status, view.outcome) == (Origin.LISTED, TaskStatus.COMPLETED, None)
+        assert (view.origin, view.task.status, view.outcome) == (
+            TaskOrigin.LISTED,
+            TaskStatus.COMPLETED,
+            None,
+        )
         await visit.book.fetch("tasks", view.id)
         view = await visit.until(lambda view: view.outcome is not None)
         assert view.outcome is not None
@@ -201,7 +207,7 @@ async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
 async def test_everything_runs_its_research_as_a_task(everything: TaskVisit) -> None:
     outcome = await everything.start("simulate-research-query", topic="python", ambiguous=True)
     assert b"Research Report: python (snake)" in outcome.answer
-    view = await everything.until(lambda view: view.standing is Standing.ENDED)
+    view = await everything.until(lambda view: view.standing is TrackingState.ENDED)
     assert view.task.status is TaskStatus.COMPLETED
     assert "input_required" in everything.statuses()
     assert view.expires_ns is not None
@@ -210,11 +216,11 @@ async def test_everything_runs_its_research_as_a_task(everything: TaskVisit) -> 
 
 async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit) -> None:
     calling = everything.start("simulate-research-query", topic="ants")
-    view = await everything.until(lambda view: view.origin is Origin.CALLED)
+    view = await everything.until(lambda view: view.origin is TaskOrigin.CALLED)
     assert await everything.book.refresh("everything") == 0  # it is known already
     await everything.book.cancel("everything", view.id)
     assert (await calling).kind is OutcomeKind.CANCELLED
-    view = await everything.until(lambda view: view.standing is Standing.ENDED)
+    view = await everything.until(lambda view: view.standing is TrackingState.ENDED)
     assert view.task.status is TaskStatus.CANCELLED
 
 
@@ -237,10 +243,10 @@ async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(ever
 
 
 @asynccontextmanager
-async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], Card]]:
+async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], InboxRequest]]:
     """A call that became a task, which asks the person."""
     inbox = Inbox()
-    opened: asyncio.Queue[Card] = asyncio.Queue()
+    opened: asyncio.Queue[InboxRequest] = asyncio.Queue()
     inbox.changed.connect(opened.put_nowait)
     async with visiting(entry(design), inbox=inbox) as visit:
         tasks = TaskVisit(visit)

@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 
 import psutil
 
-from inspector.base.jsonvalue import JSON, JSONObject, parse
-from inspector.config.entries import Entry
+from inspector.base.json.values import JSON, JSONObject, parse
+from inspector.config.servers.entries import Entry
+from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
-from inspector.engine.inbox import Inbox
-from inspector.engine.results import read_result
+from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.session.client import Client
-from inspector.session.route import Answerer
-from inspector.session.waiting import OnProgress
+from inspector.session.pending_requests import OnProgress
+from inspector.session.state import Answerer
 from inspector.traffic.records import Direction, Record, RecordKind
 from tests.helpers.servers import gone
 

@@ -14,8 +14,8 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.config.entries import HttpEntry
-from inspector.config.places import Place
+from inspector.config.foreign.discovery import ConfigLocation
+from inspector.config.servers.entries import HttpEntry
 from inspector.demo.servers import command
 from inspector.qt.theme import Scheme
 from tests.peers.netserver import listening
@@ -71,8 +71,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     asked for before `lens`."""
     folder = tmp_path / "project"
     folder.mkdir()
-    place = Place("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
-    monkeypatch.setattr("inspector.app.behind.places_here", lambda folder=None: (place,))
+    place = ConfigLocation("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
+    monkeypatch.setattr("inspector.app.backend.local_locations", lambda folder=None: (place,))
     return folder
 
 

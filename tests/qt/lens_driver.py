@@ -14,15 +14,15 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from inspector.app.behind import App, shut_down
+from inspector.app.backend import App, shut_down
 from inspector.app.main import build
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, StdioEntry
+from inspector.base.json.values import JSONObject
 from inspector.config.paths import Files
+from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.engine.views import CallOutcome, ServerStatus, ServerView
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import Scheme
-from inspector.qt.widgets.badge import Badge
+from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.window.workspace import Workspace
 from inspector.traffic.records import Direction, Record
 

@@ -12,7 +12,7 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Theme
-from tests.qt.detail_stage import Stage
+from tests.qt.traffic.detail.detail_stage import Stage
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from inspector.app.behind import App
+from inspector.app.backend import App
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
 

@@ -10,9 +10,13 @@ from pathlib import Path
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from inspector.app.behind import App, shut_down
+from inspector.app.backend import App, shut_down
 from inspector.app.main import build
-from inspector.app.tour import asking, basics, health, login, offered, servers, traffic
+from inspector.app.tour import debugging_stops, feature_stops, server_stops
+from inspector.app.tour import debugging_stops as login
+from inspector.app.tour import debugging_stops as traffic
+from inspector.app.tour import feature_stops as offered
+from inspector.app.tour import server_stops as servers
 from inspector.app.tour.guide import Guide, StopFailed
 from inspector.config.paths import Files
 from inspector.qt.theme import Scheme
@@ -21,25 +25,25 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     servers.welcome,
     servers.found_servers,
     servers.add_by_pasting,
-    basics.connect,
+    server_stops.connect,
     servers.edit_server,
     servers.export_servers,
-    basics.call_a_tool,
-    basics.fill_a_form,
-    basics.watch_progress,
-    basics.tool_error,
+    server_stops.call_a_tool,
+    server_stops.fill_a_form,
+    server_stops.watch_progress,
+    server_stops.tool_error,
     offered.four_states,
     offered.read_a_resource,
     offered.get_a_prompt,
     offered.reach_a_template,
-    basics.many_tools,
-    basics.over_http,
-    basics.wire_faults,
-    basics.crash,
-    basics.reconnect,
-    asking.sampling_card,
-    asking.elicitation_form,
-    asking.several_rounds,
+    server_stops.many_tools,
+    server_stops.over_http,
+    server_stops.wire_faults,
+    server_stops.crash,
+    server_stops.reconnect,
+    feature_stops.sampling_card,
+    feature_stops.elicitation_form,
+    feature_stops.several_rounds,
     login.walk_through_a_login,
     traffic.flood,
     traffic.filter_traffic,
@@ -47,12 +51,12 @@ STOPS: tuple[Callable[[Guide], Awaitable[None]], ...] = (
     traffic.statistics,
     traffic.compare_two,
     traffic.save_and_open,
-    health.examine_a_connection,
-    health.edit_and_see,
-    health.what_changed,
-    health.settings,
-    basics.add_server,
-    basics.in_the_dark,
+    debugging_stops.examine_a_connection,
+    debugging_stops.edit_and_see,
+    debugging_stops.what_changed,
+    debugging_stops.settings,
+    server_stops.add_server,
+    server_stops.in_the_dark,
 )
 
 

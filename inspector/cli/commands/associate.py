@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from inspector.app.resources import resource_folder
 from inspector.base.errors import UserError
-from inspector.cli.exitcodes import ExitCode
+from inspector.cli.output import ExitCode
 from inspector.cli.parser import Parser
+from inspector.config.paths import resource_folder
 
 _RESERVED = set(" \t\n\"'\\><~|&;$*?#()`")
 

@@ -1,25 +1,39 @@
-"""`mcp-lens call TOOL [key=value …]`: call a tool and print its result."""
+"""`mcp-lens call TOOL [key=value …]`: call a tool and print its result.
+
+A tool's result: read without damage, and made into text.
+
+Progress of a call: one line on stderr that is written anew, when a person looks at it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import base64
+import binascii
 import difflib
-from collections.abc import Sequence
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
 
-from inspector.base.errors import ConfigError, UserError
-from inspector.base.units import plural
+from inspector.base.errors import ConfigError, RemoteProtocolError, RpcError, UserError
+from inspector.base.json.text import JSONTextError, read, same, write
+from inspector.base.json.values import JSON, JSONObject, read_number, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural, size
 from inspector.cli import output
 from inspector.cli.arguments import arguments_for, read_assignments, read_object
-from inspector.cli.content import as_text, result_in
-from inspector.cli.exitcodes import ExitCode
-from inspector.cli.headless import run_on_server
+from inspector.cli.headless import USAGE, add_server_options, run_on_server
+from inspector.cli.output import ExitCode
 from inspector.cli.parser import Parser, seconds
-from inspector.cli.progress import ProgressLine
-from inspector.cli.target import USAGE, add_server_options
 from inspector.engine.engine import Engine
 from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.jsonrpc import error_of
+from inspector.protocol.jsonrpc import read as read_message
 from inspector.protocol.types import Tool
-from inspector.schema.jsontext import write
+from inspector.schema.keywords import kind_of
 
 _EPILOG = """\
 arguments:
@@ -94,6 +108,130 @@ def _report(tool: str, outcome: CallOutcome, style: str) -> int:
     else:
         output.write_text(as_text(result))
     if outcome.kind is OutcomeKind.TOOL_ERROR:
-        output.complain(f"The tool {tool!r} reported an error.")
+        output.print_error(f"The tool {tool!r} reported an error.")
         return ExitCode.TOOL_ERROR
     return ExitCode.RESULT
+
+
+def result_in(answer: bytes) -> JSONObject:
+    """Parse the result, with numbers spelled as sent. Raises RpcError, RemoteProtocolError."""
+    try:
+        body = _DECODER.decode(answer.decode(errors="replace"))
+    except (json.JSONDecodeError, RecursionError) as exc:
+        reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+        raise RemoteProtocolError(f"the answer cannot be read: {reason}") from exc
+    if isinstance(body, dict) and "error" in body:
+        error = error_of(read_message(answer))
+        raise RpcError(error.code, error.message, error.data)
+    result = body.get("result") if isinstance(body, dict) else None
+    if not isinstance(result, dict):
+        raise RemoteProtocolError(f"the result is {kind_of(result)} instead of an object")
+    return result
+
+
+def as_text(result: JSONObject) -> str:
+    """Return everything readable in a result, each part on its own lines."""
+    return "".join(part if part.endswith("\n") else f"{part}\n" for part in _parts(result))
+
+
+def _parts(result: JSONObject) -> Iterator[str]:
+    content = result.get("content", [])
+    if not isinstance(content, list):
+        yield f"[content that is {kind_of(content)} instead of an array]"
+        yield write(content)
+    elif "structuredContent" not in result:
+        yield from map(_block, content)
+    else:
+        structured = result["structuredContent"]
+        yield from (_block(item) for item in content if not _says_the_same(item, structured))
+        yield write(structured)
+
+
+def _says_the_same(item: JSON, structured: JSON) -> bool:
+    # 2025-11-25, Tools, Structured Content: a tool that returns it "SHOULD also return the serialized JSON
+    # in a TextContent block". Print it only once.
+    text = item.get("text") if isinstance(item, dict) else None
+    if not isinstance(text, str):
+        return False
+    try:
+        return same(read(text), structured)
+    except JSONTextError:
+        return False
+
+
+def _block(item: JSON) -> str:
+    block = item if isinstance(item, dict) else {}
+    kind, text, resource = block.get("type"), block.get("text"), block.get("resource")
+    if kind == "text" and isinstance(text, str):
+        return text
+    if kind == "image" or kind == "audio":
+        return _label(kind, block.get("mimeType"), _size(block.get("data")))
+    if kind == "resource_link":
+        name = block.get("title") or block.get("name")
+        return _label("resource link", block.get("uri"), name, block.get("mimeType"))
+    if kind == "resource" and isinstance(resource, dict):
+        return _resource(resource)
+    return write(item)
+
+
+def _resource(resource: JSONObject) -> str:
+    uri, mime_type, text = resource.get("uri"), resource.get("mimeType"), resource.get("text")
+    if isinstance(text, str):
+        return f"{_label('resource', uri, mime_type)}\n{text}"
+    return _label("resource", uri, mime_type, _size(resource.get("blob")))
+
+
+def _label(kind: str, *words: JSON) -> str:
+    """Return a label such as "[image image/png, 1.2 KiB]"."""
+    return f"[{kind} {', '.join(word for word in words if isinstance(word, str) and word)}]"
+
+
+def _size(data: JSON) -> str:
+    if not isinstance(data, str):
+        return "no data"
+    try:
+        return size(len(base64.b64decode(data, validate=True)))
+    except (binascii.Error, ValueError):
+        return "data that is not base64"
+
+
+def _number(text: str) -> int | float:
+    number = read_number(text)
+    assert number is not None  # the decoder has already matched the grammar
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number)
+
+
+_ERASE = "\r\x1b[K"
+_PAUSE = 0.05  # seconds between updates: a flood of progress must not flood the output
+
+
+class ProgressLine:
+    """Progress display on stderr; prints nothing if stderr is not a terminal."""
+
+    def __init__(self) -> None:
+        self._is_wanted = output.is_terminal(sys.stderr)
+        self._is_shown = False
+        self._next = 0.0
+
+    def show(self, event: ProgressReceived) -> None:
+        now = time.monotonic()
+        if self._is_wanted and now >= self._next:
+            self._next = now + _PAUSE
+            self._is_shown = True
+            width = shutil.get_terminal_size().columns
+            output.write_stderr(_ERASE + shorten(in_text(event), width - 1))
+
+    def clear(self) -> None:
+        if self._is_shown:
+            output.write_stderr(_ERASE)
+
+
+def in_text(event: ProgressReceived) -> str:
+    """Format progress: 3 of 10 (30 %) Step three."""
+    done = f"{event.progress:g}"
+    if event.total:
+        done += f" of {event.total:g} ({event.progress / event.total:.0%})"
+    return f"{done} {one_line(event.message)}".rstrip()

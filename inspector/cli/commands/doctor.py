@@ -9,20 +9,25 @@ import shlex
 from dataclasses import asdict, replace
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON
-from inspector.base.redact import masked_url
+from inspector.base.json.text import write
+from inspector.base.json.values import JSON
+from inspector.base.redaction import masked_url
 from inspector.cli import output
-from inspector.cli.exitcodes import ExitCode
-from inspector.cli.headless import run_engine, run_on_server
+from inspector.cli.headless import USAGE, add_server_options, run_engine, run_on_server
+from inspector.cli.output import ExitCode
 from inspector.cli.parser import Parser
-from inspector.cli.target import USAGE, add_server_options
-from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry
-from inspector.config.paths import catalogue_path
-from inspector.engine.doctor.checks import CheckResult, CheckState, Examination
-from inspector.engine.doctor.wording import diagnosis_lines, result_lines, verdict_of
+from inspector.config.paths import server_list_path
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.doctor.results import (
+    CheckResult,
+    CheckState,
+    Examination,
+    diagnosis_lines,
+    result_lines,
+    verdict_of,
+)
 from inspector.engine.engine import Engine
-from inspector.schema.jsontext import write
 
 
 def configure(parser: Parser) -> None:
@@ -101,16 +106,15 @@ def _take_target(options: argparse.Namespace) -> Entry | None:
 def _found(name: str) -> Entry | None:
     if len(name.split()) != 1 or os.sep in name:
         return None
-    from inspector.config.finding import look
-    from inspector.config.places import places_here
+    from inspector.config.foreign.discovery import find_servers, local_locations
 
-    servers = look(places_here()).by_name().get(name, ())
+    servers = find_servers(local_locations()).by_name().get(name, ())
     return next((server.entry for server in servers if server.entry is not None), None)
 
 
 def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:
     try:
-        Catalogue(options.config or catalogue_path()).find(name)
+        ServerListFile(options.config or server_list_path()).find(name)
     except ConfigError:
         return False
     return True

@@ -10,19 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inspector.base.plaintext import one_line
+from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.cli import output
-from inspector.cli.exitcodes import ExitCode
+from inspector.cli.output import ExitCode
 from inspector.cli.parser import Parser
 from inspector.engine.exports import ExportFormat, export, find_secrets
-from inspector.traffic.capture import Capture, open_capture
-from inspector.traffic.export.masking import Masking
-from inspector.traffic.export.secrets import SecretsFound
-from inspector.traffic.importing import import_capture, looks_like_capture
+from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.export.importer import import_capture, looks_like_capture
+from inspector.traffic.filter.matcher import compile
+from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.query.grammar import parse
-from inspector.traffic.query.matcher import compile
+from inspector.traffic.masking.masker import Masking, SecretsFound
 
 _FORMATS = {"jsonl": ExportFormat.JSON_LINES, "har": ExportFormat.HAR, "markdown": ExportFormat.MARKDOWN}
 _SLICE = 16 * 1024
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     query = parse(options.filter)
     with _opened(options.capture) as capture:
         for problem in capture.problems:
-            output.complain(problem)
+            output.print_error(problem)
         log = capture.log
         matcher = compile(query, log, now_ns=time.time_ns())
         rows = array("q")
@@ -76,9 +75,9 @@ def _write(
                 for part in iter(lambda: file.read(1024 * 1024), ""):
                     output.write_file(part)
     for item in masking.items:
-        output.complain(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
+        output.print_error(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
     if done.dropped:
-        output.complain(f"left out, because {format.words} cannot hold it: {done.dropped}")
+        output.print_error(f"left out, because {format.words} cannot hold it: {done.dropped}")
 
 
 def _never() -> bool:

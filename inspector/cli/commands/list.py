@@ -8,17 +8,15 @@ import sys
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.json.text import write
+from inspector.base.json.values import JSON
 from inspector.base.units import plural
 from inspector.cli import output
-from inspector.cli.columns import two_columns
-from inspector.cli.exitcodes import ExitCode
-from inspector.cli.headless import run_on_server
+from inspector.cli.headless import USAGE, add_server_options, run_on_server
+from inspector.cli.output import ExitCode, two_columns
 from inspector.cli.parser import Parser, seconds
-from inspector.cli.target import USAGE, add_server_options
 from inspector.engine.engine import Engine
 from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool
-from inspector.schema.jsontext import write
 
 Item: TypeAlias = Tool | Resource | Prompt
 
@@ -60,7 +58,7 @@ async def _listing(
 
 def _write_table(kind: str, items: Sequence[Item]) -> None:
     if not items:
-        output.complain(f"The server has no {kind}.")
+        output.print_error(f"The server has no {kind}.")
     width = shutil.get_terminal_size().columns if output.is_terminal(sys.stdout) else None
     output.write_text(two_columns([_row(item) for item in items], width))
 
@@ -77,4 +75,4 @@ def _mention(malformed: Sequence[Malformed]) -> None:
     if malformed:
         reasons = "; ".join(item.reason for item in malformed[:_MOST_REASONS])
         more = "; …" if len(malformed) > _MOST_REASONS else ""
-        output.complain(f"Left out {plural(len(malformed), 'item')} that cannot be used: {reasons}{more}.")
+        output.print_error(f"Left out {plural(len(malformed), 'item')} that cannot be used: {reasons}{more}.")

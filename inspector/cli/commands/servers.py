@@ -12,20 +12,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSON, JSONObject, pretty
-from inspector.base.plaintext import one_line
+from inspector.base.json.values import JSON, JSONObject, pretty
+from inspector.base.plain_text import one_line
 from inspector.cli import output
-from inspector.cli.columns import two_columns
-from inspector.cli.exitcodes import ExitCode
+from inspector.cli.output import ExitCode, two_columns
 from inspector.cli.parser import Parser
-from inspector.config.catalogue import Catalogue
-from inspector.config.entries import Entry
-from inspector.config.exporting import FORM_NAMES, Exported, claude_command, export
-from inspector.config.finding import Found, FoundServer, look
-from inspector.config.pasting import read_pasted
-from inspector.config.paths import catalogue_path
-from inspector.config.places import places_here
-from inspector.config.textsecrets import plain_secrets_of
+from inspector.config.foreign.discovery import Found, FoundServer, find_servers, local_locations
+from inspector.config.foreign.export import FORM_NAMES, Exported, claude_command, export
+from inspector.config.foreign.paste import read_pasted
+from inspector.config.paths import server_list_path
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.placeholders import plain_secrets_of
+from inspector.config.servers.server_list import ServerListFile
 
 _CLAUDE = "claude"
 _STDIN = "-"
@@ -52,11 +50,11 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    catalogue = Catalogue(options.config or catalogue_path())
+    catalogue = ServerListFile(options.config or server_list_path())
     if options.add is not None:
         return _add(catalogue, options.add, options.names)
     if options.found:
-        return _show_found(look(places_here(options.folder)), options)
+        return _show_found(find_servers(local_locations(options.folder)), options)
     entries = _chosen(catalogue, options.names)
     if options.form is not None:
         return _write_form(entries, options.form)
@@ -64,12 +62,12 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode.RESULT
 
 
-def _chosen(catalogue: Catalogue, names: Sequence[str]) -> list[Entry]:
+def _chosen(catalogue: ServerListFile, names: Sequence[str]) -> list[Entry]:
     if names:
         return [catalogue.find(name) for name in names]
     loaded = catalogue.load()
     for problem in loaded.problems:
-        output.complain(problem)
+        output.print_error(problem)
     return list(loaded.entries)
 
 
@@ -78,7 +76,7 @@ def _write_own(entries: Sequence[Entry], format: str) -> None:
         output.write_json(pretty([_own_json(entry) for entry in entries]))
         return
     if not entries:
-        output.complain(
+        output.print_error(
             "There is no server in the catalogue. “mcp-lens servers --found” shows what others have."
         )
     _write_rows(
@@ -104,11 +102,11 @@ def _write_form(entries: Sequence[Entry], form: str) -> int:
         exported = export(entries, form)
     output.write_file(exported.text)
     for remark in exported.remarks:
-        output.complain(remark)
+        output.print_error(remark)
     return ExitCode.RESULT
 
 
-def _add(catalogue: Catalogue, text: str, names: Sequence[str]) -> int:
+def _add(catalogue: ServerListFile, text: str, names: Sequence[str]) -> int:
     """Add pasted servers to the catalog.
 
     No approval is needed: the user pasted them into their own command line.
@@ -130,7 +128,7 @@ def _add(catalogue: Catalogue, text: str, names: Sequence[str]) -> int:
         assert server.entry is not None
         catalogue.save(server.entry)
         for remark in (*server.remarks, *_about_secrets(server.entry, catalogue.path)):
-            output.complain(f"{one_line(server.name)}: {remark}")
+            output.print_error(f"{one_line(server.name)}: {remark}")
     output.write_text(f"Added: {_listed(chosen)}.\n")
     return ExitCode.RESULT
 
@@ -151,9 +149,9 @@ def _listed(servers: Sequence[FoundServer]) -> str:
 def _show_found(found: Found, options: argparse.Namespace) -> int:
     for file in found.files:
         if file.problem:
-            output.complain(f"{one_line(str(file.source.path))}: {file.problem}")
+            output.print_error(f"{one_line(str(file.source.path))}: {file.problem}")
         for remark in file.remarks:
-            output.complain(f"{one_line(str(file.source.path))}: {remark}")
+            output.print_error(f"{one_line(str(file.source.path))}: {remark}")
     names = {
         name: chain for name, chain in found.by_name().items() if not options.names or name in options.names
     }
@@ -163,7 +161,7 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
         )
         return ExitCode.RESULT
     if not names:
-        output.complain("No server was found.")
+        output.print_error("No server was found.")
     rows = [row for chain in names.values() for at in range(len(chain)) for row in _found_rows(chain, at)]
     _write_rows(rows)
     return ExitCode.RESULT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from inspector.cli.commands.window import needs_qt
 from inspector.cli.parser import Parser
-from inspector.cli.qtloading import needs_qt
 
 
 def configure(parser: Parser) -> None:

@@ -1,20 +1,25 @@
-"""`mcp-lens`, `mcp-lens --demo` and `mcp-lens CAPTURE`, with no command: open the window."""
+"""`mcp-lens`, `mcp-lens --demo` and `mcp-lens CAPTURE`, with no command: open the window.
+
+Loads Qt, and has the one sentence for a machine on which that fails.
+"""
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from inspector.cli.qtloading import needs_qt
-from inspector.config.paths import catalogue_path
+from inspector.base.errors import UserError
+from inspector.config.paths import server_list_path
 
 
 def open_window(demo: bool, config: Path | None, files: Sequence[Path] = ()) -> int:
     load_window()
     from inspector.app.main import run_window
 
-    return run_window(demo, config or catalogue_path(), files)
+    return run_window(demo, config or server_list_path(), files)
 
 
 def load_window() -> None:
@@ -23,3 +28,31 @@ def load_window() -> None:
     gc.disable()
     with needs_qt():
         import inspector.app.main  # noqa: F401
+
+
+@contextlib.contextmanager
+def needs_qt() -> Iterator[None]:
+    """Wrap an import of the window.
+
+    Missing system libraries raise ImportError; name them in the message.
+    """
+    try:
+        _load_qt()
+        yield
+    except ImportError as exc:
+        raise UserError(
+            f"The window cannot be opened: {exc}.",
+            "Install what is missing; ./packaging/run in a checkout does that. list and call need no window.",
+        ) from exc
+
+
+def _load_qt() -> None:
+    """Import Qt and restore Python's `__import__`.
+
+    PySide6 replaces it with a version that reads and keeps the source of every module imported afterwards,
+    to look for a switch (`__feature__`) that is not used here.
+    """
+    plain = builtins.__import__
+    import PySide6.QtCore  # noqa: F401
+
+    builtins.__import__ = plain

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
-from inspector.base.redact import MASK
-from inspector.config.secrets.sealing import KEY_BYTES, from_text, to_text
-from inspector.config.secrets.standing import SecretsUnavailable, Standing
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK
+from inspector.config.secrets.records import SecretsUnavailable, StorageStatus
+from inspector.config.secrets.vault_file import KEY_BYTES, from_text, to_text
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -51,7 +51,7 @@ def find_backend() -> KeyringBackend:
         from keyring.errors import KeyringError
     except ImportError as exc:
         raise SecretsUnavailable(
-            Standing.ABSENT, f"The part that talks to the keychain is missing: {_said(exc)}.", _WITHOUT
+            StorageStatus.ABSENT, f"The part that talks to the keychain is missing: {_said(exc)}.", _WITHOUT
         ) from exc
     try:
         found = keyring.get_keyring()
@@ -60,7 +60,9 @@ def find_backend() -> KeyringBackend:
             candidates += _started_since()
     except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
         raise SecretsUnavailable(
-            Standing.ABSENT, f"The keychain that keyring is set to use is not there: {_said(exc)}.", _WITHOUT
+            StorageStatus.ABSENT,
+            f"The keychain that keyring is set to use is not there: {_said(exc)}.",
+            _WITHOUT,
         ) from exc
     for backend in candidates:
         if _class_name(backend) in ALLOWED:
@@ -107,7 +109,7 @@ class Keychain:
 
         if self._ask(("write", account), work) != text:
             raise SecretsUnavailable(
-                Standing.FAILED, "The keychain did not keep what was written into it.", _WITHOUT
+                StorageStatus.FAILED, "The keychain did not keep what was written into it.", _WITHOUT
             )
 
     def delete(self, account: str) -> None:
@@ -205,14 +207,16 @@ def _explained(error: Exception) -> SecretsUnavailable:
     if isinstance(error, NoKeyringError):
         return _absent([])
     if isinstance(error, KeyringLocked):
-        return SecretsUnavailable(Standing.LOCKED, "The keychain is locked.", "Unlock it, then try again.")
+        return SecretsUnavailable(
+            StorageStatus.LOCKED, "The keychain is locked.", "Unlock it, then try again."
+        )
     if isinstance(error, InitError):
         return SecretsUnavailable(
-            Standing.FAILED,
+            StorageStatus.FAILED,
             f"The keychain could not be opened: {_said(error)}.",
             "Unlock it or start its service, then try again.",
         )
-    return SecretsUnavailable(Standing.FAILED, f"The keychain failed: {_said(error)}.", _WITHOUT)
+    return SecretsUnavailable(StorageStatus.FAILED, f"The keychain failed: {_said(error)}.", _WITHOUT)
 
 
 def _absent(others: list[str]) -> SecretsUnavailable:
@@ -220,17 +224,17 @@ def _absent(others: list[str]) -> SecretsUnavailable:
     if named:
         shown = one_line(shorten(", ".join(named), 200))
         return SecretsUnavailable(
-            Standing.ABSENT,
+            StorageStatus.ABSENT,
             f"keyring is set to use {shown}, which is not the system's keychain.",
             f"Change that in keyring's own settings. {_WITHOUT}",
         )
     start = _START.get(sys.platform, "")
-    return SecretsUnavailable(Standing.ABSENT, "No keychain runs here.", f"{start} {_WITHOUT}".strip())
+    return SecretsUnavailable(StorageStatus.ABSENT, "No keychain runs here.", f"{start} {_WITHOUT}".strip())
 
 
 def _silent() -> SecretsUnavailable:
     return SecretsUnavailable(
-        Standing.SILENT,
+        StorageStatus.SILENT,
         "The keychain does not answer.",
         "It may be waiting for you: look for its window and unlock it, then try again.",
     )

@@ -1,4 +1,6 @@
-"""All secrets of this machine's person: get, put, delete, and where they are kept.
+"""To be the only one, in all processes, that renews a secret.
+
+All secrets of this machine's person: get, put, delete, and where they are kept.
 
 Reading behaves as if nothing were stored while that cannot be opened; writing says why it fails. Everything
 may wait for the keychain, the disk or another process: call it on a thread. The file is read anew each time,
@@ -8,6 +10,7 @@ so two runs of the app see each other's secrets.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +18,57 @@ from pathlib import Path
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
 from inspector.base.units import size
-from inspector.config.secrets.claims import Claim, Claims
-from inspector.config.secrets.filelock import FileLock
+from inspector.config.json_file import FileLock
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.names import is_below, require_name, shown_name
-from inspector.config.secrets.sealing import Cost, Tampered
-from inspector.config.secrets.standing import Rung, SecretsState, SecretsUnavailable, Standing, StoredSecret
-from inspector.config.secrets.vaultfile import Vault, VaultFile
-from inspector.config.secrets.vaultkeys import VaultKeys, locked
+from inspector.config.secrets.records import (
+    SecretsState,
+    SecretsUnavailable,
+    StorageLevel,
+    StorageStatus,
+    StoredSecret,
+    is_below,
+    require_name,
+    shown_name,
+)
+from inspector.config.secrets.vault_file import KeyDerivationCost, Vault, VaultFile, VaultTampered
+from inspector.config.secrets.vault_keys import VaultKeys, locked
+
+
+class RefreshLocks:
+    """Cross-process claims on secrets. Without a folder, they hold in this process only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._held: set[str] = set()
+
+    def try_claim(self, name: str) -> RefreshLock | None:
+        """Return a claim, or None while another holder has it. Raises OSError."""
+        if name in self._held:
+            return None
+        lock = FileLock(self._folder / _file_name(name)) if self._folder is not None else None
+        if lock is not None and not lock.try_take():
+            return None
+        self._held.add(name)
+        return RefreshLock(self._held, name, lock)
+
+
+class RefreshLock:
+    """A claim on a secret, held until released or until the process exits."""
+
+    def __init__(self, held: set[str], name: str, lock: FileLock | None) -> None:
+        self._held = held
+        self._name = name
+        self._lock = lock
+
+    def release(self) -> None:
+        self._held.discard(self._name)
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _file_name(name: str) -> str:
+    return f"claim-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
+
 
 LONGEST_VALUE = 256 * 1024
 SHORTEST_PASSPHRASE = 8
@@ -40,14 +86,17 @@ class SecretStore:
     """
 
     def __init__(
-        self, folder: Path | None = None, keychain: Keychain | None = None, cost: Cost | None = None
+        self,
+        folder: Path | None = None,
+        keychain: Keychain | None = None,
+        cost: KeyDerivationCost | None = None,
     ) -> None:
         self.changed: Signal[SecretsState] = Signal()
         self.problem_found: Signal[str] = Signal()
         self._file = VaultFile(folder / "vault.json") if folder is not None else None
         self._keychain = keychain or Keychain()
-        self._keys = VaultKeys(self._keychain, cost or Cost())
-        self._claims = Claims(folder)
+        self._keys = VaultKeys(self._keychain, cost or KeyDerivationCost())
+        self._claims = RefreshLocks(folder)
         self._memory: dict[str, str] = {}
         self._told: set[tuple[str, str]] = set()
         self._guard = threading.RLock()
@@ -73,7 +122,7 @@ class SecretStore:
             except SecretsUnavailable as exc:
                 self._stand(vault, exc)
                 return None
-            except Tampered:
+            except VaultTampered:
                 self._tell_damaged(vault, name)
                 return None
             self._stand(vault)
@@ -113,7 +162,7 @@ class SecretStore:
             found.update((name, StoredSecret(name, False)) for name in self._memory)
             return tuple(sorted(found.values(), key=lambda secret: secret.name))
 
-    def try_claim(self, name: str) -> Claim | None:
+    def try_claim(self, name: str) -> RefreshLock | None:
         """Claim the exclusive right, across processes, to refresh a secret; None if taken.
 
         Reread the secret after claiming it: the previous holder may have refreshed it. Raises ConfigError.
@@ -158,7 +207,7 @@ class SecretStore:
         """Unlock until exit or `lock`. Raises ConfigError for a wrong passphrase."""
         with self._guard:
             vault = self._read()
-            if vault is None or vault.rung is not Rung.PASSPHRASE:
+            if vault is None or vault.rung is not StorageLevel.PASSPHRASE:
                 raise ConfigError("The secrets are not kept under a passphrase.")
             if not self._keys.unlock(vault, passphrase):
                 raise ConfigError("This is not the passphrase.", "Try again; nothing was changed.")
@@ -170,25 +219,25 @@ class SecretStore:
             self._keys.drop()
             self.look()
 
-    def keep_in(self, rung: Rung, passphrase: str = "", *, unprotected: bool = False) -> None:
+    def keep_in(self, rung: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
         """Move all secrets there, including those in memory, and re-encrypt each.
 
         `unprotected` confirms that the user knows what a plain file means. Raises ConfigError, leaving
         everything unchanged.
         """
-        if rung is Rung.PLAIN and not unprotected:
+        if rung is StorageLevel.PLAIN and not unprotected:
             raise ConfigError("A plain file protects nothing.", "Say that you want that.")
-        if rung is Rung.PASSPHRASE:
+        if rung is StorageLevel.PASSPHRASE:
             _require_passphrase(passphrase)
         with self._guard, self._writing() as file:
             before = self._read()
             values = {**self._keys.open_all(before), **self._memory}
             vault = made = self._keys.make_vault(rung, passphrase)
-            if rung is not Rung.MEMORY:
+            if rung is not StorageLevel.MEMORY:
                 for name, value in values.items():
                     vault = self._keys.with_secret(vault, name, value)
             self._write(file, vault, useless_else=made)
-            self._memory = values if rung is Rung.MEMORY else {}
+            self._memory = values if rung is StorageLevel.MEMORY else {}
             self._keys.forget(before)
             self._stand(vault)
 
@@ -219,7 +268,7 @@ class SecretStore:
         try:
             if vault is None:
                 vault = self._first_vault()
-            if vault is None or vault.rung is Rung.MEMORY:
+            if vault is None or vault.rung is StorageLevel.MEMORY:
                 self._put_into_memory(name, value)
                 return
             vault = self._keys.with_secret(vault, name, value)
@@ -241,9 +290,9 @@ class SecretStore:
         A keychain that fails does not count as none.
         """
         try:
-            return self._keys.make_vault(Rung.KEYCHAIN)
+            return self._keys.make_vault(StorageLevel.KEYCHAIN)
         except SecretsUnavailable as exc:
-            if exc.standing is not Standing.ABSENT:
+            if exc.standing is not StorageStatus.ABSENT:
                 raise
             self._stand(None, exc)
             return None
@@ -303,14 +352,14 @@ class SecretStore:
         """Return the last problem, unless there is evidence that it is gone."""
         state = self._state
         is_other = vault is not None and (vault.rung is not state.rung or self._keys.holds(vault))
-        if state.can_read or state.standing is Standing.UNREADABLE or is_other:
+        if state.can_read or state.standing is StorageStatus.UNREADABLE or is_other:
             return None
         return SecretsUnavailable(state.standing, state.words, state.next_step)
 
     def _stand(
         self, vault: Vault | None, trouble: SecretsUnavailable | None = None, *, is_tried: bool = False
     ) -> None:
-        if trouble is None and vault is not None and vault.rung is Rung.PASSPHRASE:
+        if trouble is None and vault is not None and vault.rung is StorageLevel.PASSPHRASE:
             trouble = None if self._keys.holds(vault) else locked()
         state = self._state_of(vault, trouble, is_tried=is_tried)
         if state != self._state:
@@ -321,7 +370,7 @@ class SecretStore:
         self, vault: Vault | None, trouble: SecretsUnavailable | None, *, is_tried: bool
     ) -> SecretsState:
         is_open = is_tried or self._file is None or (vault is not None and self._keys.holds(vault))
-        standing = Standing.OPEN if is_open else Standing.UNTRIED
+        standing = StorageStatus.OPEN if is_open else StorageStatus.UNTRIED
         return SecretsState(
             self._rung(vault, trouble),
             trouble.standing if trouble is not None else standing,
@@ -333,11 +382,11 @@ class SecretStore:
             vault is not None,
         )
 
-    def _rung(self, vault: Vault | None, trouble: SecretsUnavailable | None) -> Rung:
+    def _rung(self, vault: Vault | None, trouble: SecretsUnavailable | None) -> StorageLevel:
         if vault is not None:
             return vault.rung
-        is_absent = trouble is not None and trouble.standing is Standing.ABSENT
-        return Rung.MEMORY if self._file is None or is_absent else Rung.KEYCHAIN
+        is_absent = trouble is not None and trouble.standing is StorageStatus.ABSENT
+        return StorageLevel.MEMORY if self._file is None or is_absent else StorageLevel.KEYCHAIN
 
     def _tell_damaged(self, vault: Vault, name: str) -> None:
         if (vault.id, name) not in self._told:

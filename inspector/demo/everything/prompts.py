@@ -1,15 +1,63 @@
-"""Prompts with and without arguments, and one that carries a picture and a resource."""
+"""Answers `completion/complete` for the arguments of prompts and resource templates.
+
+Prompts with and without arguments, and one that carries a picture and a resource.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from inspector.demo.everything.media import as_base64, png
+from inspector.demo.everything.resources import (
+    BOOK_TEMPLATE,
+    BOOKS,
+    CITIES,
+    CITY_TEMPLATE,
+    LANGUAGES,
+    STYLES,
+    as_base64,
+    png,
+)
 from inspector.demo.toolbox import Context
+
+_MOST = 100
+"""2025-11-25, Completion: "Maximum 100 items per response"."""
+
+
+async def complete(context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+    known = params.context.arguments if params.context is not None else None
+    start = params.argument.value.casefold()
+    values = [
+        value
+        for value in _candidates(params.ref, params.argument.name, known or {})
+        if value.casefold().startswith(start)
+    ]
+    completion = types.Completion(values=values[:_MOST], total=len(values), has_more=len(values) > _MOST)
+    return types.CompleteResult(completion=completion)
+
+
+def _candidates(
+    ref: types.PromptReference | types.ResourceTemplateReference, argument: str, known: dict[str, str]
+) -> Iterable[str]:
+    """Return every value the argument can take, given the arguments already chosen."""
+    target = ref.name if isinstance(ref, types.PromptReference) else ref.uri
+    match target, argument:
+        case "greet", "style":
+            return STYLES
+        case "code_review", "language":
+            return LANGUAGES
+        case template, "city" if template == CITY_TEMPLATE:
+            return CITIES
+        case template, "author" if template == BOOK_TEMPLATE:
+            return BOOKS
+        case template, "title" if template == BOOK_TEMPLATE:
+            return BOOKS.get(known.get("author", ""), [])
+        case _:
+            return ()
+
 
 Messages = list[types.PromptMessage]
 

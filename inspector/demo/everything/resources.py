@@ -1,18 +1,102 @@
-"""Resources of every kind (text, JSON, binary, changing) and templates for more of them."""
+"""A small real picture and a small real sound, made here so that no binary file has to be carried around.
+
+The small body of facts that the resources, the templates and the completions share.
+
+Resources of every kind (text, JSON, binary, changing) and templates for more of them.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import math
+import struct
+import wave
+import zlib
 from datetime import UTC, datetime
+from functools import cache
 from urllib.parse import unquote
 
 import mcp_types as types
 
-from inspector.demo.errors import resource_not_found
-from inspector.demo.everything.media import as_base64, png, wav
-from inspector.demo.everything.places import BOOKS, CITIES
 from inspector.demo.everything.state import COUNTER_URI, State
-from inspector.demo.toolbox import Context
+from inspector.demo.toolbox import Context, resource_not_found
+
+_SIDE = 64
+_RATE = 8000
+_SECONDS = 0.5
+_PITCH = 660.0
+
+
+@cache
+def png() -> bytes:
+    """Return a 64 x 64 PNG of a lens: a ring with a color gradient inside."""
+    rows = b"".join(b"\x00" + b"".join(_pixel(x, y) for x in range(_SIDE)) for y in range(_SIDE))
+    header = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 6, 0, 0, 0)  # 8 bits per channel, RGBA
+    chunks = _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(rows, 9)) + _chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@cache
+def wav() -> bytes:
+    """Return half a second of a fading tone: mono, 16 bits, 8 kHz."""
+    count = int(_RATE * _SECONDS)
+    samples = (
+        int(20000 * (1 - i / count) * math.sin(2 * math.pi * _PITCH * i / _RATE)) for i in range(count)
+    )
+    with io.BytesIO() as buffer:
+        with wave.open(buffer, "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(_RATE)
+            sound.writeframes(struct.pack(f"<{count}h", *samples))
+        return buffer.getvalue()
+
+
+def as_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _pixel(x: int, y: int) -> bytes:
+    distance = math.dist((x, y), ((_SIDE - 1) / 2, (_SIDE - 1) / 2))
+    if distance > 30:
+        return bytes((0, 0, 0, 0))
+    if distance > 25:
+        return bytes((38, 70, 120, 255))
+    return bytes((4 * x, 4 * y, 200, 255))
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+CITIES: dict[str, dict[str, str | float]] = {
+    "Accra": {"country": "Ghana", "temperature": 30.0},
+    "Bogotá": {"country": "Colombia", "temperature": 14.0},
+    "Hanoi": {"country": "Vietnam", "temperature": 27.5},
+    "Helsinki": {"country": "Finland", "temperature": 6.0},
+    "Lagos": {"country": "Nigeria", "temperature": 29.0},
+    "Lima": {"country": "Peru", "temperature": 19.5},
+    "Lisbon": {"country": "Portugal", "temperature": 21.0},
+    "London": {"country": "United Kingdom", "temperature": 12.0},
+    "Osaka": {"country": "Japan", "temperature": 17.0},
+    "Oslo": {"country": "Norway", "temperature": 5.5},
+    "Quito": {"country": "Ecuador", "temperature": 15.0},
+    "Wellington": {"country": "New Zealand", "temperature": 13.0},
+}
+
+BOOKS: dict[str, list[str]] = {
+    "Austen": ["Emma", "Persuasion", "Pride and Prejudice"],
+    "Borges": ["Ficciones", "The Aleph"],
+    "Lem": ["His Master's Voice", "Solaris", "The Cyberiad"],
+}
+"""Titles by author: the second argument of a template whose completion depends on the first."""
+
+LANGUAGES = ["C", "C++", "Go", "Java", "JavaScript", "Python", "Ruby", "Rust", "Swift", "TypeScript"]
+
+STYLES = ["formal", "friendly", "pirate", "terse"]
+
 
 CITY_TEMPLATE = "demo://cities/{city}"
 BOOK_TEMPLATE = "demo://books/{author}/{title}"

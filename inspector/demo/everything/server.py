@@ -11,25 +11,23 @@ from mcp.server.models import InitializationOptions
 
 import inspector
 from inspector.demo.everything import (
-    arguments,
-    asking,
-    behaviour,
-    clienttasks,
-    forms,
-    logs,
-    oddquestions,
-    pages,
+    argument_tools,
+    behavior_tools,
+    elicitation_tools,
     prompts,
-    results,
-    rounds,
+    sampling_tools,
+    unusual_requests,
 )
-from inspector.demo.everything.background import Background
-from inspector.demo.everything.completion import complete
-from inspector.demo.everything.media import as_base64, png
-from inspector.demo.everything.rawwire import let_raw_results_out
-from inspector.demo.everything.resources import Resources
-from inspector.demo.everything.state import State
-from inspector.demo.everything.tasks.tools import TaskDesk, declare
+from inspector.demo.everything import argument_tools as results
+from inspector.demo.everything import behavior_tools as logs
+from inspector.demo.everything import elicitation_tools as pages
+from inspector.demo.everything import sampling_tools as rounds
+from inspector.demo.everything import unusual_requests as oddquestions
+from inspector.demo.everything.client_requests import let_raw_results_out
+from inspector.demo.everything.prompts import complete
+from inspector.demo.everything.resources import Resources, as_base64, png
+from inspector.demo.everything.state import Background, State
+from inspector.demo.everything.task_tools import TaskRunner, declare
 from inspector.demo.toolbox import Context, Toolbox
 from inspector.demo.wire import Wire
 
@@ -62,7 +60,7 @@ def build(wire: Wire | None) -> Server[Any]:
     state = State()
     resources = Resources(state)
     background = Background()
-    desk = TaskDesk(state, background)
+    desk = TaskRunner(state, background)
     toolbox = _toolbox(state, wire, background, desk)
     server = _Server(
         "everything",
@@ -102,22 +100,22 @@ async def _declare_tasks(ctx: Context, call_next: CallNext) -> HandlerResult:
     return result
 
 
-def _toolbox(state: State, wire: Wire | None, background: Background, desk: TaskDesk) -> Toolbox:
+def _toolbox(state: State, wire: Wire | None, background: Background, desk: TaskRunner) -> Toolbox:
     toolbox = Toolbox(
         [
-            *arguments.tools(),
-            *results.tools(),
-            *behaviour.tools(),
-            *logs.tools(state, wire),
-            *asking.tools(),
-            *forms.tools(),
-            *pages.tools(background),
-            *rounds.tools(),
-            *oddquestions.tools(),
-            *clienttasks.tools(),
+            *argument_tools.argument_tools(),
+            *results.result_tools(),
+            *behavior_tools.behavior_tools(),
+            *logs.logging_tools(state, wire),
+            *sampling_tools.sampling_tools(),
+            *elicitation_tools.form_tools(),
+            *pages.url_tools(background),
+            *rounds.round_trip_tools(),
+            *oddquestions.invalid_request_tools(),
+            *unusual_requests.client_task_tools(),
             *desk.tools(),
         ]
     )
-    for changing in behaviour.changing_tools(state, toolbox):
+    for changing in behavior_tools.changing_tools(state, toolbox):
         toolbox.toggle(changing)
     return toolbox

@@ -10,9 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from inspector.demo.login.clients import BadDocument, Client
-from inspector.demo.login.html import escape, page
-from inspector.demo.login.realm import PEOPLE, Agreed, Asked, Realm
+from inspector.demo.login.realm import PEOPLE, Agreed, Asked, BadDocument, Client, Realm
+from inspector.demo.login.responses import escape, page
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
 _ATTACKER = "https://attacker.example"

@@ -1,30 +1,34 @@
-"""The grants of a token endpoint: code, refresh, machine, and the assertions of the extensions."""
+"""The grants of a token endpoint: code, refresh, machine, and the assertions of the extensions.
+
+What the company says about a person: ID tokens and ID-JAGs, right or spoilt by a switch.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.demo.login.authorize import is_resource
-from inspector.demo.login.clients import (
+from inspector.demo.login.realm import (
     CODE,
     COMPANY_NAMES,
     EXCHANGE,
     JWT_BEARER,
     MACHINE,
+    READ,
     REFRESH,
+    Agreed,
     Client,
+    Realm,
 )
-from inspector.demo.login.identity import id_token_reply, signed_id_jag
-from inspector.demo.login.keys import Key, header
-from inspector.demo.login.realm import READ, Agreed, Realm
-from inspector.demo.login.refusal import Refusal
-from inspector.demo.login.tokens import Grant
+from inspector.demo.login.responses import Refusal
+from inspector.demo.login.tokens import Grant, Key, header
 
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105, a name
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
@@ -231,3 +235,49 @@ def _verifies(verifier: str, challenge: str, method: str) -> bool:
         return secrets.compare_digest(verifier.encode(), challenge.encode())
     digest = hashlib.sha256(verifier.encode()).digest()
     return secrets.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"="), challenge.encode())
+
+
+Claims = dict[str, Any]
+_ELSEWHERE = "https://elsewhere.example"
+_HOUR = 3600
+
+_SPOILT: dict[str, Callable[[Claims], Claims]] = {
+    "idp_other_issuer": lambda claims: {"iss": _ELSEWHERE},
+    "idp_other_audience": lambda claims: {"aud": "another-client"},
+    "idp_other_party": lambda claims: {"azp": "another-client"},
+    "idp_expired": lambda claims: {"iat": claims["iat"] - _HOUR, "exp": claims["iat"] - _HOUR // 2},
+    "idp_clock_ahead": lambda claims: {"iat": claims["iat"] + _HOUR, "exp": claims["exp"] + _HOUR},
+    "idp_other_nonce": lambda claims: {"nonce": secrets.token_urlsafe(16)},
+    "idp_no_nonce": lambda claims: {"nonce": None},
+    "idp_no_subject": lambda claims: {"sub": None},
+}
+
+
+def id_token_reply(claims: Claims, realm: Realm) -> dict[str, Any]:
+    """Return the member of a token response that says who logged in."""
+    bench = realm.bench
+    if bench.on("idp_no_id_token"):
+        return {}
+    if bench.on("idp_opaque_id_token"):
+        return {"id_token": secrets.token_urlsafe(32)}
+    for name, spoil in _SPOILT.items():
+        if bench.on(name):
+            claims = {**claims, **spoil(claims)}
+    said = {name: value for name, value in claims.items() if value is not None}
+    if bench.on("idp_alg_none"):
+        return {"id_token": f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part(said)}."}
+    signed = realm.key.sign(said)
+    return {"id_token": f"{signed.rpartition('.')[0]}." if bench.on("idp_no_signature") else signed}
+
+
+def signed_id_jag(claims: Claims, realm: Realm, kind: str) -> str:
+    bench = realm.bench
+    if bench.on("idp_jag_elsewhere"):
+        claims = {**claims, "aud": _ELSEWHERE}
+    if bench.on("idp_jag_other_client"):
+        claims = {**claims, "client_id": "another-client"}
+    return realm.key.sign(claims, "JWT" if bench.on("idp_jag_untyped") else kind)
+
+
+def _part(value: Claims) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()

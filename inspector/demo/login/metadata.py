@@ -10,10 +10,20 @@ from pydantic import AnyHttpUrl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from inspector.demo.login.clients import CODE, EXCHANGE, JWT_BEARER, MACHINE, METHODS, REFRESH
-from inspector.demo.login.keys import ALGORITHMS
-from inspector.demo.login.realm import READ, SHARE, WRITE, Realm
-from inspector.demo.login.tokenendpoint import endless
+from inspector.demo.login.endpoints import endless
+from inspector.demo.login.realm import (
+    CODE,
+    EXCHANGE,
+    JWT_BEARER,
+    MACHINE,
+    METHODS,
+    READ,
+    REFRESH,
+    SHARE,
+    WRITE,
+    Realm,
+)
+from inspector.demo.login.tokens import ALGORITHMS
 
 RESOURCE_PATH = "/.well-known/oauth-protected-resource"
 OAUTH, OPENID = "oauth-authorization-server", "openid-configuration"

@@ -1,4 +1,6 @@
-"""One authorization server: the demo has two, the one that the notes trust and the company's own.
+"""The clients that an authorization server knows: set up beforehand, registered, or read from a document.
+
+One authorization server: the demo has two, the one that the notes trust and the company's own.
 
 A realm is what both have in common: an issuer, a key, clients, scopes, and what was issued. Each has switches
 of its own.
@@ -6,15 +8,186 @@ of its own.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
-from inspector.demo.login.clients import Client, Clients, read_document
-from inspector.demo.login.keys import Key, Seen
-from inspector.demo.login.switches import Bench
-from inspector.demo.login.tokens import Tokens
+import httpx2
+
+from inspector.demo.login.fault_switches import FaultBench
+from inspector.demo.login.tokens import Key, Seen, Tokens
+
+CODE, REFRESH = "authorization_code", "refresh_token"
+MACHINE = "client_credentials"
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+
+METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+
+_LARGEST_DOCUMENT = 64 * 1024
+_FETCH_LIMIT = 5.0
+
+
+_REDIRECT = re.compile(r"(https?://[\w.\-\[\]:]+|[a-z][a-z0-9+.\-]*:)[/?][^\s#<>\"\\]*", re.ASCII)
+
+
+class BadDocument(Exception):
+    """A client ID metadata document is unusable; the message is for the user at the page."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A registered client."""
+
+    id: str
+    name: str
+    redirects: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ("none",)
+    secret: str = field(default="", repr=False)
+    grants: tuple[str, ...] = (CODE, REFRESH)
+    keys: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def is_public(self) -> bool:
+        return self.methods == ("none",)
+
+    def allows(self, redirect: str) -> bool:
+        """True for a registered redirect URI; on loopback the port may vary (RFC 8252, section 7.3)."""
+        return _portless(redirect) in map(_portless, self.redirects)
+
+
+def is_loopback(url: str) -> bool:
+    """True for an http(s) URL on this machine, by IP address or as localhost."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.scheme not in ("http", "https") or parts.username is not None:
+        return False
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_redirect(uri: object) -> bool:
+    """True if this is a possible redirect URI: absolute, printable, without a fragment."""
+    if not isinstance(uri, str) or not _REDIRECT.fullmatch(uri):
+        return False
+    try:
+        return urlsplit(uri).port != 0
+    except ValueError:
+        return False
+
+
+def _portless(url: str) -> str:
+    if not is_loopback(url) or urlsplit(url).scheme != "http":
+        return url
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    return urlunsplit(parts._replace(netloc=host))
+
+
+class Clients:
+    """Clients by issuer and id: they are unknown to another issuer."""
+
+    def __init__(self, known: tuple[Client, ...]) -> None:
+        self._known = {client.id: client for client in known}
+        self._registered: dict[tuple[str, str], Client] = {}
+
+    def known(self) -> list[Client]:
+        return list(self._known.values())
+
+    def add(self, issuer: str, client: Client) -> None:
+        self._registered[issuer, client.id] = client
+
+    def find(self, issuer: str, id: str, *, moved: bool = False) -> Client | None:
+        """Return a client registered with this issuer, or a predefined one unless the issuer moved."""
+        return self._registered.get((issuer, id)) or (None if moved else self._known.get(id))
+
+    def forget(self) -> None:
+        self._registered.clear()
+
+
+async def read_document(url: str) -> Client:
+    """Fetch the client ID metadata document of a client. Raises BadDocument.
+
+    The demo never leaves this machine, so it reads documents on loopback only, and over http too.
+    """
+    if not is_loopback(url):
+        raise BadDocument("This demo never leaves your machine: it reads client documents on loopback only.")
+    try:
+        async with (
+            httpx2.AsyncClient(trust_env=False, timeout=_FETCH_LIMIT) as http,
+            http.stream("GET", url, headers={"Accept": "application/json"}) as response,
+        ):
+            body = b""
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _LARGEST_DOCUMENT:
+                    raise BadDocument("The client document is larger than 64 KiB.")
+        if response.status_code != 200:
+            raise BadDocument(f"The client document was answered with {response.status_code}.")
+        document = httpx2.Response(200, content=body).json()
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        raise BadDocument(f"The client document could not be read: {type(error).__name__}.") from error
+    return _client_of(url, document)
+
+
+def _client_of(url: str, document: object) -> Client:
+    if not isinstance(document, dict) or document.get("client_id") != url:
+        raise BadDocument("The client_id in the client document is not the document's own address.")
+    redirects = document.get("redirect_uris")
+    if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
+        raise BadDocument("The client document lists no redirect_uris that can be used.")
+    method = document.get("token_endpoint_auth_method", "none")
+    if method not in ("none", "private_key_jwt"):
+        raise BadDocument("A client document is public and cannot go with a secret.")
+    return Client(
+        url, str(document.get("client_name", url)), tuple(redirects), (method,), keys=jwks_of(document)
+    )
+
+
+def jwks_of(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the keys in `jwks`, if any."""
+    jwks = metadata.get("jwks")
+    keys = jwks.get("keys") if isinstance(jwks, dict) else None
+    return tuple(key for key in keys if isinstance(key, dict)) if isinstance(keys, list) else ()
+
+
+_ANYWHERE_HERE = ("http://127.0.0.1/callback", "http://127.0.0.1/oauth/callback", "http://localhost/callback")
+_SECRET = ("client_secret_basic", "client_secret_post")
+
+
+def server_clients(robot: Key) -> tuple[Client, ...]:
+    """Return the predefined clients of the authorization server; the page `/` lists them."""
+    return (
+        Client("demo-app", "Demo app", _ANYWHERE_HERE),
+        Client("demo-web", "Demo web app", _ANYWHERE_HERE, _SECRET, "demo-web-secret"),
+        Client("demo-machine", "Demo machine", (), _SECRET, "demo-machine-secret", (MACHINE,)),
+        Client(
+            "demo-robot", "Demo robot", (), ("private_key_jwt",), grants=(MACHINE,), keys=(robot.public(),)
+        ),
+        Client("demo-desk", "Demo desk", (), _SECRET, "demo-desk-secret", (JWT_BEARER,)),
+    )
+
+
+def company_clients() -> tuple[Client, ...]:
+    """Return the predefined clients of the company's identity provider."""
+    return (Client("demo-sso", "Demo desk", _ANYWHERE_HERE, grants=(CODE, REFRESH, EXCHANGE)),)
+
+
+COMPANY_NAMES = {"demo-sso": "demo-desk"}
+"""Under which id the company's client is known to the notes' authorization server."""
+
 
 PEOPLE = {"ada": "lovelace", "grace": "hopper"}
 """Who can log in, and the password that the page shows."""
@@ -95,7 +268,7 @@ class Realm:
     scopes: dict[str, str]
     clients: Clients
     resource: str = ""
-    bench: Bench = field(default_factory=Bench)
+    bench: FaultBench = field(default_factory=FaultBench)
     key: Key = field(default_factory=Key)
 
     def __post_init__(self) -> None:

@@ -1,15 +1,177 @@
-"""Access tokens and refresh tokens: issued, checked, rotated, revoked; all in memory."""
+"""Proofs of possession (RFC 9449), as both the authorization server and the notes server check them.
+
+Signing and checking JWTs with PyJWT: ES256 only, with keys that live as long as the process.
+
+Access tokens and refresh tokens: issued, checked, rotated, revoked; all in memory.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.demo.login.keys import Key
-from inspector.demo.login.switches import Bench
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from inspector.demo.login.fault_switches import FaultBench
+
+_REQUIRED = {"EC": ("crv", "kty", "x", "y"), "RSA": ("e", "kty", "n")}
+_TOLERANCE = 300
+
+
+class BadProof(Exception):
+    """A DPoP proof is invalid; the message says why."""
+
+
+class WantsNonce(Exception):
+    """The proof is valid except for the missing nonce."""
+
+
+def thumbprint(jwk: Mapping[str, Any]) -> str:
+    """Return the JWK thumbprint (RFC 7638)."""
+    names = _REQUIRED.get(str(jwk.get("kty")), ())
+    text = json.dumps({name: jwk.get(name) for name in names}, separators=(",", ":"), sort_keys=True)
+    return _b64(hashlib.sha256(text.encode()).digest())
+
+
+def verify(
+    proofs: list[str], method: str, url: str, *, seen: Seen, nonce: str = "", access_token: str = ""
+) -> str:
+    """Verify a request's one DPoP proof; return its key's thumbprint.
+
+    Raises BadProof, WantsNonce.
+    """
+    if len(proofs) != 1:
+        raise BadProof("There must be exactly one DPoP header.")
+    head = header(proofs[0])
+    jwk = head.get("jwk")
+    if head.get("typ") != "dpop+jwt" or not isinstance(jwk, dict) or "d" in jwk:
+        raise BadProof("The proof's header must have typ dpop+jwt and a public jwk.")
+    if jwk.get("kty") not in _REQUIRED:
+        raise BadProof("The proof's key is of an unknown kind.")
+    claims = _claims(proofs[0], jwk)
+    aimed_at = str(claims.get("htu")).replace("//localhost:", "//127.0.0.1:")  # a switch sends clients there
+    if claims.get("htm") != method or aimed_at != url:
+        raise BadProof("The proof is for another request.")
+    if access_token and claims.get("ath") != _b64(hashlib.sha256(access_token.encode()).digest()):
+        raise BadProof("The proof is for another token.")
+    issued, now = claims.get("iat"), time.time()
+    if not isinstance(issued, int | float) or abs(now - issued) > _TOLERANCE:
+        raise BadProof("The proof is too old, or from the future.")
+    if not seen.is_new(f"proof {claims.get('jti')}", now + 2 * _TOLERANCE):
+        raise BadProof("The proof was used before.")
+    if nonce and claims.get("nonce") != nonce:
+        raise WantsNonce
+    return thumbprint(jwk)
+
+
+def _claims(proof: str, jwk: Mapping[str, Any]) -> Mapping[str, Any]:
+    claims = check(proof, [jwk], audience=None, issuer=None, dated=False)
+    if claims is None:
+        raise BadProof("The proof's signature does not hold.")
+    return claims
+
+
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+Claims = dict[str, Any]
+ALGORITHMS = ("ES256", "RS256")
+
+
+class Key:
+    """A signing key pair with its key id."""
+
+    def __init__(self) -> None:
+        self._private = ec.generate_private_key(ec.SECP256R1())
+        self.kid = secrets.token_hex(4)
+
+    def sign(self, claims: Mapping[str, Any], typ: str = "JWT") -> str:
+        return jwt.encode(dict(claims), self._private, "ES256", headers={"typ": typ, "kid": self.kid})
+
+    def public(self) -> dict[str, Any]:
+        """Return the public key as a JWK."""
+        jwk: dict[str, Any] = jwt.algorithms.ECAlgorithm.to_jwk(self._private.public_key(), as_dict=True)
+        return {**jwk, "kid": self.kid, "use": "sig", "alg": "ES256"}
+
+    def pem(self) -> str:
+        """Return the private key, for the page that shows it to a demo client."""
+        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+    def check(self, token: str, *, audience: str | Sequence[str] | None, issuer: str | None) -> Claims | None:
+        """Return the claims of a token signed with this key, or None if it is invalid."""
+        return check(token, [self.public()], audience=audience, issuer=issuer)
+
+
+def check(
+    token: str,
+    keys: Sequence[Mapping[str, Any]],
+    *,
+    audience: str | Sequence[str] | None,
+    issuer: str | None,
+    dated: bool = True,
+) -> Claims | None:
+    """Return the claims of a JWT that one of these JWKs signed, if `audience` and expiry match.
+
+    `dated=False` is for DPoP proofs, which have no expiry and whose date is checked elsewhere.
+    """
+    for key in keys:
+        try:
+            return jwt.decode(
+                token,
+                jwt.PyJWK(dict(key)),
+                algorithms=ALGORITHMS,
+                audience=audience,
+                issuer=issuer,
+                options={
+                    "verify_aud": audience is not None,
+                    "verify_iat": dated,
+                    "require": ["exp", "iat"] if dated else [],
+                },
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):  # Keys may be anything.
+            continue
+    return None
+
+
+def header(token: str) -> Mapping[str, Any]:
+    """Return a JWT's header, unverified; empty for other text."""
+    try:
+        return jwt.get_unverified_header(token)
+    except jwt.PyJWTError:
+        return {}
+
+
+def unchecked(token: str) -> Claims:
+    """Return a JWT's claims, unverified; empty for other text."""
+    try:
+        return jwt.decode(token, options={"verify_signature": False})
+    except jwt.PyJWTError:
+        return {}
+
+
+class Seen:
+    """Replay cache: remembers each one-time `jti` until it expires."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def is_new(self, jti: str, until: float) -> bool:
+        now = time.time()
+        self._until = {known: end for known, end in self._until.items() if end > now}
+        if jti in self._until:
+            return False
+        self._until[jti] = until
+        return True
+
 
 LIFETIME = 3600
 SHORT = 65
@@ -44,7 +206,7 @@ class _Refresh:
 class Tokens:
     """The tokens issued by one authorization server."""
 
-    def __init__(self, issuer: Callable[[], str], key: Key, bench: Bench) -> None:
+    def __init__(self, issuer: Callable[[], str], key: Key, bench: FaultBench) -> None:
         self._issuer = issuer
         self._key = key
         self._bench = bench

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from inspector.base.errors import ConfigError
 from inspector.base.signals import Signal
-from inspector.engine.doctor.checks import Action, CheckResult, CheckState, Diagnosis, Examination
-from inspector.transport.orphanguard import OrphanGuard
-from inspector.transport.tasks import TaskScope
+from inspector.engine.doctor.results import Action, CheckResult, CheckState, Diagnosis, Examination
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.task_scope import TaskScope
 
 # Imported with the first check: most runs have none.
 if TYPE_CHECKING:
-    from inspector.config.entries import Entry
-    from inspector.engine.doctor.exam import Tools
+    from inspector.config.servers.entries import Entry
+    from inspector.engine.doctor.exam import ExamTools
     from inspector.engine.engine import Engine
-    from inspector.engine.server import Server
+    from inspector.engine.servers.server import Server
 
 _log = logging.getLogger(__name__)
 _STOPPED = "The examination was stopped."
@@ -99,15 +99,15 @@ class Doctor:
         view = self._views.get(server)
         if view is None or all(diagnosis.action != action for diagnosis in view.diagnoses):
             raise ConfigError("This is not what the doctor found last.", "Examine the server again.")
-        from inspector.engine.doctor.remedies import remedied
+        from inspector.engine.doctor.examination import apply_remedy
 
         entry = self._engine.servers.entry(server)
-        entry = await asyncio.to_thread(remedied, entry, action, self._certificates())
+        entry = await asyncio.to_thread(apply_remedy, entry, action, self._certificates())
         await self._engine.servers.update(server, entry)
 
     async def text(self, server: str) -> str:
         """Return the latest examination as text, without secrets. Raises ConfigError."""
-        from inspector.engine.doctor.wording import as_text
+        from inspector.engine.doctor.results import as_text
 
         view = self._views.get(server)
         if view is None:
@@ -116,9 +116,9 @@ class Doctor:
 
     def look_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
         """Check a server that is not trusted: starts nothing and contacts nothing."""
-        from inspector.engine.doctor.examine import examine
+        from inspector.engine.doctor.examination import run_examination
 
-        return examine(entry, replace(self._tools(), may_contact=False))
+        return run_examination(entry, replace(self._tools(), may_contact=False))
 
     async def look_over(self, found: str) -> Examination:
         """Like `look_at`, for a server in another tool's file, by its id. Raises ConfigError."""
@@ -155,10 +155,10 @@ class Doctor:
             self._show(replace(self._views[server], is_running=False))
 
     async def _walk(self, server: str, its: Server) -> None:
-        from inspector.engine.doctor.examine import examine
+        from inspector.engine.doctor.examination import run_examination
 
         tools = replace(self._tools(), fill=lambda entry: its.prepared(), authorization=its.authorization)
-        async with aclosing(examine(its.entry, tools)) as items:
+        async with aclosing(run_examination(its.entry, tools)) as items:
             async for item in items:
                 view = self._views[server]
                 if isinstance(item, CheckResult):
@@ -166,11 +166,11 @@ class Doctor:
                 else:
                     self._show(replace(view, diagnoses=(*view.diagnoses, item)))
 
-    def _tools(self) -> Tools:
-        from inspector.engine.doctor.exam import Tools
+    def _tools(self) -> ExamTools:
+        from inspector.engine.doctor.exam import ExamTools
 
         engine = self._engine
-        return Tools(engine.log, self._guard, engine.clock, engine.settings)
+        return ExamTools(engine.log, self._guard, engine.clock, engine.settings)
 
     def _certificates(self) -> Path | None:
         catalogue = self._engine.servers.catalogue

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from inspector.base.clock import Clock
 from inspector.base.errors import UserError
 from inspector.base.units import plural
-from inspector.config.entries import Entry
-from inspector.config.expansion import needs_expansion
-from inspector.config.settings import Settings
-from inspector.engine.doctor.checks import CheckResult, CheckState, Diagnosis
-from inspector.engine.doctor.talk import Heard, Talk
-from inspector.engine.doctor.talkrules import diagnose_agreement, diagnose_list
-from inspector.protocol.declared import NOTHING
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.placeholders import needs_expansion
+from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
+from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
+from inspector.engine.doctor.rules.protocol import diagnose_agreement, diagnose_list
+from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.revisions import Era
 from inspector.session.connect import make_routes
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, AuthorizedRequest, Headers
-from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 
 _LIST_LIMIT = 15.0
 _PROBE_LIMIT = 1.0  # for detecting another protocol on a port
@@ -31,7 +31,7 @@ async def _as_it_is(entry: Entry) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class ExamTools:
     """Dependencies of an examination.
 
     `fill` resolves secrets and variables; it raises ConfigError. Without `may_contact` nothing is started
@@ -82,7 +82,7 @@ class Exam:
 
     steps: tuple[str, ...] = ()
 
-    def __init__(self, entry: Entry, tools: Tools) -> None:
+    def __init__(self, entry: Entry, tools: ExamTools) -> None:
         self.entry = entry
         self.tools = tools
         self.failure: Diagnosis | None = None
@@ -131,13 +131,17 @@ class Exam:
 
     # -------------------------------------------------------------- talking
 
-    def new_talk(self, entry: Entry, is_hopeless: Callable[[Heard], bool] | None = None) -> Talk:
+    def new_talk(
+        self, entry: Entry, is_hopeless: Callable[[ObservedTraffic], bool] | None = None
+    ) -> ProbeSession:
         """Open a separate connection. Raises ConfigError."""
         tools = self.tools
         routes = make_routes(entry, NOTHING, tools.guard, tools.clock, self.settings, self.authorization)
-        return Talk(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
+        return ProbeSession(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
 
-    async def after_agreement(self, talk: Talk, heard: Heard) -> AsyncGenerator[CheckResult, None]:
+    async def after_agreement(
+        self, talk: ProbeSession, heard: ObservedTraffic
+    ) -> AsyncGenerator[CheckResult, None]:
         """Check version, capabilities and the first list."""
         agreement = heard.agreement
         assert agreement is not None
@@ -159,7 +163,7 @@ class Exam:
         )
         yield self.told("list", found, seen.elapsed_ns, diagnose_list(seen))
 
-    def era_of(self, heard: Heard) -> str:
+    def era_of(self, heard: ObservedTraffic) -> str:
         assert heard.agreement is not None
         return (
             "stateless (server/discover)"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from inspector.protocol.auth.findings import Finding, finding
+from inspector.protocol.auth.findings.finding import Finding, finding
 from inspector.protocol.auth.scopes import split_scope
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import Revision

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
-from inspector.base.jsonvalue import JSONObject
+from inspector.base.json.values import JSONObject
 from inspector.protocol.auth.pkce import b64url
 
 PROOF_TYPE = "dpop+jwt"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from inspector.protocol.members import some
+from inspector.base.json.values import some
 
 OFFLINE = "offline_access"
 

@@ -1,4 +1,8 @@
-"""What a token endpoint answers, what is kept of it, and when it has to be renewed.
+"""What an access token says about itself, when it is a JWT, compared with what was asked for.
+
+Only compared: the token is meant for the MCP server, which checks it. An opaque token gives no findings.
+
+What a token endpoint answers, what is kept of it, and when it has to be renewed.
 
 Times are absolute seconds since 1970, so that a token which was stored yesterday is known to be old today.
 """
@@ -12,16 +16,56 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from urllib.parse import urlsplit
 
-from inspector.base.jsonvalue import JSON, JSONObject, excerpt
-from inspector.protocol.auth import dpop, tokenclaims
-from inspector.protocol.auth.clientauth import AuthMethod
-from inspector.protocol.auth.findings import Finding, finding
-from inspector.protocol.auth.grants import ID_JAG, Grant
-from inspector.protocol.auth.reported import ReportedError, read_error, read_object
+from inspector.base.json.values import JSON, JSONObject, excerpt, is_number, shown, text_of
+from inspector.protocol.auth import dpop
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.jwt import JwtView, read_jwt
+from inspector.protocol.auth.responses import ReportedError, read_error, read_object
 from inspector.protocol.auth.scopes import OFFLINE, compare_scopes, split_scope
-from inspector.protocol.httprules import Headers
-from inspector.protocol.members import is_number, shown, text_of
+from inspector.protocol.auth.token_request import ID_JAG, AuthMethod, Grant
+from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import Revision
+
+SKEW = 60  # allowed clock skew in seconds
+
+
+def claim_findings(
+    access_token: str,
+    *,
+    resource: str | None,
+    issuer: str | None,
+    expires_at: float | None,
+    key_thumbprint: str,
+    now: float,
+    revision: Revision,
+) -> Iterator[Finding]:
+    """Yield findings about a token's claims. None and "" are not compared."""
+    token = read_jwt(access_token)
+    if token is None:
+        return
+    if resource and resource not in token.audiences:
+        audience = token.audiences or ("nobody in particular",)
+        yield finding("TOK-010", revision, audience=audience, resource=resource)
+    if issuer and token.issuer and token.issuer != issuer:
+        yield finding("TOK-011", revision, token_issuer=token.issuer, issuer=issuer)
+    if key_thumbprint and token.key_thumbprint != key_thumbprint:
+        problem = "cnf.jkt is another key's" if token.key_thumbprint else "it has no cnf.jkt"
+        yield finding("TOK-016", revision, problem=problem)
+    yield from _about_times(token, expires_at, now, revision)
+
+
+def _about_times(
+    token: JwtView, expires_at: float | None, now: float, revision: Revision
+) -> Iterator[Finding]:
+    end = token.time_of("exp")
+    if end is not None and expires_at is not None and abs(end - expires_at) > SKEW:
+        off = round(abs(end - expires_at))
+        yield finding("TOK-012", revision, seconds=off, what="exp against expires_in")
+    for name in ("iat", "nbf"):
+        begin = token.time_of(name)
+        if begin is not None and begin - now > SKEW:
+            yield finding("TOK-012", revision, seconds=round(begin - now), what=f"{name} is in the future")
+
 
 MARGIN = 60  # maximum seconds before expiry at which a token is refreshed
 _LONG_LIFE = 24 * 3600
@@ -53,7 +97,7 @@ class TokenSet:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenAsked:
+class TokenExpectation:
     """What a token request asked for, to check the response against."""
 
     grant: Grant
@@ -125,7 +169,7 @@ def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
 
 
 def read_token_reply(
-    status: int, headers: Headers, body: bytes, asked: TokenAsked, *, now: float, revision: Revision
+    status: int, headers: Headers, body: bytes, asked: TokenExpectation, *, now: float, revision: Revision
 ) -> TokenReply:
     """Parse a token response. Never raises."""
     if 300 <= status < 400:
@@ -145,7 +189,7 @@ def read_token_reply(
     return _given(headers, document, asked, now, revision)
 
 
-def _refused(status: int, document: JSONObject, asked: TokenAsked, revision: Revision) -> TokenReply:
+def _refused(status: int, document: JSONObject, asked: TokenExpectation, revision: Revision) -> TokenReply:
     error = read_error(document)
     if error is None:
         again = " What we hold is kept; try again later." if status >= 500 else ""
@@ -159,12 +203,12 @@ def _refused(status: int, document: JSONObject, asked: TokenAsked, revision: Rev
     )
 
 
-def _ends(error: ReportedError, asked: TokenAsked) -> bool:
+def _ends(error: ReportedError, asked: TokenExpectation) -> bool:
     """True if final: a rejected refresh token stays rejected; anything else may be temporary."""
     return asked.is_refresh and error.code == "invalid_grant"
 
 
-def _about_refusal(error: ReportedError, asked: TokenAsked, revision: Revision) -> Iterator[Finding]:
+def _about_refusal(error: ReportedError, asked: TokenExpectation, revision: Revision) -> Iterator[Finding]:
     if error.code == "invalid_client":
         methods = asked.offered_methods or ("no methods",)
         yield finding("TOK-006", revision, method=asked.method, methods=methods, evidence=error.evidence)
@@ -176,7 +220,7 @@ def _about_refusal(error: ReportedError, asked: TokenAsked, revision: Revision) 
 
 
 def _given(
-    headers: Headers, document: JSONObject, asked: TokenAsked, now: float, revision: Revision
+    headers: Headers, document: JSONObject, asked: TokenExpectation, now: float, revision: Revision
 ) -> TokenReply:
     unusable = _unusable(document, asked, revision)
     if unusable is not None:
@@ -184,7 +228,7 @@ def _given(
     tokens = _tokens(document, asked, now)
     findings = [*_about_reply(headers, document, tokens, asked, revision)]
     findings += _about_life(document, tokens, revision)
-    findings += tokenclaims.about_claims(
+    findings += claim_findings(
         tokens.access_token,
         resource=None if asked.grant is Grant.EXCHANGE else asked.resource,
         issuer=None if asked.grant is Grant.EXCHANGE else asked.issuer,
@@ -196,7 +240,7 @@ def _given(
     return TokenReply(tokens, findings=tuple(findings))
 
 
-def _unusable(document: JSONObject, asked: TokenAsked, revision: Revision) -> Finding | None:
+def _unusable(document: JSONObject, asked: TokenExpectation, revision: Revision) -> Finding | None:
     """Return why the response is unusable, None if it is usable."""
     missing = _missing_field(document)
     if missing and asked.is_refresh:
@@ -217,7 +261,7 @@ def _missing_field(document: JSONObject) -> str:
     return "" if text_of(document, "token_type") else "token_type"
 
 
-def _token_type(kind: str, asked: TokenAsked) -> str | None:
+def _token_type(kind: str, asked: TokenExpectation) -> str | None:
     """Return the type as spelled in a header; None if unsupported here."""
     if asked.grant is Grant.EXCHANGE:
         return "N_A"  # RFC 8693, section 2.2.1; an ID-JAG is sent in a form, so other values are accepted
@@ -226,7 +270,7 @@ def _token_type(kind: str, asked: TokenAsked) -> str | None:
     return "DPoP" if kind.lower() == "dpop" and asked.key_thumbprint else None
 
 
-def _tokens(document: JSONObject, asked: TokenAsked, now: float) -> TokenSet:
+def _tokens(document: JSONObject, asked: TokenExpectation, now: float) -> TokenSet:
     before = asked.previous
     requested = asked.scopes or (before.requested if before else ())
     granted = split_scope(text_of(document, "scope")) or (before.scopes if before else requested)
@@ -259,7 +303,7 @@ def _life(value: JSON) -> float | None:
 
 
 def _about_reply(
-    headers: Headers, document: JSONObject, tokens: TokenSet, asked: TokenAsked, revision: Revision
+    headers: Headers, document: JSONObject, tokens: TokenSet, asked: TokenExpectation, revision: Revision
 ) -> Iterator[Finding]:
     if "no-store" not in _header(headers, "cache-control").lower():
         yield finding("TOK-005", revision)

@@ -11,21 +11,20 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
-from inspector.engine.drift import Drift, DriftView
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.drift.drift import Drift, DriftView
 from inspector.protocol.drift import ItemChange
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.diffview import DiffView
-from inspector.qt.dialogs.wholevalues import WholeValues
-from inspector.qt.models.diffrows import DiffRowsModel
-from inspector.qt.models.driftrows import DriftColumn, DriftRowsModel, name_of, since, strip_words
+from inspector.qt.models.compare.diff_rows import DiffRowsModel
+from inspector.qt.models.compare.drift_rows import DriftColumn, DriftRowsModel, name_of, since, strip_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_table
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.views.diff_view import DiffView, WholeValues
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 
 class DriftDialog(QDialog):
@@ -52,7 +51,7 @@ class DriftDialog(QDialog):
         self.summary = PlainLabel(theme, wrap=True)
         self.title = Heading(theme)
         self.alert = Alert(theme)
-        self.detail = Gate(theme, self._make_sides())
+        self.detail = ContentStack(theme, self._make_sides())
         self.accept_action = self._action("Accept as new baseline", self._accept)
         self.accept_action.setToolTip("From now on, changes are told against what the server offers now")
         self.keep_action = self._action("Keep the baseline", self._keep)
@@ -71,7 +70,7 @@ class DriftDialog(QDialog):
         """Show the current state; the selected item stays selected."""
         self.view = view
         before = self._shown
-        self.summary.setText(strip_words(view) if view.changes else "")
+        self.summary.setText(strip_text(view) if view.changes else "")
         self.model.show(view.changes)
         self._shown = None
         for action in (self.accept_action, self.copy_action):
@@ -181,7 +180,7 @@ class DriftDialog(QDialog):
         split.addWidget(self._make_detail())
         split.setSizes([440, 680])
         split.setStretchFactor(1, 1)
-        self.gate = Gate(self._theme, split)
+        self.gate = ContentStack(self._theme, split)
         head, foot = QHBoxLayout(), QHBoxLayout()
         head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
         head.addWidget(self.summary, 1)
@@ -206,7 +205,7 @@ class DriftDialog(QDialog):
     def _make_list(self) -> QTableView:
         self.list.setModel(self.model)
         self.list.setAccessibleName("What changed")
-        dress_table(self.list, self._theme)
+        style_table(self.list, self._theme)
         self.list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         header = self.list.horizontalHeader()
         header.setMinimumSectionSize(SPACE_6)
@@ -237,7 +236,7 @@ class DriftDialog(QDialog):
         heads = QHBoxLayout()
         heads.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
         for words in ("Baseline", "Now"):
-            heads.addWidget(Muted(self._theme, words), 1)
+            heads.addWidget(MutedLabel(self._theme, words), 1)
         column = QVBoxLayout(above)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

@@ -1,4 +1,7 @@
-"""Secrets: where they are kept, which there are, and deleting them. Their values are never shown."""
+"""Choosing where secrets are kept: four places, what each means, and what it needs to know.
+
+Secrets: where they are kept, which there are, and deleting them. Their values are never shown.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,15 @@ from functools import partial
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
     QDialog,
+    QGridLayout,
     QHBoxLayout,
+    QRadioButton,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -19,22 +26,154 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.base.plaintext import one_line
+from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural
-from inspector.config.secrets.standing import Rung, SecretsState, Standing, StoredSecret
+from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, StoredSecret
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.secretplace import SecretPlace
-from inspector.qt.models.secretwords import counted, is_worth_saying, kind_of, rest_of
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_tree
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
-from inspector.qt.widgets.rows import in_a_row
-from inspector.qt.widgets.secretfields import secret_line
-from inspector.qt.widgets.spinner import Spinner
+from inspector.qt.models.secrets import PLACES, counted, is_worth_saying, kind_of, rest_of
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.secret_fields import secret_line
+from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import in_row
+from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_FIELD_WIDTH = 220
+
+
+class SecretStorageForm(QWidget):
+    """The choice of where secrets are stored; takes effect when the button is pressed.
+
+    Signals:
+        chosen: Store them there; carries the Rung, the passphrase and whether unprotected is acceptable.
+    """
+
+    chosen = Signal(object, str, bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = StorageLevel.KEYCHAIN
+        self._is_chosen = self._is_locked = self._is_busy = False
+        self.buttons: dict[StorageLevel, QRadioButton] = {}
+        self._group = QButtonGroup(self)
+        self.passphrase = secret_line("New passphrase")
+        self.again = secret_line("The same again")
+        for field in (self.passphrase, self.again):
+            field.setMaximumWidth(_FIELD_WIDTH)
+        self.unprotected = QCheckBox("Store them unprotected")
+        self._complaint = PlainLabel(theme, tone="error", wrap=True)
+        self.apply_action = QAction("Keep them there", self)
+        self._needs: dict[StorageLevel, QWidget] = {
+            StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
+            StorageLevel.PLAIN: in_row(self.unprotected, fills=False),
+        }
+        self._lay_out()
+        self._connect()
+        self.set_place(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
+
+    def set_place(self, rung: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
+        """Set where the secrets are stored now.
+
+        When they were moved, what was typed for another place is cleared; otherwise the user's unfinished
+        choice stays.
+        """
+        has_choice = self._group.checkedButton() is not None
+        if has_choice and (rung, is_chosen) == (self._now, self._is_chosen):
+            self._is_locked = is_locked
+            self._on_changed()
+            return
+        self._now, self._is_chosen, self._is_locked = rung, is_chosen, is_locked
+        had_focus = any(button.hasFocus() for button in self.buttons.values())
+        self.buttons[rung].setChecked(True)
+        if had_focus:
+            self.set_focus()
+        for field in (self.passphrase, self.again):
+            field.clear()
+        self.unprotected.setChecked(False)
+        self._on_changed()
+
+    def set_busy(self, is_busy: bool) -> None:
+        self._is_busy = is_busy
+        self._on_changed()
+
+    def set_focus(self) -> None:
+        """Focus the selected place: a focused but unselected button looks selected."""
+        self.buttons[self.rung].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def rung(self) -> StorageLevel:
+        """The selected place, whether or not it is in use yet."""
+        return next((rung for rung, button in self.buttons.items() if button.isChecked()), self._now)
+
+    # --------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(SPACE_1)
+        grid.setHorizontalSpacing(0)
+        grid.setColumnMinimumWidth(0, SPACE_6)
+        grid.setColumnStretch(1, 1)
+        for place in PLACES:
+            button = self.buttons[place.rung] = QRadioButton(place.name)
+            button.setAccessibleDescription(place.meaning)
+            self._group.addButton(button)
+            grid.addWidget(button, grid.rowCount(), 0, 1, 2)
+            grid.addWidget(MutedLabel(self._theme, place.meaning, wrap=True), grid.rowCount(), 1)
+            if place.rung in self._needs:
+                self._needs[place.rung].setContentsMargins(0, SPACE_1, 0, SPACE_1)
+                grid.addWidget(self._needs[place.rung], grid.rowCount(), 1)
+            grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        apply = ActionButton(self.apply_action)
+        apply.setAutoDefault(False)
+        row.addWidget(apply)
+        row.addWidget(self._complaint, 1)
+        grid.addLayout(row, grid.rowCount(), 0, 1, 2)
+
+    def _connect(self) -> None:
+        self._group.buttonToggled.connect(lambda *_: self._on_changed())
+        self.passphrase.textChanged.connect(lambda _: self._on_changed())
+        self.again.textChanged.connect(lambda _: self._on_changed())
+        self.again.returnPressed.connect(self.apply_action.trigger)
+        self.unprotected.toggled.connect(lambda _: self._on_changed())
+        self.apply_action.triggered.connect(self._on_apply)
+
+    def _on_changed(self) -> None:
+        rung = self.rung
+        for needing, widget in self._needs.items():
+            widget.setVisible(needing is rung and not self._is_settled())
+        differs = rung is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._are_same()
+        self._complaint.setText("The two are not the same." if differs else "")
+        is_change = rung is StorageLevel.PASSPHRASE and self._is_there()
+        self.apply_action.setText("Change the passphrase" if is_change else "Keep them there")
+        self.apply_action.setEnabled(self._can_apply())
+
+    def _is_there(self) -> bool:
+        return self._is_chosen and self.rung is self._now
+
+    def _is_settled(self) -> bool:
+        """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
+        return self._is_there() and (self.rung is not StorageLevel.PASSPHRASE or self._is_locked)
+
+    def _can_apply(self) -> bool:
+        if self._is_busy or self._is_settled():
+            return False
+        if self.rung is StorageLevel.PASSPHRASE:
+            return bool(self.passphrase.text()) and self._are_same()
+        return self.rung is not StorageLevel.PLAIN or self.unprotected.isChecked()
+
+    def _are_same(self) -> bool:
+        return self.passphrase.text() == self.again.text()
+
+    def _on_apply(self) -> None:
+        self.chosen.emit(self.rung, self.passphrase.text(), self.unprotected.isChecked())
+
 
 _NAME = Qt.ItemDataRole.UserRole
 _LEAST_LIST = 120  # the rest must be fully visible: only the list can scroll
@@ -53,21 +192,23 @@ class SecretsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(660, 720)
         self.alert = Alert(theme)
-        self.place = SecretPlace(theme)
+        self.place = SecretStorageForm(theme)
         self.passphrase = secret_line("Passphrase that opens the secrets", "Passphrase")
         self.list = QTreeWidget()
-        self._gate = Gate(theme, self._dressed_list())
+        self._gate = ContentStack(theme, self._dressed_list())
         self._gate.setMinimumHeight(_LEAST_LIST)
-        self._count = Muted(theme)
+        self._count = MutedLabel(theme)
         self._file = PlainLabel(theme, tone="muted", selectable=True, wrap=True)
         self._spinner = Spinner(theme)
-        self._busy_words = Muted(theme)
+        self._busy_words = MutedLabel(theme)
         self.unlock_action = self._action("Unlock", self._on_unlock)
         self.lock_action = self._action("Lock", lambda: self._do("", _lock))
         self.retry_action = self._action("Try again", lambda: self._open())
         self.delete_action = self._action("Delete", self._on_delete)
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
-        self._move_anyway = self._action("Keep them in memory only", partial(self._keep_in, Rung.MEMORY))
+        self._move_anyway = self._action(
+            "Keep them in memory only", partial(self._keep_in, StorageLevel.MEMORY)
+        )
         self._delete_all_anyway = self._action("Delete all secrets", self._on_delete_all)
         self._keep_as_is = self._action("Cancel", lambda: self.alert.close_about("ask"))
         self._unlock_row = self._make_unlock_row()
@@ -85,7 +226,7 @@ class SecretsDialog(QDialog):
         self.list.setRootIsDecorated(False)
         self.list.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
         self.list.setAccessibleName("Stored secrets")
-        dress_tree(self.list, self._theme)
+        style_tree(self.list, self._theme)
         for column, width in enumerate((110, 260, 90)):
             self.list.setColumnWidth(column, width)
         return self.list
@@ -93,7 +234,7 @@ class SecretsDialog(QDialog):
     def _make_unlock_row(self) -> QWidget:
         button = ActionButton(self.unlock_action, "primary")
         button.setAutoDefault(False)
-        holder = in_a_row(self.passphrase, button)
+        holder = in_row(self.passphrase, button)
         holder.hide()
         return holder
 
@@ -147,7 +288,7 @@ class SecretsDialog(QDialog):
             self._open()
 
     def _open(self) -> None:
-        is_keychain = self._state is None or self._state.rung is not Rung.PASSPHRASE
+        is_keychain = self._state is None or self._state.rung is not StorageLevel.PASSPHRASE
         self._do("Asking the keychain" if is_keychain else "", _open)
 
     def _on_state_changed(self, state: SecretsState) -> None:
@@ -156,7 +297,7 @@ class SecretsDialog(QDialog):
 
     def _take(self, state: SecretsState) -> None:
         before, self._state = self._state, state
-        is_locked = state.rung is Rung.PASSPHRASE and state.standing is Standing.LOCKED
+        is_locked = state.rung is StorageLevel.PASSPHRASE and state.standing is StorageStatus.LOCKED
         if before is None or before != state:
             self.place.set_place(state.rung, is_chosen=state.is_chosen, is_locked=is_locked)
         self._file.setText(one_line(str(state.path)) if state.path is not None and state.is_chosen else "")
@@ -166,10 +307,12 @@ class SecretsDialog(QDialog):
             self._unlock_row.show()
             self.passphrase.setFocus()
         self._unlock_row.setVisible(is_locked)
-        self.place.setEnabled(state.standing is not Standing.UNREADABLE)  # unreadable secrets cannot be moved
+        self.place.setEnabled(
+            state.standing is not StorageStatus.UNREADABLE
+        )  # unreadable secrets cannot be moved
         if before is None and not is_locked:
             self.place.set_focus()
-        self._lock_button.setVisible(state.rung is Rung.PASSPHRASE)
+        self._lock_button.setVisible(state.rung is StorageLevel.PASSPHRASE)
         if is_locked:
             self.alert.say("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")
         elif state.words:
@@ -194,7 +337,7 @@ class SecretsDialog(QDialog):
     def _explain_empty_list(self, has_any: bool) -> None:
         if has_any:
             self._gate.open()
-        elif self._state is not None and self._state.standing is Standing.UNREADABLE:
+        elif self._state is not None and self._state.standing is StorageStatus.UNREADABLE:
             sentence = "Which secrets there are cannot be read, and none can be added."
             self._gate.explain("failed", "", "The file of the secrets cannot be used", sentence)
         else:
@@ -203,7 +346,11 @@ class SecretsDialog(QDialog):
 
     def _update(self) -> None:
         state, is_free = self._state, self._running == 0
-        is_open = state is not None and state.rung is Rung.PASSPHRASE and state.standing is Standing.OPEN
+        is_open = (
+            state is not None
+            and state.rung is StorageLevel.PASSPHRASE
+            and state.standing is StorageStatus.OPEN
+        )
         self.lock_action.setEnabled(is_free and is_open)
         self.unlock_action.setEnabled(is_free and bool(self.passphrase.text()))
         self.retry_action.setEnabled(is_free)
@@ -251,16 +398,16 @@ class SecretsDialog(QDialog):
         self.passphrase.clear()
         self._do("Trying the passphrase", partial(_unlock, passphrase))
 
-    def _on_place_chosen(self, rung: Rung, passphrase: str, unprotected: bool) -> None:
+    def _on_place_chosen(self, rung: StorageLevel, passphrase: str, unprotected: bool) -> None:
         self.alert.close_about("ask")
         kept = self._state.kept if self._state is not None else 0
-        if rung is Rung.MEMORY and kept:
+        if rung is StorageLevel.MEMORY and kept:
             words = f"{plural(kept, 'secret')} would be gone when MCP Lens is closed."
             self.alert.say("ask", words, actions=[self._keep_as_is, self._move_anyway])
             return
         self._keep_in(rung, passphrase, unprotected)
 
-    def _keep_in(self, rung: Rung, passphrase: str = "", unprotected: bool = False) -> None:
+    def _keep_in(self, rung: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
         self.alert.close_about("ask")
         self._do("Moving the secrets", partial(_keep_in, rung, passphrase, unprotected))
 
@@ -311,7 +458,9 @@ def _unlock(passphrase: str, secrets: Secrets) -> Coroutine[Any, Any, None]:
     return secrets.unlock(passphrase)
 
 
-def _keep_in(rung: Rung, passphrase: str, unprotected: bool, secrets: Secrets) -> Coroutine[Any, Any, None]:
+def _keep_in(
+    rung: StorageLevel, passphrase: str, unprotected: bool, secrets: Secrets
+) -> Coroutine[Any, Any, None]:
     return secrets.keep_in(rung, passphrase, unprotected=unprotected)
 
 

@@ -1,4 +1,7 @@
-"""All settings: by section, or by words that are looked for. What is chosen is written at once."""
+"""One setting in the dialog: what it is called, what it does, and what to change it with.
+
+All settings: by section, or by words that are looked for. What is chosen is written at once.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,138 @@ from pathlib import Path
 from typing import NamedTuple
 
 import shiboken6
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QAction, QCloseEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QListWidget, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QFont
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QListWidget,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSON
-from inspector.config.settingstable import SETTINGS, Kind, Setting
+from inspector.base.json.values import JSON
+from inspector.config.preferences.settings import SETTINGS, Kind, Setting
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.settingrows import CommandRow, PlaceRow, SettingRow, ValueRow
-from inspector.qt.opener import Opener
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.itemviews import dress_list, dress_sidebar
-from inspector.qt.widgets.keys import on_keys
-from inspector.qt.widgets.labels import Heading, Muted
-from inspector.qt.widgets.searchfield import SearchField
+from inspector.qt.dialogs.setting_editors import SettingEditor, make_editor
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
+from inspector.qt.widgets.inputs.search import SearchField
+from inspector.qt.widgets.item_views import style_list, style_sidebar
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
+
+
+class SettingRow(QWidget):
+    """A setting's title and description; `_put` adds the control on the right."""
+
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        super().__init__()
+        self.setting = setting
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, SPACE_2, 0, SPACE_3)
+        self._grid.setHorizontalSpacing(SPACE_4)
+        self._grid.setVerticalSpacing(SPACE_1)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.addWidget(_Title(theme, setting.title), 0, 0)
+        self._grid.addWidget(MutedLabel(theme, setting.sentence, wrap=True), 1, 0)
+
+    def _put(self, *widgets: QWidget) -> None:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for widget in widgets:
+            row.addWidget(widget)
+        self._grid.addWidget(holder, 0, 1, 2, 1, _TOP_RIGHT)
+
+
+class ValueRow(SettingRow):
+    """A setting with a value. A value other than the default can be reset.
+
+    Signals:
+        edited: The user chose another value; carries it.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        super().__init__(setting, theme)
+        self.value: JSON = None
+        self.editor: SettingEditor = make_editor(setting, theme)
+        self.reset_action = QAction("Reset", self)
+        self.reset_action.setToolTip("As it was at first")
+        self.reset_button = _button(self.reset_action, "quiet")
+        self.reset_button.setAccessibleName(f"Reset: {setting.title}")
+        kept = self.reset_button.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # keeps the editors aligned
+        self.reset_button.setSizePolicy(kept)
+        self._put(self.reset_button, self.editor)
+        self.editor.edited.connect(self._on_edited)
+        self.reset_action.triggered.connect(lambda: self._on_edited(setting.default))
+        self.setEnabled(False)
+
+    def show_value(self, value: JSON) -> None:
+        self.value = value
+        self.editor.show_value(value)
+        self.reset_button.setVisible(value != self.setting.default)
+        self.setEnabled(True)
+
+    def _on_edited(self, value: JSON) -> None:
+        if value != self.value:
+            self.value = value  # the next value is compared with this one
+            self.edited.emit(value)
+
+
+class CommandRow(SettingRow):
+    """A setting with its own window."""
+
+    def __init__(self, setting: Setting, theme: Theme, action: QAction) -> None:
+        super().__init__(setting, theme)
+        self.button = _button(action, "plain")
+        self._put(self.button)
+
+
+class PlaceRow(SettingRow):
+    """The path of a file or folder of MCP Lens. Hidden if there is none.
+
+    Signals:
+        folder_requested: The user wants to see the folder.
+    """
+
+    folder_requested = Signal()
+
+    def __init__(self, setting: Setting, theme: Theme, path: str) -> None:
+        super().__init__(setting, theme)
+        self.path = PlainLabel(theme, path, wrap=True, selectable=True, mono=True)
+        self._grid.addWidget(self.path, 2, 0)
+        self.open_action = QAction("Open folder", self)
+        self.open_action.triggered.connect(lambda: self.folder_requested.emit())
+        button = _button(self.open_action, "plain")
+        button.setAccessibleName(f"Open folder: {setting.title}")
+        self._put(button)
+
+
+class _Title(PlainLabel):
+    def __init__(self, theme: Theme, text: str) -> None:
+        super().__init__(theme, text, wrap=True)
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.0, QFont.Weight.DemiBold)
+
+
+def _button(action: QAction, kind: str) -> ActionButton:
+    button = ActionButton(action, "quiet" if kind == "quiet" else "plain")
+    button.setAutoDefault(False)  # Return in a field must not press it
+    return button
+
 
 _SECTIONS_WIDTH = 190
 _WIDEST = 760
@@ -53,7 +172,7 @@ class SettingsDialog(QDialog):
         own: Mapping[str, OwnSetting],
         places: Mapping[str, Path],
         parent: QWidget | None = None,
-        opener: Opener | None = None,
+        opener: LinkOpener | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._theme = bridge, theme
@@ -63,19 +182,19 @@ class SettingsDialog(QDialog):
         self._being_kept: Counter[str] = Counter()
         self._kept: dict[str, int] = {}  # the turn in which each was last changed here
         self._turn = 0
-        self._opener = opener or Opener()
+        self._opener = opener or LinkOpener()
         self.rows: dict[str, SettingRow] = {}
         self._heads: dict[str, Heading] = {}
         self.search = SearchField(theme, "Search settings")
         self.sections = QListWidget()
-        self.nothing = Muted(theme, "Nothing fits.")
+        self.nothing = MutedLabel(theme, "Nothing fits.")
         self.alert = Alert(theme)
         self._column = QVBoxLayout()
         self._lay_out()
         self.search.text_settled.connect(lambda _: self._sift())
         self.sections.currentRowChanged.connect(self._on_section_chosen)
         self.sections.itemClicked.connect(self._on_section_chosen)  # also when it is already current
-        on_keys(self, "Ctrl+F", self.search.setFocus)
+        bind_keys(self, "Ctrl+F", self.search.setFocus)
         self._make_rows()
         self.sections.setCurrentRow(0)
         self.search.setFocus()
@@ -246,8 +365,8 @@ class SettingsDialog(QDialog):
     def _make_side(self) -> QWidget:
         side = QWidget()
         side.setFixedWidth(_SECTIONS_WIDTH)
-        dress_sidebar(side)
-        dress_list(self.sections, self._theme)
+        style_sidebar(side)
+        style_list(self.sections, self._theme)
         self.sections.addItems(list(SECTIONS))
         self.sections.setAccessibleName("Sections")
         self.sections.setFrameShape(QFrame.Shape.NoFrame)

@@ -20,15 +20,14 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSON, JSONProblem, to_wire
-from inspector.config.exactfile import read_exactly
-from inspector.config.variables import is_name
-from inspector.engine.calls import Calls
+from inspector.base.json.values import JSON, JSONProblem, to_wire
+from inspector.config.calls.variables import is_name
+from inspector.config.json_file import read_exactly
+from inspector.engine.calls.library import CallLibrary
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.iconbutton import icon_button
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _NAME_WIDTH = 180
 
@@ -208,18 +207,18 @@ class VariablesDialog(QDialog):
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Variables"))
         words = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
-        column.addWidget(Muted(self._theme, words, wrap=True))
+        column.addWidget(MutedLabel(self._theme, words, wrap=True))
         column.addWidget(self.folder)
         column.addWidget(scroll, 1)
         column.addWidget(self._error)
         column.addLayout(buttons)
 
 
-async def _set(name: str, value: JSON, folder: Path | None, calls: Calls) -> None:
+async def _set(name: str, value: JSON, folder: Path | None, calls: CallLibrary) -> None:
     await calls.set_variable(name, value, folder)
 
 
-async def _remove(name: str, folder: Path | None, calls: Calls) -> None:
+async def _remove(name: str, folder: Path | None, calls: CallLibrary) -> None:
     await calls.remove_variable(name, folder)
 
 

@@ -1,22 +1,146 @@
-"""Things to pick from, found by a few letters: for the command palette and the smaller lists like it.
+"""Earlier calls of a tool, as things to pick from.
+
+Finding things by a few letters of their name: which fit, how well, and which letters they were.
+
+Things to pick from, found by a few letters: for the command palette and the smaller lists like it.
 
 However many there are, they are taken in and searched in slices of a few milliseconds; the best are rows.
+
+Saved calls, as things to pick from.
 """
 
 from __future__ import annotations
 
 import heapq
+import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
 
-from inspector.qt.models.fuzzy import Query, haystack
-from inspector.qt.models.logrows import Index
-from inspector.qt.models.tips import plain_tip
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, full_time, time_of_day
+from inspector.config.calls.history import RecordedCall
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.engine.calls.library import SavedFolder
+from inspector.qt.models.row_models import Index, plain_tip
 from inspector.qt.theme import Tone
+
+_LONGEST = 160
+_TONES: dict[str, Tone] = {"result": "muted", "tool error": "warn", "error": "error", "failed": "error"}
+
+_OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
+
+
+def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[PaletteItem]:
+    """Yield past calls, newest first; the key is the number.
+
+    `today` is a date such as 2026-11-16.
+    """
+    for number, call in enumerate(calls):
+        when = full_time(call.at_ns)
+        moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
+        arguments = one_line(shorten(call.text, _LONGEST)) or "(too long to be kept)"
+        said = call.said() or {}
+        how = " · ".join(word for name, word in _OPTIONS.items() if name in said)
+        note = f"{how} · " if how else ""
+        note += f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
+        tone = _TONES.get(call.outcome, "muted")
+        yield PaletteItem(str(number), arguments, note, "", tone, f"{when}\n{arguments}")
+
+
+_BOUNDARY = re.compile(r"(?:^|(?<=[\W_]))\w|(?<=[a-z0-9])[A-Z]")
+_IN_REST = 6  # worse than anywhere in the name
+_INITIALS = 2  # `gi` for get_issue
+_SCATTERED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match; a lower score is better. `places` are the matching letters of the name, in order."""
+
+    score: int
+    places: tuple[int, ...]
+
+
+class Query:
+    """A query of words that must all match, in any order: verbatim, or as a subsequence.
+
+    Subsequences are searched in the name only; whole words also in the rest.
+    """
+
+    def __init__(self, words: str) -> None:
+        self._words = [word for word in words.lower().split() if word][:8]
+        self._scattered = [re.compile("[^\n]*?".join(map(re.escape, word))) for word in self._words]
+
+    def __bool__(self) -> bool:
+        return bool(self._words)
+
+    def match(self, name: str, haystack: str) -> Match | None:
+        """Match a name; `haystack` is the result of `haystack()` for it and the rest."""
+        end, score = len(name), 0
+        places: list[int] = []
+        for word, scattered in zip(self._words, self._scattered, strict=True):
+            start = haystack.find(word)
+            if start >= 0:
+                score += _place_score(haystack, start, end)
+                places += range(start, min(start + len(word), end))
+            elif scattered.search(haystack, 0, end):
+                starts = {start.start() for start in _BOUNDARY.finditer(name)}
+                found = _best_letters(word, haystack, starts, end)
+                score += _INITIALS if starts.issuperset(found) else _SCATTERED + _gaps(found)
+                places += found
+            else:
+                return None
+        return Match(score, tuple(sorted(set(places))))
+
+
+def haystack(name: str, rest: str) -> str:
+    """Return the lower-case search text, with the name's letters at their original positions."""
+    lowered = name.lower()
+    return f"{lowered if len(lowered) == len(name) else name}\n{rest.lower()}"
+
+
+def _place_score(text: str, start: int, end: int) -> int:
+    if start >= end:
+        return _IN_REST
+    if start == 0:
+        return 0
+    return 3 if text[start - 1].isalnum() else 1
+
+
+def _best_letters(word: str, text: str, starts: set[int], end: int) -> list[int]:
+    """Match letters at word beginnings where the rest still matches after, else anywhere."""
+    places: list[int] = []
+    at = 0
+    for place, letter in enumerate(word):
+        here = text.find(letter, at)
+        if here not in starts and not (places and here == places[-1] + 1):
+            better = next((start for start in sorted(starts) if start >= at and text[start] == letter), None)
+            if better is not None and _fits(word[place + 1 :], text, better + 1, end):
+                here = better
+        places.append(here)
+        at = here + 1
+    return places
+
+
+def _fits(letters: str, text: str, at: int, end: int) -> bool:
+    for letter in letters:
+        at = text.find(letter, at, end) + 1
+        if not at:
+            return False
+    return True
+
+
+def _gaps(places: list[int]) -> int:
+    """Score the scatter: the number of runs, and a little for the distance."""
+    runs = sum(later != earlier + 1 for earlier, later in pairwise(places))
+    return 2 * runs + min((places[-1] - places[0]) // 8, 8)
+
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2
@@ -32,7 +156,7 @@ _MOST_PICKS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class PaletteItem:
     """An entry of the palette.
 
     `key` identifies it in the history; `text` and `note` must be safe to show (`one_line`).
@@ -48,11 +172,11 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    pick: Pick
+    pick: PaletteItem
     places: tuple[int, ...] = ()
 
 
-class PickModel(QAbstractListModel):
+class PaletteModel(QAbstractListModel):
     """The best matches first; without a query, the most recent first, then the given order.
 
     Signals:
@@ -63,9 +187,9 @@ class PickModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._picks: list[Pick] = []
+        self._picks: list[PaletteItem] = []
         self._haystacks: list[str] = []
-        self._coming: Iterator[Pick] = iter(())
+        self._coming: Iterator[PaletteItem] = iter(())
         self._recent: dict[str, int] = {}
         self._rows: list[_Row] = []
         self._query = Query("")
@@ -74,7 +198,7 @@ class PickModel(QAbstractListModel):
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._go_on)
 
-    def set_picks(self, picks: Iterable[Pick], recent: Sequence[str] = ()) -> None:
+    def set_picks(self, picks: Iterable[PaletteItem], recent: Sequence[str] = ()) -> None:
         """Replace the entries. `recent` are keys, latest first.
 
         The iterable is consumed bit by bit.
@@ -84,7 +208,7 @@ class PickModel(QAbstractListModel):
         self._recent = {key: place for place, key in enumerate(recent)}
         self._begin()
 
-    def add_picks(self, picks: Iterable[Pick]) -> None:
+    def add_picks(self, picks: Iterable[PaletteItem]) -> None:
         self._coming = chain(self._coming, picks)
         self._begin()
 
@@ -111,7 +235,7 @@ class PickModel(QAbstractListModel):
             for _ in self._search:
                 pass
 
-    def pick(self, row: int) -> Pick | None:
+    def pick(self, row: int) -> PaletteItem | None:
         return self._rows[row].pick if 0 <= row < len(self._rows) else None
 
     # -------------------------------------------------------------- for views
@@ -207,3 +331,29 @@ def _rank(score: int, age: int, length: int, place: int) -> int:
     return (
         (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
     ) * _MOST_PICKS + place
+
+
+PREFIX = "saved:"
+
+
+def saved_key(call: SavedCall) -> str:
+    return f"{PREFIX}{call.path}"
+
+
+def all_calls(folders: Sequence[SavedFolder]) -> list[SavedCall]:
+    return [call for folder in folders for call in folder.loaded.calls]
+
+
+def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> Iterator[PaletteItem]:
+    """Yield saved calls as picks, with the folder's name if there are several."""
+    names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
+    for call in calls:
+        place = names.get(call.folder, "") if call.folder is not None else ""
+        words = (call.server, "saved call", call.tool, place, call.description)
+        note = one_line(" · ".join(word for word in words if word))
+        yield PaletteItem(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))
+
+
+def short_problem(folder: SavedFolder, sentence: str) -> str:
+    """Remove the folder's path from a message about a file: it is known where it is shown."""
+    return sentence.replace(f"{one_line(str(folder.path))}{os.sep}", "")

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from inspector.base.units import duration, full_time, size
-from inspector.engine.processsample import ProcessFacts, Sample
-from inspector.qt.models.tips import plain_tip
+from inspector.engine.processes.sample import ProcessFacts, Sample
+from inspector.qt.models.row_models import plain_tip
 from inspector.qt.theme import Theme
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex

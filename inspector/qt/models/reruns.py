@@ -10,11 +10,11 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
 from inspector.base.units import duration
-from inspector.engine.reruns import RerunResult, RerunState, RerunView
-from inspector.qt.models.tips import plain_tip
+from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.qt.models.row_models import plain_tip
 from inspector.qt.theme import Theme, Tone
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex

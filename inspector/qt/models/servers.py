@@ -1,17 +1,34 @@
-"""The servers, in the order they were added, as they stand."""
+"""The tone of each colour that a server can be marked with.
+
+The servers, in the order they were added, as they stand.
+
+What a panel that needs a connection shows while there is none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
 
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.qt.models.logrows import Index
-from inspector.qt.models.tips import plain_tip
+from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.theme import Tone
+
+SERVER_TONES: dict[str, Tone] = {
+    "blue": "accent",
+    "green": "ok",
+    "amber": "warn",
+    "red": "error",
+    "violet": "literal",
+    "teal": "inbound",
+}
+
 
 ViewRole = Qt.ItemDataRole.UserRole + 1
 WaitingRole = Qt.ItemDataRole.UserRole + 2
@@ -96,7 +113,7 @@ class ServersModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
             asks = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
-            return f"{one_line(view.name)}, {view.transport}, {state_words(view)}{asks}"
+            return f"{one_line(view.name)}, {view.transport}, {state_text(view)}{asks}"
         return None
 
 
@@ -108,7 +125,7 @@ def _tip_words(view: ServerView) -> str:
     return " ".join(part for part in (words, anew, shorten(view.notes, 300), origin) if part)
 
 
-def state_words(view: ServerView) -> str:
+def state_text(view: ServerView) -> str:
     """Return a one-line status, shown below the server's name."""
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
@@ -119,3 +136,50 @@ def state_words(view: ServerView) -> str:
         case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
             return one_line(f"{view.status.value}: {view.reason}")
     return str(view.status.value)
+
+
+Look: TypeAlias = Literal["empty", "loading", "failed"]
+
+# Connected or connecting: the user's option is to disconnect.
+UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN, ServerStatus.RESTARTING)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionPlaceholder:
+    """The text for an empty, waiting or failed panel, and the suggested command."""
+
+    look: Look
+    title: str
+    sentence: str
+    next_step: str = ""
+    command: str = ""
+
+
+def connection_placeholder(view: ServerView) -> ConnectionPlaceholder | None:
+    """Return the text for a server that is not connected; None if it is."""
+    match view.status:
+        case ServerStatus.CONNECTED:
+            return None
+        case ServerStatus.CONNECTING:
+            sentence = f"Waiting for {view.waits_for}." if view.waits_for else "Waiting for the server."
+            return ConnectionPlaceholder("loading", "Connecting", sentence, command="server.disconnect")
+        case ServerStatus.LOGGING_IN:
+            sentence = f"Waiting for {view.waits_for}."
+            return ConnectionPlaceholder("loading", "Logging in", sentence, command="server.disconnect")
+        case ServerStatus.RESTARTING:
+            return ConnectionPlaceholder(
+                "loading", "The connection was lost", view.reason, command="server.disconnect"
+            )
+        case ServerStatus.DISABLED:
+            sentence = "This server is kept, but will not be connected until it is enabled."
+            return ConnectionPlaceholder("empty", "Disabled", sentence, command="server.enable")
+        case ServerStatus.NEEDS_LOGIN:
+            return ConnectionPlaceholder(
+                "failed", "A login is needed", view.reason, view.next_step, "server.connect"
+            )
+        case ServerStatus.FAILED:
+            return ConnectionPlaceholder(
+                "failed", "The connection failed", view.reason, view.next_step, "server.connect"
+            )
+    sentence = "Connect to see what this server offers."
+    return ConnectionPlaceholder("empty", "Not connected", sentence, command="server.connect")

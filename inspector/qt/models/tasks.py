@@ -10,11 +10,11 @@ from typing import TypeAlias
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
-from inspector.engine.taskviews import Standing, TaskView
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
-from inspector.qt.models.tips import plain_tip
+from inspector.qt.models.row_models import plain_tip
 from inspector.qt.theme import Theme, Tone
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -189,12 +189,12 @@ class TasksModel(QAbstractTableModel):
 
 
 def tone_of(view: TaskView) -> Tone:
-    is_lost = view.standing in (Standing.UNKNOWN, Standing.WAITING)
+    is_lost = view.standing in (TrackingState.UNKNOWN, TrackingState.WAITING)
     return "muted" if is_lost else _TONES[view.task.status]
 
 
-def status_words(view: TaskView) -> str:
-    if view.standing is Standing.UNKNOWN:
+def status_text(view: TaskView) -> str:
+    if view.standing is TrackingState.UNKNOWN:
         return "unknown"
     status = view.task.status.value.replace("_", " ")
     if view.wants_cancel and not view.is_terminal:
@@ -202,16 +202,16 @@ def status_words(view: TaskView) -> str:
     return status
 
 
-def news_words(view: TaskView) -> str:
+def news_text(view: TaskView) -> str:
     """Return the most important fact: obstacle, request, progress or the server's message."""
-    if view.standing is Standing.WAITING:
+    if view.standing is TrackingState.WAITING:
         return "Waits for the connection"
     if view.note:
         return view.note
     if asks(view):
         return "Asks you: the Inbox has the question"
     latest = "" if view.is_terminal else view.progress_message
-    words = [progress_words(view), latest or view.task.message]
+    words = [progress_text(view), latest or view.task.message]
     return "  ".join(word for word in words if word)
 
 
@@ -221,10 +221,10 @@ def asks(view: TaskView) -> bool:
     Only the newer task design lists its pending requests in the state.
     """
     is_asking = bool(view.open_questions) or view.task.status is TaskStatus.INPUT_REQUIRED
-    return is_asking and view.standing is Standing.FOLLOWED
+    return is_asking and view.standing is TrackingState.FOLLOWED
 
 
-def progress_words(view: TaskView) -> str:
+def progress_text(view: TaskView) -> str:
     if view.progress is None or view.is_terminal:
         return ""
     return f"{view.progress:g} of {view.total:g}" if view.total is not None else f"{view.progress:g}"
@@ -233,29 +233,29 @@ def progress_words(view: TaskView) -> str:
 def cell(view: TaskView, column: Column, now: int) -> str:
     match column:
         case Column.STATUS:
-            return status_words(view)
+            return status_text(view)
         case Column.TOOL:
             return one_line(shorten(view.tool, _LONGEST))
         case Column.NEWS:
-            return one_line(shorten(news_words(view), _LONGEST))
+            return one_line(shorten(news_text(view), _LONGEST))
         case Column.AGE:
             return about(now - view.created_ns)
         case Column.LEFT:
-            return left_words(view, now)
+            return left_text(view, now)
         case Column.POLL:
-            return poll_words(view, now)
+            return poll_text(view, now)
         case Column.ID:
             return one_line(shorten(view.id, _LONGEST))
 
 
-def left_words(view: TaskView, now: int) -> str:
+def left_text(view: TaskView, now: int) -> str:
     """Return how long the server keeps it."""
     if view.expires_ns is None:
         return "no limit"
     return about(view.expires_ns - now) if view.expires_ns > now else "over"
 
 
-def poll_words(view: TaskView, now: int) -> str:
+def poll_text(view: TaskView, now: int) -> str:
     if view.is_polling:
         return "now"
     if view.next_poll_ns is None:

@@ -1,17 +1,27 @@
-"""What the server's process writes: stderr, stray lines on stdout, how it started and ended."""
+"""What the server's process writes: stderr, stray lines on stdout, how it started and ended.
+
+Any message to a server, written by hand, also wrong on purpose; and what comes back.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHeaderView, QTableView, QVBoxLayout, QWidget
+from functools import partial
 
-from inspector.base.plaintext import one_line
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.engine.views import RawOutcome, ServerStatus, ServerView
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.console import Column, ConsoleModel
+from inspector.qt.models.servers import UP
+from inspector.qt.models.traffic.console import ConsoleColumn, ConsoleModel, RawMessageColumn, RawRowsModel
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_table
+from inspector.qt.views.raw_composer import RawComposer, RawResponse
+from inspector.qt.widgets.inputs.controls import bind_keys
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import StatusStrips
 
 
 class ConsolePanel(QWidget):
@@ -24,9 +34,9 @@ class ConsolePanel(QWidget):
         self.table = QTableView()
         self.table.setAccessibleName(f"Output of {one_line(server)}")
         self.table.setModel(self.model)
-        dress_table(self.table, theme)
+        style_table(self.table, theme)
         self._size_columns()
-        self._gate = Gate(theme, self.table)
+        self._gate = ContentStack(theme, self.table)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
@@ -38,9 +48,9 @@ class ConsolePanel(QWidget):
 
     def _size_columns(self) -> None:
         header = self.table.horizontalHeader()
-        header.setSectionResizeMode(Column.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(Column.TIME, 110)
-        self.table.setColumnWidth(Column.SOURCE, 72)
+        header.setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(ConsoleColumn.TIME, 110)
+        self.table.setColumnWidth(ConsoleColumn.SOURCE, 72)
 
     def _on_traffic_grew(self, length: int) -> None:
         bar = self.table.verticalScrollBar()
@@ -61,3 +71,205 @@ class ConsolePanel(QWidget):
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
         if rows:
             QGuiApplication.clipboard().setText("\n".join(self.model.line(row) for row in rows))
+
+
+TEMPLATES: dict[str, bytes] = {
+    "Ping": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}',
+    "List the tools": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}',
+    "Call a tool": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", '
+    b'"params": {"name": "", "arguments": {}}}',
+    "A notification": b'{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}',
+    "An unknown method": b'{"jsonrpc": "2.0", "id": 1, "method": "no/such/method"}',
+    "A batch": b'[{"jsonrpc": "2.0", "id": "first", "method": "ping"}, '
+    b'{"jsonrpc": "2.0", "id": "second", "method": "tools/list"}]',
+    "Invalid JSON": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"',
+    "JSON, but no message": b'{"hello": "world"}',
+    "A response nobody asked for": b'{"jsonrpc": "2.0", "id": 4711, "result": {}}',
+}
+_MOST_HISTORY = 100
+
+
+class RawConsole(QWidget):
+    """The raw console: the editor on the left, the messages on the right.
+
+    The messages start with the first one sent; the selected one is shown in full below them.
+
+    Signals:
+        row_requested: The user wants to see a row in the traffic; carries its number.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        server: str,
+        connect_action: QAction,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._connect_action = connect_action
+        self._theme = theme
+        self._history: list[bytes] = []
+        self._place = 0  # in the history; past its end is the draft
+        self._draft = b""
+        self._is_chosen = False  # by the user, since the last message was sent
+        self.strips = StatusStrips(theme)
+        self.composer = RawComposer(bridge, theme)
+        self.model = RawRowsModel(bridge.log, server, theme)
+        self.table = QTableView()
+        self._show_action = QAction("Show in traffic", self)
+        self.answer = RawResponse(bridge, theme, [self._show_action])
+        self.gate = ContentStack(theme, self._make_right(server))
+        self._lay_out()
+        self._connect()
+        self._explain()
+
+    # -------------------------------------------------------------- what others ask
+
+    def set_view(self, view: ServerView) -> None:
+        self.composer.set_view(view)
+        if view.status is ServerStatus.CONNECTED:
+            self.strips.take_back("connection")
+        elif view.status in UP:
+            self.strips.say("connection", f"Still {view.status.value}: nothing can be sent yet.")
+        else:
+            words = "Not connected: what you write stays here until you can send it."
+            can_connect = view.status is not ServerStatus.DISABLED
+            self.strips.say("connection", words, self._connect_action if can_connect else None)
+
+    def send(self) -> None:
+        self.composer.send()
+
+    def use_template(self, name: str) -> None:
+        """Replace the text with a template; can be undone."""
+        self.composer.set_raw(TEMPLATES[name])
+        self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def go_back(self, steps: int) -> None:
+        """Step through the history: -1 for the previous message, 1 for the next; the draft is last."""
+        editor = self.composer.editor
+        place = min(max(self._place + steps, 0), len(self._history))
+        if place == self._place:
+            return
+        if self._place == len(self._history):
+            self._draft = editor.raw()
+        self._place = place
+        self.composer.set_raw(self._draft if place == len(self._history) else self._history[place])
+
+    # -------------------------------------------------------------- sending
+
+    def _on_begun(self, length: int) -> None:
+        raw = self.composer.editor.raw()
+        if not self._history or self._history[-1] != raw:
+            self._history = [*self._history, raw][-_MOST_HISTORY:]
+        self._place, self._draft = len(self._history), raw
+        self._is_chosen = False
+        self.model.begin(length)
+
+    def _on_sent(self, outcome: RawOutcome) -> None:
+        """Select the response, unless the user selected something else meanwhile."""
+        self.model.extend(len(self._bridge.log))
+        self._explain()
+        if self._is_chosen:
+            return
+        row = self.model.find_row(outcome.row if outcome.answer_row is None else outcome.answer_row)
+        if row is not None:
+            self.table.selectionModel().blockSignals(True)
+            self.table.setCurrentIndex(self.model.index(row, RawMessageColumn.TEXT))
+            self.table.selectionModel().blockSignals(False)
+            self.table.viewport().update()
+        self._bridge.start("show answer", self.answer.show_outcome(outcome), self)
+
+    def _on_traffic_grew(self, length: int) -> None:
+        bar = self.table.verticalScrollBar()
+        is_at_end = bar.value() >= bar.maximum() - 2
+        self.model.extend(length)
+        self._explain()
+        if self.isVisible():
+            self.table.viewport().update()  # statuses may have changed
+        if is_at_end:
+            self.table.scrollToBottom()
+
+    def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid():
+            self._is_chosen = True
+            work = self.answer.show_row(self.model.number(current.row()))
+            self._bridge.start("show message", work, self)
+
+    def _explain(self) -> None:
+        if self.model.rowCount():
+            self.gate.open()
+        else:
+            sentence = "Write any JSON-RPC message, or something that is none, and see what the server does."
+            self.gate.explain("empty", "edit", "Nothing sent yet", sentence)
+
+    # -------------------------------------------------------------- building
+
+    def _make_right(self, server: str) -> QWidget:
+        self.table.setAccessibleName(f"Sent to {one_line(server)} and come back")
+        self.table.setModel(self.model)
+        style_table(self.table, self._theme)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        header = self.table.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(RawMessageColumn.TEXT, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(28)
+        for column, width in (
+            (RawMessageColumn.DIRECTION, 28),
+            (RawMessageColumn.TIME, 100),
+            (RawMessageColumn.STATUS, 92),
+            (RawMessageColumn.DURATION, 76),
+        ):
+            self.table.setColumnWidth(column, width)
+        right = QSplitter(Qt.Orientation.Vertical)
+        right.setChildrenCollapsible(False)
+        right.addWidget(self.table)
+        right.addWidget(self.answer)
+        right.setSizes([160, 240])
+        return right
+
+    def _lay_out(self) -> None:
+        menu = QMenu(self)
+        for name in TEMPLATES:
+            menu.addAction(name).triggered.connect(lambda checked=False, name=name: self.use_template(name))
+        button = QToolButton()
+        button.setText("Templates")
+        self._theme.dress(button, "chevron-down")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setMenu(menu)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.composer.tool_row.insertWidget(0, button)
+        self.composer.editor.setPlaceholderText(
+            'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+            "\nAlt+Up brings back what was sent before."
+        )
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self.composer)
+        splitter.addWidget(self.gate)
+        splitter.setSizes([460, 540])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strips)
+        column.addWidget(splitter, 1)
+
+    def _connect(self) -> None:
+        self.composer.begun.connect(self._on_begun)
+        self.composer.sent.connect(self._on_sent)
+        self._bridge.traffic_grew.connect(self._on_traffic_grew)
+        self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        self.table.doubleClicked.connect(
+            lambda index: self.row_requested.emit(self.model.number(index.row()))
+        )
+        self._show_action.triggered.connect(self._on_show)
+        for keys, steps in (("Alt+Up", -1), ("Alt+Down", 1)):
+            bind_keys(self.composer, keys, partial(self.go_back, steps))
+
+    def _on_show(self) -> None:
+        if self.answer.row is not None:
+            self.row_requested.emit(self.answer.row)

@@ -6,19 +6,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from inspector.base.jsonvalue import JSON, compact, shorten
-from inspector.base.plaintext import one_line
+from inspector.base.json.values import JSON, compact, shorten
+from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.protocol.declared import in_words
+from inspector.protocol.client_capabilities import capabilities_text
 from inspector.protocol.handshake import Agreement
 from inspector.qt.actions import Actions
-from inspector.qt.models.standing import standing_of
+from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.keyvalue import Fact, KeyValueList
-from inspector.qt.widgets.labels import Heading, PlainLabel
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import Heading, PlainLabel
 
 _WIDEST = 900
 _LONGEST_NOTES = 600  # the edit dialog has the rest: long notes must not push the server out of view
@@ -50,7 +50,7 @@ class OverviewPanel(QWidget):
         self._problems = KeyValueList(theme)
         self._problems_heading = Heading(theme, "Problems")
         self.alert = Alert(theme)
-        self._gate = Gate(theme, self._make_content())
+        self._gate = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -62,7 +62,7 @@ class OverviewPanel(QWidget):
         self._say_secrets(view.plain_secrets)
         self._say_outdated(view)
         self._show_configured(view)
-        standing = standing_of(view)
+        standing = connection_placeholder(view)
         if standing is None and view.agreement is not None:
             self._show(view, view.agreement)
             self._gate.open()
@@ -92,7 +92,7 @@ class OverviewPanel(QWidget):
 
     def _show_configured(self, view: ServerView) -> None:
         facts = _configured_facts(view)
-        has_connection = standing_of(view) is None
+        has_connection = connection_placeholder(view) is None
         self._configured.set_facts(facts)
         self._before.set_facts(facts)
         for widget in (self._configured, self._configured_heading):
@@ -177,7 +177,7 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     if others:
         facts.insert(3, Fact("Also speaks", ", ".join(others), mono=True))
     if view.ours is not None and view.ours.said is not None:
-        facts.append(Fact("We declare", shorten(in_words(view.ours.said), 300)))
+        facts.append(Fact("We declare", shorten(capabilities_text(view.ours.said), 300)))
     if not view.is_verified:
         facts.append(Fact("TLS", "the certificate is not checked", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts

@@ -10,14 +10,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from inspector.engine.found import FoundServers
-from inspector.engine.foundviews import FoundReport
+from inspector.engine.servers.discovered_servers import FoundServers
+from inspector.engine.servers.inspection import FoundReport
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.pastebox import PasteBox
-from inspector.qt.models.foundwords import nothing_words, summary_words, tool_words
+from inspector.qt.forms.server.input_fields import PasteBox
+from inspector.qt.models.discovered_servers import nothing_text, summary_text, tool_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _WIDEST = 720
 _ROOMY = 330  # height in pixels from which the texts fit, too
@@ -61,7 +61,7 @@ class WelcomePanel(QWidget):
         self._title.setContentsMargins(0, 0, 0, SPACE_3)
         self._gap = QWidget()
         self._gap.setFixedHeight(SPACE_2)
-        self._about_paste = Muted(theme, _PASTE, wrap=True)
+        self._about_paste = MutedLabel(theme, _PASTE, wrap=True)
         self.found_words = PlainLabel(theme, wrap=True, tone="muted")
         self._review, self._look_again = ActionButton(self.review_action), ActionButton(self.look_action)
         self._demo = demo
@@ -112,7 +112,9 @@ class WelcomePanel(QWidget):
             self._section("Found on this machine", self.found_words, [self._review, self._look_again]), 1
         )
         demo = [ActionButton(self._demo)]
-        below.addLayout(self._section("Try the demo servers", Muted(self._theme, _DEMO, wrap=True), demo), 1)
+        below.addLayout(
+            self._section("Try the demo servers", MutedLabel(self._theme, _DEMO, wrap=True), demo), 1
+        )
         column.addLayout(below)
         column.addStretch(3)
         scroll = QScrollArea()
@@ -163,10 +165,10 @@ class WelcomePanel(QWidget):
             self.found_words.setText("Looking…")
         elif has_files:
             self.found_words.setText(
-                f"{summary_words(report)} of {tool_words(report)}. None is started before you agree to it."
+                f"{summary_text(report)} of {tool_text(report)}. None is started before you agree to it."
             )
         else:
-            self.found_words.setText(nothing_words(self._folder))
+            self.found_words.setText(nothing_text(self._folder))
 
     def _look(self) -> None:
         self._bridge.start_when_attached(

@@ -1,4 +1,7 @@
-"""Captures in the window: a dock for each one that is open, beside the live traffic."""
+"""What the window tells of captures by itself: a recording that paused, and one of a run that broke off.
+
+Captures in the window: a dock for each one that is open, beside the live traffic.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,82 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QMimeData, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
-from inspector.base.jsonvalue import shorten
-from inspector.base.plaintext import one_line
-from inspector.base.units import plural
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import full_time, plural
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.source import TrafficSource
+from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.jobbar import JobBar
-from inspector.traffic.suffixes import OPENABLE, SUFFIX
+from inspector.qt.widgets.notices.notices import JobBar, StatusStrips
+from inspector.traffic.records import OPENABLE, SUFFIX
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QFileDialog
 
     from inspector.engine.exports import Exported, ExportFormat, OnProgress
-    from inspector.traffic.capture import Capture
-    from inspector.traffic.export.masking import Masking
+    from inspector.traffic.captures.capture import Capture, KeptCapture
+    from inspector.traffic.captures.recording import RecordingState
     from inspector.traffic.log import TrafficLog
+    from inspector.traffic.masking.masker import Masking
+
+
+class CaptureNotices(QObject):
+    """Strips above the workspace about captures, shown as long as they apply.
+
+    Signals:
+        open_requested: The user wants to open a capture; carries its path.
+    """
+
+    open_requested = Signal(object)
+
+    def __init__(self, bridge: Bridge, strips: StatusStrips, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._strips = strips
+        bridge.recording_changed.connect(self._on_recording_changed)
+
+    def offer_interrupted(self) -> None:
+        """Look for captures of killed runs and offer the latest of them."""
+        self._bridge.start("interrupted captures", self._offer_interrupted())
+
+    async def _offer_interrupted(self) -> None:
+        found = await self._bridge.ask_captures(lambda captures: captures.interrupted())
+        if found:
+            self._offer(found)
+
+    def _offer(self, found: tuple[KeptCapture, ...]) -> None:
+        latest = found[-1]
+        others = f" So did {plural(len(found) - 1, 'run')} before it: see Kept captures." if found[1:] else ""
+        began, rows = full_time(latest.began)[:16], plural(latest.rows or 0, "row")
+        words = f"The run of {began} broke off; its {rows} are kept."
+        open_it, dismiss = QAction("Open it", self), QAction("Dismiss", self)
+        paths = [each.path for each in found]
+        open_it.triggered.connect(lambda: self._take(paths, latest.path))
+        dismiss.triggered.connect(lambda: self._take(paths, None))
+        self._strips.say("interrupted", words + others, open_it, "accent", dismiss)
+
+    def _take(self, offered: list[Path], wanted: Path | None) -> None:
+        self._strips.take_back("interrupted")
+        self._bridge.start("settle captures", self._settle(offered, wanted))
+
+    async def _settle(self, offered: list[Path], wanted: Path | None) -> None:
+        for path in offered:
+            await self._bridge.ask_captures(lambda captures: captures.settle(path))  # noqa: B023
+        if wanted is not None:
+            self.open_requested.emit(wanted)
+
+    def _on_recording_changed(self, state: RecordingState) -> None:
+        if not state.reason:
+            self._strips.take_back("recording")
+            return
+        what = "Recording is paused" if state.is_paused else "Recording is behind"
+        self._strips.say("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
+
 
 _SAVE_REMARKS_MS = 500
 _KINDS = "Captures and exports ({})"
@@ -211,7 +270,7 @@ class CaptureDocks(QObject):
 
     def open_export(self) -> None:
         """Export the current panel: its filtered rows, the selected ones or all."""
-        from inspector.qt.dialogs.export import ExportDialog
+        from inspector.qt.dialogs.traffic.export import ExportDialog
 
         log = self._front.source.log
         dialog = ExportDialog(self._bridge, self._theme, log, _row_choices(self._front), self._window)
@@ -230,9 +289,9 @@ class CaptureDocks(QObject):
         self.run_job(f"Exporting {_short(path.name)}", write)
 
     def open_kept(self) -> None:
-        from inspector.qt.dialogs.keptcaptures import KeptCapturesDialog
+        from inspector.qt.dialogs.traffic.captures import CapturesDialog
 
-        dialog = KeptCapturesDialog(self._bridge, self._theme, self._window)
+        dialog = CapturesDialog(self._bridge, self._theme, self._window)
         dialog.open_requested.connect(lambda path: self.open([path]))
         dialog.show()
 

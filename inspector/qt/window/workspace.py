@@ -8,33 +8,32 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
-from inspector.base.plaintext import one_line
+from inspector.base.plain_text import one_line
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.standing import UP
-from inspector.qt.panels.console import ConsolePanel
+from inspector.qt.models.servers import UP
+from inspector.qt.panels.console import ConsolePanel, RawConsole
 from inspector.qt.panels.overview import OverviewPanel
-from inspector.qt.panels.rawconsole import RawConsole
-from inspector.qt.panels.servers.rows import MARKS
+from inspector.qt.panels.server_list import MARKS
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.badge import Badge, StateDot
-from inspector.qt.widgets.labels import Heading, PlainLabel
-from inspector.qt.widgets.strips import Strips
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.text.badge import Badge, StateDot
+from inspector.qt.widgets.text.labels import Heading, PlainLabel
 
 if TYPE_CHECKING:
-    from inspector.config.savedcalls import SavedCall
-    from inspector.engine.cards import Card
-    from inspector.engine.reruns import RerunView
-    from inspector.engine.taskviews import TaskView
-    from inspector.qt.models.listnews import ListNews
-    from inspector.qt.panels.auth.panel import AuthPanel
+    from inspector.config.calls.saved_calls import SavedCall
+    from inspector.engine.calls.reruns import RerunView
+    from inspector.engine.inbox.views import InboxRequest
+    from inspector.engine.tasks.views import TaskView
+    from inspector.qt.models.feature_list import ListChanges
     from inspector.qt.panels.client.panel import ClientPanel
     from inspector.qt.panels.doctor.panel import DoctorPanel
     from inspector.qt.panels.inbox.panel import InboxPanel
-    from inspector.qt.panels.process.panel import ProcessPanel
+    from inspector.qt.panels.login.panel import LoginPanel
+    from inspector.qt.panels.processes.panel import ProcessPanel
     from inspector.qt.panels.prompts.panel import PromptsPanel
     from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.panels.tasks.panel import TasksPanel
@@ -90,11 +89,11 @@ class Workspace(QWidget):
         self._prompts: PromptsPanel | None = None
         self._tasks: TasksPanel | None = None
         self._client: ClientPanel | None = None
-        self._auth: AuthPanel | None = None
+        self._auth: LoginPanel | None = None
         self._process: ProcessPanel | None = None
         self._doctor: DoctorPanel | None = None
         self._inbox: InboxPanel | None = None
-        self._cards: tuple[Card, ...] = ()
+        self._cards: tuple[InboxRequest, ...] = ()
         self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
         self._places = {
@@ -112,7 +111,7 @@ class Workspace(QWidget):
         self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
-        self.strips = Strips(theme)
+        self.strips = StatusStrips(theme)
         self.tabs = QTabWidget()
         self._lay_out()
         self.tabs.currentChanged.connect(self._on_tab_changed)
@@ -219,14 +218,14 @@ class Workspace(QWidget):
         return self._client
 
     @property
-    def auth(self) -> AuthPanel:
+    def auth(self) -> LoginPanel:
         if self._auth is None:
-            from inspector.qt.opener import Opener
-            from inspector.qt.panels.auth.desk import EngineDesk
-            from inspector.qt.panels.auth.panel import AuthPanel
+            from inspector.qt.link_opener import LinkOpener
+            from inspector.qt.panels.login.controller import EngineLoginActions
+            from inspector.qt.panels.login.panel import LoginPanel
 
-            desk = EngineDesk(self._bridge, self.view.name)
-            self._auth = AuthPanel(self._bridge, self.view.name, desk, Opener(), self._theme)
+            desk = EngineLoginActions(self._bridge, self.view.name)
+            self._auth = LoginPanel(self._bridge, self.view.name, desk, LinkOpener(), self._theme)
             self._auth.row_requested.connect(self.row_requested)
             self._put("auth", self._auth)
             self._auth.set_view(self.view)
@@ -235,7 +234,7 @@ class Workspace(QWidget):
     @property
     def process(self) -> ProcessPanel:
         if self._process is None:
-            from inspector.qt.panels.process.panel import ProcessPanel
+            from inspector.qt.panels.processes.panel import ProcessPanel
 
             panel = ProcessPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._process = panel
@@ -259,7 +258,7 @@ class Workspace(QWidget):
         self.show_tab("tools")
         self.tools.open_saved(call)
 
-    def _on_list_news(self, what: str, news: ListNews) -> None:
+    def _on_list_news(self, what: str, news: ListChanges) -> None:
         """Also report list changes in the Process panel, after a restart."""
         if self._process is not None:
             self._process.tell_news(what, news)
@@ -279,7 +278,7 @@ class Workspace(QWidget):
             self._inbox.show()  # at once: the caller wants to go to a card
         return self._inbox
 
-    def show_cards(self, cards: tuple[Card, ...]) -> None:
+    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
         """Set this server's pending cards."""
         self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
         self.tools.call_view.show_cards(cards)
@@ -300,7 +299,7 @@ class Workspace(QWidget):
         count = len(self._running_tasks)
         self.tabs.setTabText(TABS.index("tasks"), f"Tasks {count:,}" if count else "Tasks")
 
-    def made_auth(self) -> AuthPanel | None:
+    def made_auth(self) -> LoginPanel | None:
         return self._auth
 
     def made_resources(self) -> ResourcesPanel | None:

@@ -1,4 +1,6 @@
-"""Two messages as bytes compared: as JSON where both are, as lines of text where not.
+"""A diff made light enough to be handed to another process while a window waits for it.
+
+Two messages as bytes compared: as JSON where both are, as lines of text where not.
 
 These are functions of plain values that give plain values, so that big ones can be compared in the worker
 process: `worker.run(compare_packed, pack(left, right, ignoring))`.
@@ -10,22 +12,54 @@ import json
 import pickle
 from dataclasses import replace
 
-from inspector.base.jsonpretty import reindent
-from inspector.base.jsonvalue import JSON, JSONProblem
-from inspector.base.numbers import read_number
+from inspector.base.json.scanner import reindent
+from inspector.base.json.values import JSON, JSONProblem, read_number
 from inspector.base.units import size
-from inspector.traffic.compare.align import Effort
-from inspector.traffic.compare.carrying import carried
-from inspector.traffic.compare.diff import Change, ChangeKind, Diff
-from inspector.traffic.compare.ignoring import NOTHING, Ignoring, Rules
-from inspector.traffic.compare.textlines import (
+from inspector.traffic.compare.alignment import (
     MOST_LINES,
+    Effort,
     first_difference,
     line_entries,
     lines_note,
     pair_lines,
 )
-from inspector.traffic.compare.values import MOST_ENTRIES, compare
+from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Cut, Diff, Ignoring, Rules
+from inspector.traffic.compare.json_values import MOST_ENTRIES, compare
+from inspector.traffic.compare.lines import called, children, value_text
+
+_MOST_CARRIED = 5_000  # values, or hundreds of characters
+
+
+def carried(diff: Diff) -> Diff:
+    """Return the diff without the values that would make it expensive to pickle.
+
+    Drops containers whose contents have their own entries, and equal values beyond a few thousand.
+    Differences are kept whole.
+    """
+    left = [_MOST_CARRIED]
+    return replace(diff, entries=tuple(_light(entry, left) for entry in diff.entries))
+
+
+def _light(entry: Change, left: list[int]) -> Change:
+    has_entries = entry.kind in (ChangeKind.INSIDE, ChangeKind.MOVED)
+    if has_entries or (entry.kind is ChangeKind.SAME and not _fits(entry.left, left)):
+        return replace(entry, left=_cut(entry.left), right=_cut(entry.right))
+    return entry
+
+
+def _cut(value: JSON | Cut) -> Cut:
+    return Cut(value_text(value), called(value).strip())
+
+
+def _fits(value: JSON | Cut, left: list[int]) -> bool:
+    """True if a value fits the remaining budget, which it then uses up."""
+    waiting = [value]
+    while waiting and left[0] > 0:
+        one = waiting.pop()
+        left[0] -= 1 + (len(one) // 100 if isinstance(one, str) else 0)
+        waiting += [child for _, child in children(one)]
+    return left[0] > 0
+
 
 MOST_BYTES = 16 * 1024 * 1024  # on either side
 _HEAD = 2_000

@@ -14,12 +14,23 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlsplit
 
-from inspector.base.jsonvalue import JSON, JSONObject, to_wire
-from inspector.traffic.export.bodies import Riders, request_body, response_body, riders_of_all
+from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.traffic.export.jsonlines import time_text
-from inspector.traffic.export.masking import NO_MASKING, Masking
-from inspector.traffic.export.writing import APP, APP_VERSION, Dropped, Numbering, Sink, Writing, noun
+from inspector.traffic.export.writer import (
+    APP,
+    APP_VERSION,
+    Dropped,
+    Numbering,
+    Riders,
+    Sink,
+    Writing,
+    noun,
+    request_body,
+    response_body,
+    riders_of_all,
+)
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import NO_MASKING, Masking
 from inspector.traffic.records import HttpExchange, RecordKind
 
 _Headers = tuple[tuple[str, str], ...]

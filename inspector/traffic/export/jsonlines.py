@@ -24,10 +24,10 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
 
-from inspector.base.jsonvalue import JSON, JSONObject, JSONProblem, to_wire
-from inspector.traffic.export.masking import NO_MASKING, Masking
-from inspector.traffic.export.writing import APP, APP_VERSION, Dropped, Numbering, Sink, Writing
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, Numbering, Sink, Writing
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import NO_MASKING, Masking
 from inspector.traffic.records import Direction, HttpExchange, Record, Status
 
 FORMAT = "mcp-lens-traffic"

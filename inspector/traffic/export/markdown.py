@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from inspector.base.jsonpretty import reindent
-from inspector.base.plaintext import one_line, visible
+from inspector.base.json.scanner import reindent
+from inspector.base.plain_text import one_line, visible
 from inspector.base.units import duration, full_time, plural, size, time_of_day
-from inspector.traffic.export.masking import NO_MASKING, Masking
-from inspector.traffic.export.writing import APP, APP_VERSION, Dropped, Numbering, Sink, Writing, noun
+from inspector.traffic.export.writer import APP, APP_VERSION, Dropped, Numbering, Sink, Writing, noun
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import NO_MASKING, Masking
 from inspector.traffic.records import Direction, RecordKind, Status
 
 _SHOWN = 4000  # characters of a body

@@ -13,15 +13,15 @@ def mark_window() -> None:
     """Whoever opens the window from now on gets it with a mark. It is loaded as the command does."""
     load_window()
     import inspector.app.main as app_main
-    from inspector.app.front import Front, make_front
+    from inspector.app.frontend import Frontend, make_frontend
     from tests.bench.windows.usable import UsableMark
 
-    def make_marked(layout: Path) -> Front:
-        front = make_front(layout)
+    def make_marked(layout: Path) -> Frontend:
+        front = make_frontend(layout)
         UsableMark(front.window)
         return front
 
-    vars(app_main)["make_front"] = make_marked
+    vars(app_main)["make_frontend"] = make_marked
 
 
 if __name__ == "__main__":

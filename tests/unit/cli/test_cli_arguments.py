@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject
+from inspector.base.json.values import JSONObject
 from inspector.cli.arguments import arguments_for, read_assignments, read_object
 from inspector.protocol.types import Tool
 

@@ -11,8 +11,8 @@ import pytest
 
 from inspector.cli.commands import associate
 from inspector.cli.main import main
+from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.recording import Recording
 from inspector.traffic.records import Direction, RecordKind
 
 pytestmark = pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="freedesktop.org's desktops only")

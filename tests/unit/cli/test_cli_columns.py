@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.cli.columns import two_columns
+from inspector.cli.output import two_columns
 
 ROWS = [("echo", "Says it back"), ("add_numbers", "Adds two numbers and gives the sum of both")]
 

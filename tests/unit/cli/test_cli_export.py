@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.jsonvalue import to_wire
+from inspector.base.json.values import to_wire
 from inspector.cli.main import main
+from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.recording import Recording
 from inspector.traffic.records import Direction, RecordKind
 
 _TOKEN = "sk-abcdefghijklmnopqrstuvwxyz0123456789"

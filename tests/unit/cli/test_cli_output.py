@@ -7,8 +7,8 @@ import io
 import pytest
 
 from inspector.cli import output
-from inspector.cli.progress import ProgressLine, in_words
-from inspector.protocol.connection import Progressed
+from inspector.cli.commands.call import ProgressLine, in_text
+from inspector.protocol.connection import ProgressReceived
 
 
 class Terminal(io.StringIO):
@@ -19,20 +19,20 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (Progressed(1, 3, 10, "Step three"), "3 of 10 (30%) Step three"),
-        (Progressed(1, 2.5, None, ""), "2.5"),
-        (Progressed(1, 1, 0, "a\nb\x1b"), "1 a b␛"),
+        (ProgressReceived(1, 3, 10, "Step three"), "3 of 10 (30%) Step three"),
+        (ProgressReceived(1, 2.5, None, ""), "2.5"),
+        (ProgressReceived(1, 1, 0, "a\nb\x1b"), "1 a b␛"),
     ],
 )
-def test_progress_is_one_line_of_text(event: Progressed, words: str) -> None:
-    assert in_words(event) == words
+def test_progress_is_one_line_of_text(event: ProgressReceived, words: str) -> None:
+    assert in_text(event) == words
 
 
 def test_progress_is_shown_on_a_terminal_and_erased_again(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     line = ProgressLine()
-    line.show(Progressed(1, 1, 2, ""))
+    line.show(ProgressReceived(1, 1, 2, ""))
     line.clear()
     assert terminal.getvalue() == "\r\x1b[K1 of 2 (50%)\r\x1b[K"
 
@@ -43,7 +43,7 @@ def test_flood_of_progress_does_not_flood_the_output(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("time.monotonic", lambda: 5.0)
     line = ProgressLine()
     for step in range(1000):
-        line.show(Progressed(1, step, 1000, ""))
+        line.show(ProgressReceived(1, step, 1000, ""))
     assert terminal.getvalue().count("\r") == 1
 
 
@@ -51,7 +51,7 @@ def test_progress_is_not_written_without_a_terminal(monkeypatch: pytest.MonkeyPa
     pipe = io.StringIO()
     monkeypatch.setattr("sys.stderr", pipe)
     line = ProgressLine()
-    line.show(Progressed(1, 1, 2, ""))
+    line.show(ProgressReceived(1, 1, 2, ""))
     line.clear()
     assert pipe.getvalue() == ""
 

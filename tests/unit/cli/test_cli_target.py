@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
+from inspector.cli.headless import add_server_options, chosen_entry
 from inspector.cli.parser import Parser, split_command
-from inspector.cli.target import add_server_options, chosen_entry
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 
 CATALOGUE = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "files"], "env": {"A": "1", "B": "1"}},

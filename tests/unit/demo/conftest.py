@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.demo.demo_client import DemoProcess
-from tests.unit.demo.login_client import LoginDemo
+from tests.unit.demo.login.login_client import LoginDemo
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from inspector.demo.faulty.faults import FAULTS
+from inspector.demo.faulty_server import FAULTS
 from inspector.demo.servers import SERVERS, command
 
 LOADED_BY_THE_REGISTRY = """

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.config.entries import StdioEntry
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
-from inspector.engine.byhand import ToolCall
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.protocol.connection import Progressed
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.revisions import Era
 from inspector.protocol.tasks import Task, TaskStatus
 
@@ -60,7 +60,7 @@ class Guest:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.statuses: list[TaskStatus] = []
-        self.progress: list[Progressed] = []
+        self.progress: list[ProgressReceived] = []
 
     @property
     def is_stateless(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from inspector.demo.faulty.faults import FAULTS
+from inspector.demo.faulty_server import FAULTS
 from tests.unit.demo.demo_client import DemoProcess
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.engine.engine import Engine
-from inspector.engine.thread import EngineThread
+from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.views import OutcomeKind
 from tests.helpers.servers import fault_entry
 

@@ -12,8 +12,8 @@ import signal
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.engine.contents import digest_read
-from inspector.engine.prettytext import pretty_text
+from inspector.engine.content.content import read_contents
+from inspector.engine.content.text_formats import pretty_text
 from inspector.engine.workers import AT_ONCE, Worker
 from tests.helpers.servers import gone
 
@@ -40,7 +40,7 @@ async def test_big_message_is_processed_in_a_worker_with_the_same_result(worker:
 async def test_values_of_any_size_arrive_intact_however_many_slices_they_take(worker: Worker) -> None:
     parts = [{"uri": f"x://{size}", "text": "ż" * size} for size in (0, 1, 70_000, 300_000, 3, 1_500_000)]
     raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"contents": parts}}).encode()
-    assert await worker.run(digest_read, raw) == digest_read(raw)
+    assert await worker.run(read_contents, raw) == read_contents(raw)
 
 
 async def test_potentially_endless_work_runs_in_a_worker_however_small(worker: Worker) -> None:

@@ -18,45 +18,51 @@ from pathlib import Path
 
 import pytest
 
-from inspector.app.crash import report_task_errors
+from inspector.app.runtime_hooks import report_task_errors
 from inspector.base.errors import UserError
-from inspector.config.answerrules import AnswerRule, Endpoint, RuleKind
-from inspector.config.auth import BearerSettings, IdentityProvider, OAuthSettings, SecretRef
-from inspector.config.catalogue import Catalogue
-from inspector.config.entries import HttpEntry, NetworkSettings, StdioEntry
-from inspector.config.entrysecrets import with_references
+from inspector.config.reply_rules import Endpoint, ReplyRule, RuleKind
 from inspector.config.secrets.keychain import Keychain
-from inspector.config.secrets.names import make_name
+from inspector.config.secrets.records import make_name
 from inspector.config.secrets.store import SecretStore
-from inspector.engine.answerrules import AnswerRules
-from inspector.engine.byhand import ToolCall
-from inspector.engine.calls import Calls
+from inspector.config.servers.entries import (
+    BearerSettings,
+    HttpEntry,
+    IdentityProvider,
+    NetworkSettings,
+    OAuthSettings,
+    SecretRef,
+    StdioEntry,
+)
+from inspector.config.servers.entry_secrets import with_references
+from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.calls.library import CallLibrary
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.captures import Captures
-from inspector.engine.cards import Question
 from inspector.engine.engine import Engine
 from inspector.engine.exports import ExportFormat
+from inspector.engine.inbox.reply_rules import ReplyRules
+from inspector.engine.inbox.views import RequestItem
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
-from inspector.oauth.http import LoginHttp
-from inspector.oauth.lifetime import Lifetime
-from inspector.oauth.recording import LoginRecorder
-from inspector.oauth.stage import Target
-from inspector.oauth.steps import LoginView
-from inspector.protocol.asking import SAMPLING
+from inspector.oauth.http import LoginHttp, LoginRecorder
+from inspector.oauth.login.context import Target
+from inspector.oauth.login.steps import LoginView
+from inspector.oauth.token_endpoint import TokenLifecycle
 from inspector.protocol.auth.dpop import Nonces
-from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.revisions import R4
-from inspector.traffic.export.masking import Masking
+from inspector.protocol.server_requests.request import SAMPLING
+from inspector.traffic.masking.masker import Masking
 from inspector.traffic.records import RecordKind
 from inspector.transport.network import Network
 from tests.helpers.atrest import places_of
 from tests.helpers.httpfaults import FaultServer, replies_with
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
-from tests.unit.engine.endpoint_talk import COMPLETION, says
-from tests.unit.oauth.company import Company
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.oauth.login.company import Company
 from tests.unit.oauth.login_stage import Answer, Desk, Seen, World, browse
-from tests.unit.protocol.asked_things import sampling
+from tests.unit.protocol.server_requests.request_samples import sampling
 
 VAULT = "vault.json"
 
@@ -72,17 +78,17 @@ class App:
         self.told: list[str] = []
         log = Engine().log
         self.engine = Engine(
-            Catalogue(root / "config" / "servers.json"),
+            ServerListFile(root / "config" / "servers.json"),
             log=log,
             captures=Captures(log, root / "data" / "captures"),
-            calls=Calls(
+            calls=CallLibrary(
                 root / "state" / "history",
                 root / "data" / "calls",
                 root / "config" / "preferences.json",
                 self.secrets,
             ),
             secrets=self.secrets,
-            answers=AnswerRules(root / "config" / "answers.json", self.secrets.get),
+            answers=ReplyRules(root / "config" / "answers.json", self.secrets.get),
         )
         self.engine.problem_found.connect(self.told.append)
         self.engine.server_changed.connect(lambda view: self.told.append(f"{view.name} {view.address}"))
@@ -247,9 +253,9 @@ async def key_of_an_endpoint(app: App, secret: str) -> None:
         server.order("answer", says(COMPLETION))
         await app.secrets.put("answers/endpoint/m", secret)
         endpoint = Endpoint(server.url(path="/v1"), "gpt-9", "answers/endpoint/m", 20)
-        rule = AnswerRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
         await app.engine.answers.save([rule])
-        assert await app.engine.answers.reply("demo", Question("", SAMPLING, sampling()), R4) is not None
+        assert await app.engine.answers.reply("demo", RequestItem("", SAMPLING, sampling()), R4) is not None
         assert server.calls[0].headers["authorization"] == f"Bearer {secret}"
 
 
@@ -319,7 +325,7 @@ async def login(app: App, secret: str) -> None:
         recorder = LoginRecorder(desk.log, "notes", desk.clock)
         held = await store.held()
         assert held is not None
-        lifetime = Lifetime(
+        lifetime = TokenLifecycle(
             Target("notes", world.url),
             store,
             desk.clock,
@@ -472,8 +478,7 @@ async def header_that_goes_with_a_login(app: App, secret: str) -> None:
 
 def _hand_on(app: App, view: LoginView) -> None:
     """What a person copies or exports of a login."""
-    from inspector.oauth.report import findings_text, login_text, login_trace
-    from inspector.oauth.sequence import mermaid
+    from inspector.oauth.login.report import findings_text, login_text, login_trace, mermaid
 
     (app.root / "handed-on").mkdir(exist_ok=True)
     place = app.root / "handed-on" / f"{len(list((app.root / 'handed-on').iterdir()))}.txt"

@@ -14,16 +14,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx2
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.config.auth import OAuthSettings
+from inspector.config.servers.entries import OAuthSettings
 from inspector.engine.secrets import Secrets
-from inspector.oauth.flow import Login
-from inspector.oauth.http import LoginHttp
+from inspector.oauth.http import LoginHttp, LoginRecorder
+from inspector.oauth.login.context import LoginTools, Refused, Target
+from inspector.oauth.login.flow import Login
+from inspector.oauth.login.steps import Overrides
 from inspector.oauth.loopback import LoopbackListener
-from inspector.oauth.recording import LoginRecorder
-from inspector.oauth.stage import Refused, Target, Tools
-from inspector.oauth.steps import Overrides
 from inspector.oauth.store import LoginStore
-from inspector.protocol.auth.guard import allowance_for
+from inspector.protocol.auth.url_guard import allowance_for
 from inspector.traffic.log import TrafficLog
 from inspector.transport.network import Network
 
@@ -245,10 +244,10 @@ class Desk:
     def store(self, world: World) -> LoginStore:
         return LoginStore(self.secrets, SERVER, world.url)
 
-    def tools(self, world: World, browse: Browse = browse, **changes: Any) -> Tools:
+    def tools(self, world: World, browse: Browse = browse, **changes: Any) -> LoginTools:
         recorder = LoginRecorder(self.log, SERVER, self.clock)
         allowance = allowance_for(world.url)
-        return Tools(
+        return LoginTools(
             lambda allowance: LoginHttp(Network(), allowance, self.clock, recorder),
             self.store(world),
             self.clock,

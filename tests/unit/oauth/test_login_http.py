@@ -19,6 +19,7 @@ from inspector.oauth.http import (
     ANSWER_CAP,
     DOCUMENT_CAP,
     LoginHttp,
+    LoginRecorder,
     LoginReply,
     LoginRequest,
     check_addresses,
@@ -26,8 +27,7 @@ from inspector.oauth.http import (
     post_form,
     post_json,
 )
-from inspector.oauth.recording import LoginRecorder
-from inspector.protocol.auth.guard import PUBLIC_ONLY, Allowance, BlockReason, UrlBlocked, allowance_for
+from inspector.protocol.auth.url_guard import PUBLIC_ONLY, Allowance, BlockReason, UrlBlocked, allowance_for
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 from inspector.transport.network import Network

@@ -21,9 +21,9 @@ from inspector.base.errors import (
     RequestTimedOut,
     UserError,
 )
-from inspector.oauth.callbackwait import CallbackWait, shown_target
+from inspector.oauth.callback import CallbackWaiter, shown_target
 from inspector.oauth.loopback import LoopbackListener
-from inspector.protocol.auth.callback import read_callback
+from inspector.protocol.auth.authorization_request import read_callback
 
 STATE = "the-state-of-this-login"
 GOOD = f"code=c0de&state={STATE}&iss=https%3A%2F%2Fas.example"
@@ -184,7 +184,7 @@ async def test_nothing_is_accepted_before_a_login_waits() -> None:
 
 async def test_an_empty_state_is_never_expected() -> None:
     with pytest.raises(LocalProtocolError):
-        CallbackWait("http://127.0.0.1:1/callback", SystemClock()).expect("")
+        CallbackWaiter("http://127.0.0.1:1/callback", SystemClock()).expect("")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ async def test_hits_are_listed_live_without_their_values(listener: LoopbackListe
 
 
 async def test_flood_of_hits_is_counted_but_not_stored() -> None:
-    wait = CallbackWait("http://127.0.0.1:1/callback", SystemClock())
+    wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
     for number in range(1000):
         wait.note(f"GET /{number}", "It is for another path.")
     assert wait.hit_count == 1000
@@ -333,7 +333,7 @@ async def test_callback_in_the_fragment_is_passed_on_to_be_reported(
 
 
 async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
-    wait = CallbackWait("https://app.example/done", SystemClock())
+    wait = CallbackWaiter("https://app.example/done", SystemClock())
     wait.expect(STATE)
     wait.paste(f"https://app.example/done?{GOOD}")
     assert await wait.answer(LIMIT) == f"?{GOOD}"
@@ -483,7 +483,7 @@ async def test_localhost_listens_on_ipv4_too() -> None:
 @given(st.text(max_size=200))
 def test_no_text_is_accepted_for_a_login_with_another_state(text: str) -> None:
     async def judge() -> str:
-        wait = CallbackWait("http://127.0.0.1:1/callback", SystemClock())
+        wait = CallbackWaiter("http://127.0.0.1:1/callback", SystemClock())
         wait.expect(STATE)
         return wait.judge(f"?{text}")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.revisions import R1, R2, R3, R4, R5
 from inspector.protocol.tasks import (
     CoreTasks,

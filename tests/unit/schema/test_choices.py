@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.base.jsonvalue import JSON
-from inspector.schema.build import build_field
+from inspector.base.json.values import JSON
+from inspector.schema.builder import build_field
 from inspector.schema.fields import ChoiceField, UnionField
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.active import active, settle
-from inspector.schema.build import build_form
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
-from inspector.schema.drafts import ABSENT, Aside, Draft, Picked, Unreadable
+from inspector.schema.drafts import ABSENT, Aside, Draft, Picked, Unreadable, active, settle
 from inspector.schema.fields import IntegerField, ObjectField, TextField
 from inspector.schema.values import finish
 

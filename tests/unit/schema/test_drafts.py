@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.build import build_field, build_form
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema.builder import build_field, build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Pairs, Unreadable
-from inspector.schema.sample import example
-from inspector.schema.start import start
-from inspector.schema.validate import Verdict, validate
-from inspector.schema.values import FormError, draft_of, finish
+from inspector.schema.samples import example
+from inspector.schema.validation import Verdict, validate
+from inspector.schema.values import FormError, draft_of, finish, start
 from tests.helpers.schema_coverage import MOST_FIELDS, Coverage, coverage
 from tests.helpers.steps import steps_of
 

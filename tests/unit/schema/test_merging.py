@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.build import build_field, build_form
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema.builder import build_field, build_form
 from inspector.schema.check import check
 from inspector.schema.fields import (
     ChoiceField,
@@ -21,7 +21,7 @@ from inspector.schema.fields import (
     TextField,
     TupleField,
 )
-from inspector.schema.sample import example
+from inspector.schema.samples import example
 
 F = TypeVar("F", bound=Field)
 

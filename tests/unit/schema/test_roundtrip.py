@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.build import build_field, build_form
+from inspector.base.json.text import read, write
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema.builder import build_field, build_form
 from inspector.schema.check import check
-from inspector.schema.choose import choose
-from inspector.schema.drafts import Draft, Pairs, Picked
+from inspector.schema.drafts import Draft, Pairs, Picked, choose
 from inspector.schema.fields import UnionField
-from inspector.schema.jsontext import read, write
-from inspector.schema.sample import example
-from inspector.schema.validate import Verdict, validate
+from inspector.schema.samples import example
+from inspector.schema.validation import Verdict, validate
 from inspector.schema.values import draft_of, finish
-from tests.unit.schema.generated import TREE, documents, parts, unions
+from tests.unit.schema.generated_schemas import TREE, documents, parts, unions
 
 some = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.schema.build import build_field, build_form
+from inspector.base.json.text import write
+from inspector.base.json.values import JSON, JSONObject
+from inspector.schema.builder import build_field, build_form
 from inspector.schema.check import check
-from inspector.schema.choose import choose
-from inspector.schema.drafts import ABSENT, Draft, Picked
+from inspector.schema.drafts import ABSENT, Draft, Picked, choose
 from inspector.schema.fields import ChoiceField, IntegerField, MapField, ObjectField, TextField, UnionField
-from inspector.schema.jsontext import write
-from inspector.schema.start import start, start_variant
-from inspector.schema.values import draft_of, finish
+from inspector.schema.values import draft_of, finish, start, start_variant
 from tests.helpers.steps import steps_of
 
 SHAPES: JSONObject = {

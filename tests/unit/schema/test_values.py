@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSON
-from inspector.base.numbers import ExactNumber
-from inspector.schema.build import build_form
+from inspector.base.json.values import JSON, ExactNumber
+from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.values import (
     ABSENT,

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from inspector.base.errors import NotOffered, RemoteProtocolError, RequestTimedOut, RpcError
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.protocol.connection import Progressed
+from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
 from inspector.protocol.types import CacheHints
 from inspector.session.client import Client
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
-from tests.unit.session.erastage import TASKS, connected, meta_of, params_of, settle
+from tests.unit.session.session_stage import TASKS, connected, meta_of, params_of, settle
 
 Ask = Callable[[Client], Awaitable[Any]]
 
@@ -298,7 +298,7 @@ async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
 async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
         time = LoopTime()
-        news: list[Progressed] = []
+        news: list[ProgressReceived] = []
         call = stage.start(stage.client.call_tool("x", {}, on_progress=news.append))
         request = await stage.next()
         token = meta_of(request)["progressToken"]

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.config.auth import Auth, BearerSettings, OAuthSettings, SecretRef
-from inspector.config.entries import Entry, HttpEntry, StdioEntry
-from inspector.protocol.declared import ALL, NOTHING, SWITCHES, Declared
+from inspector.config.servers.entries import (
+    Auth,
+    BearerSettings,
+    Entry,
+    HttpEntry,
+    OAuthSettings,
+    SecretRef,
+    StdioEntry,
+)
+from inspector.protocol.client_capabilities import ALL, CAPABILITY_SWITCHES, NOTHING, ClientCapabilities
 from inspector.protocol.revisions import R1, R4, R5, Revision
-from inspector.session.connect import declared_to
+from inspector.session.connect import capabilities_for
 
 CLIENT = "io.modelcontextprotocol/oauth-client-credentials"
 COMPANY = "io.modelcontextprotocol/enterprise-managed-authorization"
@@ -20,8 +27,8 @@ def entry(auth: Auth | None, **members: object) -> HttpEntry:
     return HttpEntry(name="s", url="http://127.0.0.1/mcp", auth=auth, **members)  # type: ignore[arg-type]
 
 
-def extensions(entry: Entry, usual: Declared = ALL) -> list[str]:
-    said = declared_to(entry, usual, ()).capabilities(R5).get("extensions", {})
+def extensions(entry: Entry, usual: ClientCapabilities = ALL) -> list[str]:
+    said = capabilities_for(entry, usual, ()).capabilities(R5).get("extensions", {})
     assert isinstance(said, dict)
     assert all(value == {} for value in said.values())
     return list(said)
@@ -54,7 +61,7 @@ def test_user_choice_wins() -> None:
 
 @pytest.mark.parametrize("revision", [R1, R4])
 def test_versions_without_the_capability_are_told_nothing(revision: Revision) -> None:
-    declared = declared_to(entry(OAuthSettings(grant="wif", dpop=True)), ALL, ())
+    declared = capabilities_for(entry(OAuthSettings(grant="wif", dpop=True)), ALL, ())
     assert "extensions" not in declared.capabilities(revision)
 
 
@@ -63,5 +70,5 @@ def test_stdio_server_is_told_nothing() -> None:
 
 
 def test_each_login_extension_can_be_switched_in_the_window() -> None:
-    paths = [switch.path for switch in SWITCHES]
+    paths = [switch.path for switch in CAPABILITY_SWITCHES]
     assert {("extensions", name) for name in (CLIENT, COMPANY, WORKLOAD, DPOP)} <= set(paths)

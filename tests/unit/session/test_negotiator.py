@@ -7,23 +7,22 @@ import asyncio
 import pytest
 
 from inspector.base.errors import ConnectFailed, ConnectionLost, HttpRefused, NeedsLogin, UserError
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.settings import Settings
-from inspector.protocol.declared import NOTHING
+from inspector.base.json.values import JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.protocol.client_capabilities import NOTHING
+from inspector.protocol.discovery import AUTO, LEGACY_FIRST, EraChoice, negotiation_for
 from inspector.protocol.handshake import ClientProfile
 from inspector.protocol.jsonrpc import read
-from inspector.protocol.probe import AUTO, LEGACY_FIRST, EraChoice, negotiation_for
 from inspector.protocol.revisions import R1, R3, R4, R5
-from inspector.session.asking import responder_of
-from inspector.session.route import Route
+from inspector.session.server_requests import responder_of
 from inspector.session.session import Session
-from inspector.session.state import Status
+from inspector.session.state import Route, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, FakeClock, LoopTime, MemoryWire
-from tests.unit.session.erastage import params_of, settle
+from tests.unit.session.session_stage import params_of, settle
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 DISCOVERED: JSONObject = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
-from inspector.config.settings import Settings
-from inspector.protocol.asking import QUESTIONS, ROOTS
-from inspector.protocol.declared import ALL, NOTHING, Declared, exactly
+from inspector.base.json.values import JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
+from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.revisions import R4, R5
-from inspector.session.connect import declared_to, make_routes, roots_of
-from inspector.session.route import Route
-from inspector.transport.legacysse import LegacySseTransport
+from inspector.protocol.server_requests.request import ROOTS, SERVER_REQUEST_METHODS
+from inspector.session.connect import capabilities_for, make_routes, roots_of
+from inspector.session.state import Route
+from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
-from inspector.transport.orphanguard import OrphanGuard
+from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.stdio import StdioTransport
-from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.streamable_http import StreamableHttpTransport
 from inspector.transport.websocket import WebSocketTransport
 from tests.helpers.fakes import FakeClock
 
@@ -165,10 +165,12 @@ async def test_folder_roots_become_urls_and_urls_are_kept() -> None:
 
 def test_user_capabilities_override_the_defaults() -> None:
     entry = StdioEntry(name="a", command="x")
-    assert declared_to(entry, ALL, QUESTIONS) == ALL
+    assert capabilities_for(entry, ALL, SERVER_REQUEST_METHODS) == ALL
     chosen: JSONObject = {"sampling": {}, "roots": {}, "experimental": {"x": {}}}
     entry = replace(entry, capabilities=chosen)
-    assert declared_to(entry, ALL, QUESTIONS) == Declared(chosen)
-    assert declared_to(entry, NOTHING, [ROOTS]) == Declared({"roots": {}, "experimental": {"x": {}}})
+    assert capabilities_for(entry, ALL, SERVER_REQUEST_METHODS) == ClientCapabilities(chosen)
+    assert capabilities_for(entry, NOTHING, [ROOTS]) == ClientCapabilities(
+        {"roots": {}, "experimental": {"x": {}}}
+    )
     exact = replace(entry, exact_capabilities=True)
-    assert declared_to(exact, NOTHING, [ROOTS]) == exactly(chosen)
+    assert capabilities_for(exact, NOTHING, [ROOTS]) == exact_capabilities(chosen)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RpcError
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.session.client import Client
 from tests.helpers.stage import Stage

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConnectionLost, RequestTimedOut, RpcError
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.protocol.connection import Progressed
+from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.framing import Overlong
 from inspector.protocol.jsonrpc import Message
 from inspector.session.connect import roots_of
@@ -82,7 +82,7 @@ async def test_late_response_is_recorded_and_otherwise_ignored(connected: Stage)
 
 async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) -> None:
     time = LoopTime()
-    seen: list[Progressed] = []
+    seen: list[ProgressReceived] = []
     call = connected.start(connected.session.request("tools/call", on_progress=seen.append))
     request = await connected.wire.next()
     assert request["params"] == {"_meta": {"progressToken": 2}}

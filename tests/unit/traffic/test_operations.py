@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector.base.jsonvalue import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol import jsonrpc
 from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
 from inspector.traffic import operations

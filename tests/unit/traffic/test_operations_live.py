@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 import pytest
 
-from inspector.base.jsonvalue import JSONObject
-from inspector.config.entries import Entry, HttpEntry
-from inspector.config.settings import Settings
+from inspector.base.json.values import JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, HttpEntry
 from inspector.demo.servers import command
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
-from inspector.traffic.follow import Role, follow
+from inspector.traffic.analysis.related import Role, related_messages
+from inspector.traffic.analysis.timeline import Timeline
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.timeline import Timeline
 
 PROFILE: JSONObject = {"action": "accept", "content": {"name": "Ann"}}
 Rows: TypeAlias = dict[Role, int]
@@ -61,7 +61,7 @@ async def elicit(engine: Engine, entry: Entry) -> int:
 def told(log: TrafficLog, row: int) -> Rows:
     """How many steps of each role the story of a row has."""
     found: Rows = {}
-    for step in follow(log, row).steps:
+    for step in related_messages(log, row).steps:
         found[step.role] = found.get(step.role, 0) + 1
     return found
 

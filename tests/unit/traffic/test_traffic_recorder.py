@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.json.values import JSON
 from inspector.protocol import jsonrpc
 from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
 from inspector.traffic.log import TrafficLog

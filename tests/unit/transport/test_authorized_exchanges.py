@@ -9,9 +9,9 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.base.errors import NeedsLogin
 from inspector.transport.base import Headers, HttpEnded, WireEvent
-from inspector.transport.exchange import Exchange, Exchanges
+from inspector.transport.http_exchange import Exchange, Exchanges
+from inspector.transport.http_transport import run_exchange
 from inspector.transport.network import Network
-from inspector.transport.redirects import run_exchange
 from tests.helpers.httpfaults import Call, FaultServer
 
 CHALLENGE = 'Bearer error="invalid_token"'

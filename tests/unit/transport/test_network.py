@@ -19,9 +19,9 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError
 from inspector.transport.base import HttpAnswered
-from inspector.transport.dialling import Dialler
+from inspector.transport.dialer import Dialer
 from inspector.transport.network import Network, make_tls_context, proxy_for
-from inspector.transport.streamable import StreamableHttpTransport
+from inspector.transport.streamable_http import StreamableHttpTransport
 from tests.helpers import httpfaults as faults
 from tests.helpers.certificates import Authority
 from tests.helpers.http2server import Http2Server
@@ -271,8 +271,8 @@ class Connections(httpcore2.AnyIOBackend):
         return httpcore2.AsyncNetworkStream()
 
 
-def dialler() -> tuple[Dialler, Connections]:
-    dialler, connections = Dialler(), Connections()
+def dialler() -> tuple[Dialer, Connections]:
+    dialler, connections = Dialer(), Connections()
     dialler._inner = connections
     return dialler, connections
 
@@ -288,7 +288,7 @@ async def test_address_of_the_other_family_is_tried_in_parallel_to_a_silent_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolving(monkeypatch, ["2001:db8::1", "2001:db8::2", "198.51.100.1"])
-    monkeypatch.setattr("inspector.transport.dialling._HEAD_START", 0.01)
+    monkeypatch.setattr("inspector.transport.dialer._HEAD_START", 0.01)
     dial, connections = dialler()
     await dial.connect_tcp("server.example", 80)
     assert connections.tried == ["2001:db8::1", "198.51.100.1"]

@@ -13,7 +13,7 @@ from inspector.base.errors import HttpRefused
 from inspector.protocol.jsonrpc import read
 from inspector.protocol.revisions import R5
 from inspector.transport.base import Envelope, FramesReceived, HttpEnded, HttpRequested, RequestFailed
-from inspector.transport.legacysse import LegacySseTransport
+from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
 from inspector.transport.websocket import WebSocketTransport
 from tests.helpers import httpfaults as faults

@@ -1,28 +1,44 @@
-"""What we say to one server about ourselves, and what it may ask for: the person's choice."""
+"""What we say to one server about ourselves, and what it may ask for: the person's choice.
+
+The folders that a server may ask for, in their order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from pathlib import PurePath
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from inspector.base.errors import UserError
-from inspector.base.jsonvalue import JSON, JSONObject
-from inspector.engine.views import OurSide, ServerView
-from inspector.protocol.declared import ALL, NOTHING, Declared, exactly
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.plain_text import visible
+from inspector.engine.views import ClientSide, ServerView
+from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.panels.client.exact import ExactDeclaration
-from inspector.qt.panels.client.roots import RootsList
-from inspector.qt.panels.client.switches import SwitchList
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.labels import Heading
+from inspector.qt.panels.client.capabilities import CapabilityList, ExactCapabilities
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
 # When narrower, the switches and the JSON are stacked.
 _WIDE = 760
@@ -42,13 +58,13 @@ class ClientPanel(QWidget):
         self._bridge = bridge
         self._server = server
         self._theme = theme
-        self._ours: OurSide | None = None
+        self._ours: ClientSide | None = None
         self._declared = NOTHING
         self._sending = 0
         self.alert = Alert(theme)
-        self.switches = SwitchList(theme)
+        self.switches = CapabilityList(theme)
         self.roots = RootsList(theme)
-        self.exact = ExactDeclaration(theme)
+        self.exact = ExactCapabilities(theme)
         self.everything = QAction("Everything", self)
         self.everything.setToolTip("Declare all that can be answered in the Inbox")
         self.nothing = QAction("Nothing", self)
@@ -77,9 +93,9 @@ class ClientPanel(QWidget):
         self._choose(self._declared.switched(path, value))
 
     def _on_exact_wanted(self, capabilities: JSONObject) -> None:
-        self._send("declare", self._bridge.set_declared(self._server, exactly(capabilities)))
+        self._send("declare", self._bridge.set_declared(self._server, exact_capabilities(capabilities)))
 
-    def _choose(self, declared: Declared | None) -> None:
+    def _choose(self, declared: ClientCapabilities | None) -> None:
         self._declared = ALL if declared is None else declared
         self._show_declared()
         self._send("declare", self._bridge.set_declared(self._server, declared))
@@ -180,16 +196,172 @@ _DIFFERS = "The server was told something else when it was connected."
 _WRITING = "You are writing JSON: declare or discard that before you switch."
 
 
-def _about_roots(ours: OurSide) -> str:
+def _about_roots(ours: ClientSide) -> str:
     if not ours.declared.has(("roots",)):
         return "Not declared: the server may not ask for them."
     return "" if ours.roots else "No folders: a server that asks gets an empty list."
 
 
-def _when(ours: OurSide | None) -> str:
+def _when(ours: ClientSide | None) -> str:
     """Return when the capabilities are sent, in the terms of the server's protocol version."""
     if ours is None or ours.revision is None:
         return "Each revision is told what it has a word for; which one it is shows when connecting."
     if ours.revision.era is Era.STATELESS:
         return f"Every request says this, at {ours.revision}: a change holds from the next one on."
     return f"Said once, by initialize at {ours.revision}."
+
+
+_MOST_ROWS = 8
+
+
+class RootsList(QWidget):
+    """The roots: folders, as paths or URIs.
+
+    Signals:
+        changed: The user changed the folders or their order; carries all of them.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._roots: tuple[str, ...] = ()
+        self.list = QListWidget()
+        self.list.setFont(theme.mono_font(0.95))
+        self.list.setAccessibleName("Roots")
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        style_list(self.list, theme)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list.currentRowChanged.connect(self._on_chosen)
+        self.path = QLineEdit()
+        self.path.setFont(theme.mono_font(0.95))
+        self.path.setPlaceholderText("/a/folder, ~/folder or file:///…")
+        self.path.setAccessibleName("Folder to add")
+        self.path.returnPressed.connect(self._on_entered)
+        self.path.textChanged.connect(self._on_typed)
+        self._wrong = PlainLabel(theme, tone="warn", wrap=True)
+        self._wrong.hide()
+        self._note = MutedLabel(theme, wrap=True)
+        self._listed = QWidget()
+        self._browse = QAction("Add folder…", self)
+        self._browse.triggered.connect(self.browse)
+        self.up, self.down = QAction("Move up", self), QAction("Move down", self)
+        self.remove = QAction("Remove", self)
+        for action, icon, key in (
+            (self.up, "chevron-up", "Alt+Up"),
+            (self.down, "chevron-down", "Alt+Down"),
+            (self.remove, "trash", "Del"),
+        ):
+            theme.dress(action, icon)
+            action.setShortcut(QKeySequence(key))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            self.list.addAction(action)
+        self.up.triggered.connect(lambda: self._move(-1))
+        self.down.triggered.connect(lambda: self._move(1))
+        self.remove.triggered.connect(self._remove)
+        self._lay_out()
+        self._show(0)
+
+    def roots(self) -> tuple[str, ...]:
+        return self._roots
+
+    def show_roots(self, roots: tuple[str, ...], note: str) -> None:
+        """Show the roots; `note` says what effect they have."""
+        self._note.setText(note)
+        self._note.setVisible(bool(note))
+        if roots != self._roots:
+            self._roots = roots
+            self._show(self.list.currentRow())
+
+    def add(self, folder: str) -> bool:
+        """Append a folder. Return False, and show why, if it is not valid."""
+        problem = self._problem_of(folder)
+        self._wrong.setText(problem)
+        self._wrong.setVisible(bool(problem))
+        if not problem:
+            self._change((*self._roots, folder), len(self._roots))
+        return not problem
+
+    def browse(self) -> None:
+        dialog = QFileDialog(self, "Add a folder")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.add)
+        dialog.open()
+
+    # --------------------------------------------------------------
+
+    def _problem_of(self, folder: str) -> str:
+        if folder in self._roots:
+            return "This folder is in the list already."
+        if not folder.isprintable():
+            return "The path holds characters that cannot be seen: type it again."
+        if "://" in folder or folder.startswith("~") or PurePath(folder).is_absolute():
+            return ""
+        return "Give the whole path, or one from ~: a server has another working folder."
+
+    def _on_entered(self) -> None:
+        folder = self.path.text().strip()
+        if folder and self.add(folder):
+            self.path.clear()
+
+    def _on_typed(self) -> None:
+        self._wrong.hide()
+
+    def _on_chosen(self, row: int) -> None:
+        self.up.setEnabled(row > 0)
+        self.down.setEnabled(0 <= row < len(self._roots) - 1)
+        self.remove.setEnabled(row >= 0)
+
+    def _move(self, step: int) -> None:
+        row = self.list.currentRow()
+        roots = list(self._roots)
+        roots.insert(row + step, roots.pop(row))
+        self._change(tuple(roots), row + step)
+
+    def _remove(self) -> None:
+        row = self.list.currentRow()
+        roots = [root for number, root in enumerate(self._roots) if number != row]
+        self._change(tuple(roots), min(row, len(roots) - 1))
+
+    def _change(self, roots: tuple[str, ...], row: int) -> None:
+        self._roots = roots
+        self._show(row)
+        self.changed.emit(roots)
+
+    def _show(self, row: int) -> None:
+        self.list.clear()
+        for root in self._roots:
+            item = QListWidgetItem(visible(root))
+            item.setToolTip(plain_tooltip(root))
+            self.list.addItem(item)
+        self.list.setCurrentRow(min(row, len(self._roots) - 1))
+        self._on_chosen(self.list.currentRow())
+        shown = min(max(len(self._roots), 3), _MOST_ROWS)  # at least as tall as the buttons beside it
+        self.list.setFixedHeight(shown * self._theme.row_height() + 2 * self.list.frameWidth())
+        self._listed.setVisible(bool(self._roots))
+
+    def _lay_out(self) -> None:
+        adding = QHBoxLayout()
+        adding.setSpacing(SPACE_2)
+        adding.addWidget(self.path, 1)
+        adding.addWidget(ActionButton(self._browse))
+        listed = QHBoxLayout(self._listed)
+        listed.setContentsMargins(0, 0, 0, 0)
+        listed.setSpacing(SPACE_1)
+        listed.addWidget(self.list, 1)
+        buttons = QVBoxLayout()
+        buttons.setSpacing(SPACE_1)
+        for action in (self.up, self.down, self.remove):
+            buttons.addWidget(icon_button(action))
+        buttons.addStretch(1)
+        listed.addLayout(buttons)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addWidget(self._note)
+        column.addWidget(self._listed)
+        column.addLayout(adding)
+        column.addWidget(self._wrong)

@@ -7,19 +7,16 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import UserError
-from inspector.engine.doctor.checks import Action, ActionKind, Diagnosis, Examination
-from inspector.engine.doctor.wording import verdict_of
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis, Examination, verdict_of
 from inspector.engine.views import ServerStatus, ServerView
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.panels.doctor.finding import FindingView
-from inspector.qt.panels.doctor.steps import StepList
+from inspector.qt.panels.doctor.steps import FindingView, StepList
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.labels import Heading, Muted
-from inspector.qt.widgets.spinner import Spinner
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 _WIDEST = 900
 _WHAT_IT_DOES = (
@@ -55,7 +52,7 @@ class DoctorPanel(QWidget):
         self.copy_action.triggered.connect(self.copy)
         self.verdict = Heading(theme)
         self._spinner = Spinner(theme)
-        self._note = Muted(theme, wrap=True)
+        self._note = MutedLabel(theme, wrap=True)
         self.alert = Alert(theme)
         self.steps = StepList(theme)
         self.findings: list[FindingView] = []
@@ -66,7 +63,7 @@ class DoctorPanel(QWidget):
             "examine": ActionButton(self.examine_action),
             "connect": ActionButton(actions["server.connect"], "primary"),
         }
-        self._gate = Gate(theme, self._make_content())
+        self._gate = ContentStack(theme, self._make_content())
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)

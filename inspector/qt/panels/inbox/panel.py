@@ -1,24 +1,89 @@
-"""The Inbox panel: cards that wait for an answer, of one server or of all, and those that are done with."""
+"""Keeps the views of cards, so that what is typed is there wherever the card is looked at next.
+
+The Inbox panel: cards that wait for an answer, of one server or of all, and those that are done with.
+"""
 
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from inspector.base.plaintext import one_line
-from inspector.engine.cards import Card
+from inspector.base.plain_text import one_line
+from inspector.engine.inbox.views import InboxRequest
 from inspector.qt.bridge import Bridge
+from inspector.qt.link_opener import LinkOpener
 from inspector.qt.models.inbox import InboxModel
-from inspector.qt.opener import Opener
-from inspector.qt.panels.inbox.card import CardView
-from inspector.qt.panels.inbox.cardlist import CardList
-from inspector.qt.panels.inbox.desk import CardDesk
+from inspector.qt.panels.inbox.request_list import RequestList
+from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.emptystate import EmptyState
-from inspector.qt.widgets.rawedit import is_submit
-from inspector.qt.widgets.toolbar import PanelHeader
+from inspector.qt.widgets.code.raw_edit import is_submit
+from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.notices.empty_state import EmptyState
+
+_MOST_ENDED = 20
+
+
+class RequestViewCache(QObject):
+    """The card views, shared by all Inbox panels of a window.
+
+    A card has one view, and the front panel has it.
+
+    Signals:
+        operation_requested, uri_requested, task_requested: As in `CardView`.
+        answered: The user has answered a card; carries its id.
+    """
+
+    operation_requested = Signal(str, int)
+    uri_requested = Signal(str, str)
+    task_requested = Signal(str, str)
+    answered = Signal(int)
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, opener: LinkOpener, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme, self._opener = bridge, theme, opener
+        self._views: dict[int, RequestView] = {}
+        self._shelf = QWidget()  # parent of views not shown in any panel
+        self.destroyed.connect(self._shelf.deleteLater)
+        bridge.card_changed.connect(self._on_card_changed)
+
+    def view_of(self, card: InboxRequest) -> RequestView:
+        """Return a card's view, created on first use."""
+        view = self._alive(card.id)
+        self._views.pop(card.id, None)
+        if view is None:
+            view = RequestView(self._bridge, self._theme, self._opener, card, self._shelf)
+            view.operation_requested.connect(self.operation_requested)
+            view.uri_requested.connect(self.uri_requested)
+            view.task_requested.connect(self.task_requested)
+            view.answered.connect(lambda: self.answered.emit(card.id))
+        self._views[card.id] = view  # moved to the end
+        self._forget_some()
+        return view
+
+    def put_away(self, view: RequestView) -> None:
+        view.setParent(self._shelf)
+
+    def _on_card_changed(self, card: InboxRequest) -> None:
+        view = self._alive(card.id)
+        if view is not None:
+            view.show_card(card)
+
+    def _alive(self, card_id: int) -> RequestView | None:
+        """Return a view unless it was deleted with its panel, as when a server is removed."""
+        view = self._views.get(card_id)
+        return view if view is not None and shiboken6.isValid(view) else None
+
+    def _forget_some(self) -> None:
+        """Drop views of ended cards, which can be recreated; open ones hold what was typed."""
+        self._views = {id: view for id, view in self._views.items() if self._alive(id) is not None}
+        ended = [id for id, view in self._views.items() if not view.card.is_open]
+        for id in ended[:-_MOST_ENDED]:
+            self._views.pop(id).deleteLater()
+
 
 _TICK_MS = 1_000
 _WIDTHS = [300, 840]
@@ -49,17 +114,17 @@ class InboxPanel(QWidget):
         self,
         bridge: Bridge,
         theme: Theme,
-        opener: Opener,
+        opener: LinkOpener,
         server: str | None = None,
-        desk: CardDesk | None = None,
+        desk: RequestViewCache | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._theme = bridge, theme
-        self.desk = desk or CardDesk(bridge, theme, opener, self)
+        self.desk = desk or RequestViewCache(bridge, theme, opener, self)
         self.model = InboxModel(server)
         self.model.setParent(self)
-        self.list = CardList(theme, self.model)
+        self.list = RequestList(theme, self.model)
         self._header = PanelHeader(theme, "Inbox")
         self._empty = EmptyState(theme)
         self._empty.show_empty("inbox", "Nobody asks anything", _HINT)
@@ -68,11 +133,11 @@ class InboxPanel(QWidget):
         self._nothing = EmptyState(theme)
         self._nothing.show_empty("inbox", "Nobody asks anything now", "Choose a card to read it again.")
         self._card_column.addWidget(self._nothing)
-        self._shown: CardView | None = None
+        self._shown: RequestView | None = None
         self._follows = False  # the shown card is done: the next one replaces it
         self._count = 0
         self._ticks = QTimer(self, interval=_TICK_MS)
-        self._news: list[Card] = []
+        self._news: list[InboxRequest] = []
         self._news_soon = QTimer(self, interval=0, singleShot=True)
         self._pages = QStackedWidget()
         self._lay_out()
@@ -85,7 +150,7 @@ class InboxPanel(QWidget):
         return len(self.model.open_cards)
 
     @property
-    def card_view(self) -> CardView | None:
+    def card_view(self) -> RequestView | None:
         """The view of the card shown."""
         view = self._shown
         if view is None or not shiboken6.isValid(view) or view.parentWidget() is not self._place:
@@ -111,7 +176,7 @@ class InboxPanel(QWidget):
             self._take(card)
         self._update()
 
-    def _on_card_changed(self, card: Card) -> None:
+    def _on_card_changed(self, card: InboxRequest) -> None:
         if self.model.server is None or card.server == self.model.server:
             self._news.append(card)
             self._news_soon.start()
@@ -123,7 +188,7 @@ class InboxPanel(QWidget):
             self._take(card)
         self._update()
 
-    def _take(self, card: Card) -> None:
+    def _take(self, card: InboxRequest) -> None:
         self.list.put(card)
         current = self.list.current()
         if card.is_open and (current is None or (self._follows and not current.is_open)):
@@ -145,7 +210,7 @@ class InboxPanel(QWidget):
         if waiting:
             self.show_card(waiting[0].id)
 
-    def _on_chosen(self, card: Card) -> None:
+    def _on_chosen(self, card: InboxRequest) -> None:
         self._follows = False
         self._go_to(card)
 
@@ -153,7 +218,7 @@ class InboxPanel(QWidget):
         if self.card_view is not None:
             self.card_view.enter()
 
-    def _go_to(self, card: Card) -> None:
+    def _go_to(self, card: InboxRequest) -> None:
         if card.is_open:
             self._follows = False
         if not self.isVisible():

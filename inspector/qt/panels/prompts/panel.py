@@ -1,23 +1,233 @@
-"""The Prompts panel: the list, the arguments and the messages, side by side."""
+"""One prompt: what it says about itself, its arguments, and what getting it gave.
+
+The Prompts panel: the list, the arguments and the messages, side by side.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QWidget
+import asyncio
+import time
+from functools import partial
 
-from inspector.engine.views import ServerStatus, ServerView
+import shiboken6
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
 from inspector.protocol.handshake import Agreement
-from inspector.protocol.methods import missing_capability
+from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Prompt
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.onelistpanel import OneListPanel
-from inspector.qt.models.offered import Item, OfferedModel
-from inspector.qt.models.prompts import PROMPTS
-from inspector.qt.panels.prompts.getting import PromptView
-from inspector.qt.theme import Theme
+from inspector.qt.forms.named_values import NamedValue, NamedValues, ValueCompleter
+from inspector.qt.models.feature_list import PROMPTS, FeatureListModel, Item
+from inspector.qt.panels.prompts.result import PromptResult
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.feature_panel import SingleListPanel
+from inspector.qt.widgets.code.raw_edit import is_submit
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_LONGEST_DESCRIPTION = 600
+_SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_LEAST_WIDTH = 180
+_MOST_KEPT = 100  # outcomes of other prompts
 
 
-class PromptsPanel(OneListPanel):
+class PromptView(QWidget):
+    """Arguments on the left, messages on the right. One request at a time.
+
+    Signals:
+        readiness_changed: `can_get` may have changed.
+    """
+
+    readiness_changed = Signal()
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._prompt: Prompt | None = None
+        self._typed: dict[str, dict[str, str | None]] = {}
+        self._outcomes: dict[str, CallOutcome] = {}
+        self._is_connected = False
+        self.completes = False
+        self._task: asyncio.Task[None] | None = None
+        self._title = Heading(theme)
+        self._name = MutedLabel(theme)
+        self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.alert = Alert(theme)
+        self.form = NamedValues(theme)
+        self._completing = ValueCompleter(bridge, server, self.form)
+        self.result = PromptResult(bridge, theme)
+        self._cancel_action = QAction("Cancel", self)
+        self._cancel_action.triggered.connect(self.cancel)
+        self._lay_out()
+
+    @property
+    def prompt(self) -> Prompt | None:
+        return self._prompt
+
+    @property
+    def can_get(self) -> bool:
+        return self._prompt is not None and self._is_connected and self._task is None
+
+    def set_connected(self, connected: bool) -> None:
+        self._is_connected = connected
+        self.readiness_changed.emit()
+
+    def set_prompt(self, prompt: Prompt) -> None:
+        """Show a prompt, its arguments and latest messages. Those of the previous one are kept."""
+        is_other = self._prompt is None or self._prompt.name != prompt.name
+        self._keep_typed()
+        self._prompt = prompt
+        self._show_words(prompt.title or prompt.name, prompt.name if prompt.title else "", prompt.description)
+        self._show_form(prompt)
+        if is_other:
+            self._show_latest(prompt)
+        self.readiness_changed.emit()
+
+    def set_malformed(self, item: Malformed) -> None:
+        """Show a list entry that cannot be requested: why, and what was sent."""
+        self._keep_typed()
+        self._prompt = None
+        self._show_words("Not usable", "", f"{item.reason}.")
+        self.form.set_rows([], "", completes=False)
+        self.result.show_malformed(item.value)
+        self.readiness_changed.emit()
+
+    # -------------------------------------------------------------- getting
+
+    def get(self, *, anyway: bool = False) -> None:
+        """Get the prompt. Without a required argument nothing is sent, except with `anyway`."""
+        if not self.can_get or self._prompt is None:
+            return
+        if self.form.missing() and not anyway:
+            return
+        arguments = self.form.strings()
+        prompt = self._prompt
+        self._task = self._bridge.start(f"get {prompt.name}", self._get(prompt, arguments), self)
+        self._task.add_done_callback(partial(self._on_ended, prompt, time.monotonic_ns()))
+        self.result.show_waiting(self._cancel_action)
+        self.readiness_changed.emit()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _get(self, prompt: Prompt, arguments: dict[str, str]) -> None:
+        self._finish(prompt, await self._bridge.get_prompt(self._server, prompt.name, arguments))
+
+    def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
+        """Handle a read cancelled before it started, which must be reported too."""
+        if task.cancelled() and shiboken6.isValid(self):
+            self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
+
+    def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
+        """Store an outcome with its prompt: shown now, or when the user returns to it."""
+        self._task = None
+        self._outcomes.pop(prompt.name, None)
+        self._outcomes[prompt.name] = outcome
+        while len(self._outcomes) > _MOST_KEPT:
+            del self._outcomes[next(iter(self._outcomes))]
+        self.readiness_changed.emit()
+        if self._prompt is not None and self._prompt.name == prompt.name:
+            self._show_latest(prompt)
+
+    # --------------------------------------------------------------
+
+    def _show_latest(self, prompt: Prompt) -> None:
+        outcome = self._outcomes.get(prompt.name)
+        if outcome is None:
+            self.result.show_nothing(has_arguments=bool(prompt.arguments))
+        else:
+            self._bridge.start(f"show {prompt.name}", self.result.show_outcome(outcome), self)
+
+    def _show_words(self, title: str, name: str, description: str) -> None:
+        self._title.setText(one_line(title))
+        self._name.setText(one_line(name))
+        self._name.setVisible(bool(name))
+        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self._description.setVisible(bool(description.strip()))
+        self.alert.close_all()
+
+    def _show_form(self, prompt: Prompt) -> None:
+        self._completing.set_ref({"type": "ref/prompt", "name": prompt.name})
+        arguments = prompt.arguments
+        rows = [NamedValue(each.name, each.title, each.description, each.is_required) for each in arguments]
+        self.form.set_rows(rows, "This prompt takes no arguments.", completes=self.completes)
+        self.form.set_texts(self._typed.get(prompt.name, dict.fromkeys(self.form.rows)))
+        listed = prompt.source.get("arguments")
+        unusable = (len(listed) if isinstance(listed, list) else 0) - len(arguments)
+        if unusable > 0:
+            words = f"{unusable:,} of its arguments cannot be used: they have no name."
+            self.alert.say("arguments", words, "Send the prompt as a raw message to try them.")
+
+    def _keep_typed(self) -> None:
+        if self._prompt is not None:
+            self._typed[self._prompt.name] = self.form.texts()
+
+    def event(self, event: QEvent) -> bool:
+        # The window has other commands on these keys; here they get the prompt.
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _gets(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if _gets(event):
+            self.get(anyway=not is_submit(event))
+        else:
+            super().keyPressEvent(event)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(SPACE_1)
+        head = QVBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
+        head.setSpacing(SPACE_1)
+        title = QHBoxLayout()
+        title.setSpacing(SPACE_2)
+        title.addWidget(self._title)
+        title.addWidget(self._name, 1)
+        head.addLayout(title)
+        head.addWidget(self._description)
+        column.addLayout(head)
+        column.addWidget(self.alert)
+        column.addWidget(self.form, 1)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        buttons.setSpacing(SPACE_2)
+        buttons.addWidget(ActionButton(self._actions["prompt.get"], "primary"))
+        buttons.addStretch(1)
+        column.addLayout(buttons)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.result)
+        left.setMinimumWidth(_LEAST_WIDTH)
+        splitter.setSizes([360, 540])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+
+def _gets(event: QKeyEvent) -> bool:
+    """Return whether it is Ctrl+Return, or with Shift to send it incomplete."""
+    modifier = Qt.KeyboardModifier
+    modifiers = event.modifiers() & ~(modifier.KeypadModifier | modifier.ShiftModifier)
+    return event.key() in _SUBMITTING and modifiers == modifier.ControlModifier
+
+
+class PromptsPanel(SingleListPanel):
     """The prompts of one server."""
 
     kind = "prompt"
@@ -26,7 +236,7 @@ class PromptsPanel(OneListPanel):
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
     ) -> None:
-        self.model = OfferedModel(PROMPTS)
+        self.model = FeatureListModel(PROMPTS)
         super().__init__(bridge, server, actions, theme, self.model, parent)
         self.view = PromptView(bridge, server, actions, theme)
         self.list.activated.connect(self._on_activated)

@@ -8,22 +8,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.json.values import JSON
 from inspector.base.units import plural
-from inspector.engine.contents import Content, PromptDigest, digest_prompt
+from inspector.engine.content.content import Content, PromptContent, read_prompt
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.answerview import AnswerView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.contentview import ContentView
-from inspector.qt.widgets.iconbutton import icon_button
-from inspector.qt.widgets.messages import MessagesView, as_text
+from inspector.qt.views.content_view import ContentView
+from inspector.qt.views.messages import MessagesView, as_text
+from inspector.qt.views.response_view import ResponseView
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 
 _MESSAGES = 0
 
 
-class PromptResult(AnswerView):
+class PromptResult(ResponseView):
     """The result of the latest prompts/get.
 
     Signals:
@@ -33,7 +32,7 @@ class PromptResult(AnswerView):
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(bridge, theme, "prompt", ("Messages", "Raw"), parent)
         self._turn = 0
-        self._digest = PromptDigest(())
+        self._digest = PromptContent(())
         self.messages = MessagesView(theme)
         self.copy_action = QAction("Copy as text", self)
         theme.dress(self.copy_action, "copy")
@@ -81,9 +80,9 @@ class PromptResult(AnswerView):
         self._turn += 1
         turn = self._turn
         if not self._explain_end(outcome):
-            digest = PromptDigest(())
+            digest = PromptContent(())
             if outcome.kind is OutcomeKind.RESULT:
-                digest = await self._bridge.work(digest_prompt, outcome.answer)
+                digest = await self._bridge.work(read_prompt, outcome.answer)
             if turn != self._turn:
                 return  # something newer was shown meanwhile
             self._show_answer(outcome, digest)
@@ -92,7 +91,7 @@ class PromptResult(AnswerView):
 
     # --------------------------------------------------------------
 
-    def _show_answer(self, outcome: CallOutcome, digest: PromptDigest) -> None:
+    def _show_answer(self, outcome: CallOutcome, digest: PromptContent) -> None:
         self._digest = digest
         is_got = outcome.kind is OutcomeKind.RESULT
         self._tell_answer(outcome, *([plural(len(digest.messages), "message")] if is_got else []))

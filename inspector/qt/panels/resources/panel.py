@@ -14,31 +14,28 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from inspector.base.errors import LensError, RpcError
-from inspector.base.jsonvalue import JSONObject
-from inspector.engine.contents import Content, digest_read
+from inspector.base.json.values import JSONObject
+from inspector.engine.content.content import Content, read_contents
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
-from inspector.protocol.methods import missing_capability
+from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Resource, ResourceTemplate
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.offeredpanel import OfferedPanel, column_in
-from inspector.qt.models.listnews import ListNews
-from inspector.qt.models.offered import Item
-from inspector.qt.panels.resources.head import ResourceHead
-from inspector.qt.panels.resources.lists import ResourceLists
-from inspector.qt.panels.resources.reading import ReadingView
-from inspector.qt.panels.resources.readings import Reading, Readings
-from inspector.qt.panels.resources.watching import ResourceWatch
+from inspector.qt.models.feature_list import Item, ListChanges
+from inspector.qt.panels.resources.contents_view import ContentsView, ReadHistory, ReadResult
+from inspector.qt.panels.resources.lists import ResourceHeader, ResourceLists
+from inspector.qt.panels.resources.watch import ResourceWatch
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.rawedit import is_submit
+from inspector.qt.views.feature_panel import FeaturePanel, column_in
+from inspector.qt.widgets.code.raw_edit import is_submit
+from inspector.qt.widgets.inputs.controls import ActionButton
 
 T = TypeVar("T")
 
 
-class ResourcesPanel(OfferedPanel):
+class ResourcesPanel(FeaturePanel):
     """The resources of one server.
 
     Signals:
@@ -55,13 +52,13 @@ class ResourcesPanel(OfferedPanel):
         super().__init__(bridge, server, actions, theme, parent)
         self._offers_subscribing = False
         self._task: asyncio.Task[None] | None = None
-        self._readings = Readings()
+        self._readings = ReadHistory()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
         self._unseen: set[str] = set()  # watched resources with changes not seen yet
         self.lists = ResourceLists(theme, actions["resource.refresh"])
-        self.head = ResourceHead(bridge, server, theme)
-        self.reading = ReadingView(bridge, theme)
+        self.head = ResourceHeader(bridge, server, theme)
+        self.reading = ContentsView(bridge, theme)
         self.watching = ResourceWatch(bridge, server, theme, self._keep)
         self._cancel_action = QAction("Cancel", self)
         self._again_action = QAction("Read again", self)
@@ -124,7 +121,7 @@ class ResourcesPanel(OfferedPanel):
     async def _read(self, uri: str) -> None:
         outcome = await self._bridge.read_resource(self._server, uri)
         is_read = outcome.kind is OutcomeKind.RESULT
-        contents = await self._bridge.work(digest_read, outcome.answer) if is_read else ()
+        contents = await self._bridge.work(read_contents, outcome.answer) if is_read else ()
         self._finish(uri, outcome, contents)
 
     def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
@@ -139,7 +136,7 @@ class ResourcesPanel(OfferedPanel):
             self._show_latest()
         self.readiness_changed.emit()
 
-    def _keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> Reading:
+    def _keep(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> ReadResult:
         """Store a result with its URI: shown now, or when the user returns to it."""
         reading = self._readings.keep(uri, outcome, contents, time.time_ns())
         if outcome.kind is OutcomeKind.RESULT:
@@ -290,7 +287,7 @@ class ResourcesPanel(OfferedPanel):
     async def _tell_news(self) -> None:
         news = await self.lists.resources.news_soon()
         self.news.tell("resources", news)
-        self.lists.resources.mark_news(ListNews(news.added))  # "changed" marks a changed content here
+        self.lists.resources.mark_news(ListChanges(news.added))  # "changed" marks a changed content here
         news = await self.lists.templates.news_soon()
         self.news.tell("resource templates", news)
         self.lists.templates.mark_news(news)

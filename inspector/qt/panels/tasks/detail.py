@@ -9,23 +9,23 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from inspector.base.plaintext import one_line
+from inspector.base.plain_text import one_line
 from inspector.base.units import duration
-from inspector.engine.taskviews import Origin, Standing, TaskView
+from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.resultview import ResultView
-from inspector.qt.models.tasks import about, left_words, news_words, poll_words, status_words, tone_of
+from inspector.qt.models.tasks import about, left_text, news_text, poll_text, status_text, tone_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.badge import Badge
-from inspector.qt.widgets.labels import Heading, Muted, PlainLabel
+from inspector.qt.views.result_view import ResultView
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 if TYPE_CHECKING:
-    from inspector.engine.cards import Card
+    from inspector.engine.inbox.views import InboxRequest
 
-_FETCHABLE = (Standing.FOLLOWED, Standing.STOPPED, Standing.ENDED)
+_FETCHABLE = (TrackingState.FOLLOWED, TrackingState.STOPPED, TrackingState.ENDED)
 
 
 class TaskDetail(QWidget):
@@ -43,7 +43,7 @@ class TaskDetail(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._view: TaskView | None = None
-        self._cards: tuple[Card, ...] = ()
+        self._cards: tuple[InboxRequest, ...] = ()
         self._shown: tuple[object, ...] = ()
         self.fetches_result = False  # True if the protocol version has a request for that
         self.is_connected = False
@@ -52,7 +52,7 @@ class TaskDetail(QWidget):
         self.badge = Badge(theme)
         self.id = PlainLabel(theme, mono=True, wrap=True, selectable=True)
         self.news = PlainLabel(theme, wrap=True, selectable=True)
-        self.facts = Muted(theme, wrap=True)
+        self.facts = MutedLabel(theme, wrap=True)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
@@ -115,16 +115,16 @@ class TaskDetail(QWidget):
         """Show a task, or its new state."""
         self._view = view
         self._title.setText(one_line(view.tool) or "Task")
-        self.badge.set_text(status_words(view), tone_of(view))
+        self.badge.set_text(status_text(view), tone_of(view))
         self.id.setText(view.id)
         self._show_news(view)
         self._show_problems(view)
         self._set_actions(view)
         self.tick()
-        if (view.id, view.outcome, view.standing is Standing.UNKNOWN, view.is_terminal) != self._shown:
+        if (view.id, view.outcome, view.standing is TrackingState.UNKNOWN, view.is_terminal) != self._shown:
             self._show_outcome(view)
 
-    def show_cards(self, cards: tuple[Card, ...]) -> None:
+    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
         """Set the pending cards; some may belong to the task shown."""
         self._cards = cards
         self.update_actions()
@@ -134,12 +134,12 @@ class TaskDetail(QWidget):
         view, now = self._view, time.monotonic_ns()
         if view is None:
             return
-        lives = left_words(view, now)
+        lives = left_text(view, now)
         facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
         facts.append("lives without limit" if view.expires_ns is None else f"time to live {lives}")
-        if view.standing is Standing.FOLLOWED and not view.is_terminal:
+        if view.standing is TrackingState.FOLLOWED and not view.is_terminal:
             every = duration(view.task.next_poll_ms * 1_000_000)
-            facts.append(f"polled every {every}, {poll_words(view, now)}".rstrip(", "))
+            facts.append(f"polled every {every}, {poll_text(view, now)}".rstrip(", "))
         elif not view.is_terminal:
             facts.append(view.standing.value)
         self.facts.setText(" · ".join(facts))
@@ -151,7 +151,7 @@ class TaskDetail(QWidget):
     # --------------------------------------------------------------
 
     def _show_news(self, view: TaskView) -> None:
-        words = "" if view.note else news_words(view)
+        words = "" if view.note else news_text(view)
         self.news.setText(words)
         self.news.setVisible(bool(words))
         share = view.progress / view.total if view.progress is not None and view.total else None
@@ -175,27 +175,27 @@ class TaskDetail(QWidget):
         has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
         may_fetch = self.is_connected and not has_result and not view.is_fetching
         self.fetch.setEnabled(self.fetches_result and may_fetch and view.standing in _FETCHABLE)
-        is_known = view.standing is not Standing.UNKNOWN
+        is_known = view.standing is not TrackingState.UNKNOWN
         self.cancel.setEnabled(self.is_connected and is_open and is_known and self.may_cancel)
         self.show_call.setEnabled(view.row is not None)
-        self._call_button.setVisible(view.origin is Origin.CALLED)
+        self._call_button.setVisible(view.origin is TaskOrigin.CALLED)
 
     def _show_outcome(self, view: TaskView) -> None:
-        self._shown = (view.id, view.outcome, view.standing is Standing.UNKNOWN, view.is_terminal)
+        self._shown = (view.id, view.outcome, view.standing is TrackingState.UNKNOWN, view.is_terminal)
         if view.outcome is not None:
             self._bridge.start(f"show task {view.id}", self.result.show_outcome(view.outcome), self)
             return
         self.result.show_nothing()
-        if view.standing is Standing.UNKNOWN:
+        if view.standing is TrackingState.UNKNOWN:
             sentence = "The server no longer knows the task: there will be none."
         elif view.is_terminal:
             sentence = "It was not fetched." if self.fetches_result else "The server gave none."
         else:
             sentence = "It is shown here when the task has ended."
-        title = "No outcome yet" if view.standing is not Standing.UNKNOWN else "No outcome"
+        title = "No outcome yet" if view.standing is not TrackingState.UNKNOWN else "No outcome"
         self.result.message.show_empty("tasks", title, sentence)
 
-    def _card(self) -> Card | None:
+    def _card(self) -> InboxRequest | None:
         """Return the oldest pending card of the task shown."""
         id = self._view.id if self._view is not None else ""
         return next((card for card in self._cards if id and card.task_id == id), None)

@@ -20,27 +20,27 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import LensError, RpcError, UserError
-from inspector.base.plaintext import one_line
+from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.engine.taskviews import Standing, TaskView
+from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.engine.views import ServerStatus, ServerView
-from inspector.protocol.methods import missing_capability
+from inspector.protocol.revisions import missing_capability
 from inspector.protocol.tasks import TaskStatus, tasks_of
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.standing import standing_of
+from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.models.tasks import Column, TasksModel, tone_of
 from inspector.qt.panels.tasks.detail import TaskDetail
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.widgets.actionbutton import ActionButton
-from inspector.qt.widgets.alert import Alert
-from inspector.qt.widgets.badge import DotShape, dot_icon
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.itemviews import dress_table
-from inspector.qt.widgets.labels import Muted
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import DotShape, dot_icon
+from inspector.qt.widgets.text.labels import MutedLabel
 
 if TYPE_CHECKING:
-    from inspector.engine.taskbook import TaskBook
+    from inspector.engine.tasks.store import TaskStore
 
 _WIDTHS = {
     Column.STATUS: 120,
@@ -94,9 +94,9 @@ class TasksPanel(QWidget):
         self._list_button = ActionButton(self.refresh)
         self.forget_ended = QAction("Forget ended", self)
         self.forget_ended.setToolTip("Take those off this list that have ended; the server is not told")
-        self.count = Muted(theme)
+        self.count = MutedLabel(theme)
         self.alert = Alert(theme)
-        self.gate = Gate(theme, self._make_split(theme))
+        self.gate = ContentStack(theme, self._make_split(theme))
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
         self._connect()
@@ -105,7 +105,7 @@ class TasksPanel(QWidget):
     def _make_split(self, theme: Theme) -> QSplitter:
         self.table.setAccessibleName(f"Tasks of {one_line(self._server)}")
         self.table.setModel(self.model)
-        dress_table(self.table, theme)
+        style_table(self.table, theme)
         header = self.table.horizontalHeader()
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
@@ -220,15 +220,15 @@ class TasksPanel(QWidget):
             self._on_changed(self._server, {id: view})
             self.show_task(id)
 
-    def _ask_about(self, ask: Callable[[TaskBook, str, str], Coroutine[Any, Any, object]]) -> None:
+    def _ask_about(self, ask: Callable[[TaskStore, str, str], Coroutine[Any, Any, object]]) -> None:
         view = self.detail.view
         if view is not None:
             self._ask(lambda book: ask(book, self._server, view.id))
 
-    def _ask(self, ask: Callable[[TaskBook], Coroutine[Any, Any, object]]) -> None:
+    def _ask(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> None:
         self._bridge.start(f"tasks of {self._server}", self._asked(ask), self)
 
-    async def _asked(self, ask: Callable[[TaskBook], Coroutine[Any, Any, object]]) -> bool:
+    async def _asked(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
         """Run a request and show errors here."""
         try:
             await self._bridge.ask_tasks(ask)
@@ -291,7 +291,7 @@ class TasksPanel(QWidget):
             self._explain(self._view)
 
     def _explain(self, view: ServerView) -> None:
-        standing = standing_of(view)
+        standing = connection_placeholder(view)
         if standing is not None:
             words = (standing.title, standing.sentence, standing.next_step)
             self.gate.explain(standing.look, "tasks", *words, self._actions[standing.command])
@@ -308,7 +308,7 @@ class TasksPanel(QWidget):
         self.gate.explain("empty", "tasks", "No tasks", sentence)
 
     def _mark(self, view: TaskView) -> QIcon:
-        shape = DotShape.CROSS if view.standing is Standing.UNKNOWN else _SHAPES[view.task.status]
+        shape = DotShape.CROSS if view.standing is TrackingState.UNKNOWN else _SHAPES[view.task.status]
         return dot_icon(self._theme, shape, tone_of(view))
 
     # -------------------------------------------------------------- time

@@ -1,23 +1,362 @@
-"""The Tools panel: the list, the call and the result, side by side."""
+"""One tool: what it says about itself, its arguments, the call under way, and the result.
+
+The Tools panel: the list, the call and the result, side by side.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QWidget
+from collections.abc import Callable
+from pathlib import Path
 
-from inspector.base.plaintext import one_line
-from inspector.config.savedcalls import SavedCall
-from inspector.engine.views import ServerStatus, ServerView
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import JSON, JSONObject, pretty
+from inspector.base.plain_text import one_line
+from inspector.config.calls.history import RecordedCall
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.config.calls.variables import names_in
+from inspector.engine.calls.repetition import RepeatPlan, WatchPlan
+from inspector.engine.calls.tool_annotations import TaskChoice, task_choice
+from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.inbox.views import InboxRequest
+from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.protocol.handshake import Agreement
 from inspector.protocol.types import Listing, Malformed, Tool
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.forms.onelistpanel import OneListPanel
-from inspector.qt.models.offered import Item
-from inspector.qt.models.tools import ToolsModel
-from inspector.qt.panels.tools.call import CallView
-from inspector.qt.theme import Theme
+from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
+from inspector.qt.models.feature_list import Item, ToolsModel
+from inspector.qt.panels.tools.arguments import ToolArguments, VariablesBar
+from inspector.qt.panels.tools.call_options import CallDrawer
+from inspector.qt.panels.tools.call_runner import CallRunner, ProgressStrip
+from inspector.qt.panels.tools.header import PendingRequestStrip, ToolHeader
+from inspector.qt.panels.tools.saved_calls import CallPickers, CallSaver
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.feature_panel import SingleListPanel
+from inspector.qt.views.result_view import ResultView
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.schema.values import FormError
 
 
-class ToolsPanel(OneListPanel):
+class CallView(QWidget):
+    """Arguments of the selected tool on the left, the result on the right. One run at a time.
+
+    Signals:
+        readiness_changed: `tool`, `can_call` or `is_running` may have changed.
+        saved_picked: The user picked a saved call of this server; carries the SavedCall.
+        answer_requested: The user wants to answer the pending request; carries the card's id.
+    """
+
+    readiness_changed = Signal()
+    saved_picked = Signal(object)
+    answer_requested = Signal(int)
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._theme = theme
+        self._tool: Tool | None = None
+        self._agreement: Agreement | None = None
+        self._is_connected = False
+        self.head = ToolHeader(theme)
+        self.editors = ToolArguments(bridge, server, theme, self.head.description)
+        self.variables_line = VariablesBar(theme, actions["call.variables"])
+        self.alert = Alert(theme)
+        self.drawer = CallDrawer(theme)
+        self.result = ResultView(bridge, theme)
+        self.asked = PendingRequestStrip(theme)
+        self.running = ProgressStrip(theme, actions["tool.cancel"])
+        self._summary = MutedLabel(theme)
+        self._saved_button = icon_button(actions["call.saved"])
+        self.pickers = CallPickers(bridge, server, theme, self._saved_button)
+        self.saving = CallSaver(bridge, server, theme, self.alert, self._saved_button)
+        self.calling = CallRunner(
+            bridge, server, self.saving.variables, self.drawer, self.running, self.alert, self.result
+        )
+        self._lay_out()
+        self._connect()
+
+    @property
+    def tool(self) -> Tool | None:
+        return self._tool
+
+    @property
+    def arguments(self) -> ArgumentsEditor:
+        """The current editor."""
+        return self.editors.current
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the saved call in use, if any: its variables apply."""
+        return self.saving.folder_of(self._tool.name) if self._tool is not None else None
+
+    @property
+    def can_call(self) -> bool:
+        return self._tool is not None and self._is_connected and not self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        return self.calling.is_running
+
+    # -------------------------------------------------------------- what is shown
+
+    def set_tool(self, tool: Tool) -> None:
+        """Show a tool, its arguments and latest result. Those of the previous one are kept."""
+        if self._tool is None or self._tool.name != tool.name:
+            self.alert.close_all()
+        self._tool = tool
+        self.head.show_tool(tool)
+        self.calling.set_tool(tool)
+        self.editors.show_tool(tool)
+        self._show_options()
+        self.readiness_changed.emit()
+
+    def set_malformed(self, item: Malformed) -> None:
+        """Show a list entry that cannot be called: why, and what was sent."""
+        self.set_nothing()
+        self.head.show_malformed(item)
+        self.result.show_text(pretty(item.value))
+
+    def set_nothing(self) -> None:
+        """Show that there is no tool to call."""
+        self._tool = None
+        self.alert.close_all()
+        self.calling.set_tool(None)
+        self.editors.show_none()
+        self.readiness_changed.emit()
+
+    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+        """Set the server's pending cards: some may belong to the running call."""
+        self.asked.show_cards(cards)
+
+    def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
+        self._is_connected = connected
+        self._agreement = agreement
+        self._show_options()
+        self.readiness_changed.emit()
+
+    def _show_options(self) -> None:
+        choice = task_choice(self._tool, self._agreement) if self._tool is not None else TaskChoice.NO
+        self.drawer.show_options(self._tool.name if self._tool is not None else "", choice)
+        self._summary.setText(self.drawer.options.summary())
+
+    # -------------------------------------------------------------- calling
+
+    def call(self, *, anyway: bool = False) -> None:
+        """Call the tool with the current arguments.
+
+        Invalid arguments are marked and nothing is sent, except with `anyway`.
+        """
+        self._attempt(self.calling.call, anyway=anyway)
+
+    def repeat(self, plan: RepeatPlan) -> None:
+        """Call the tool many times."""
+        self._attempt(lambda tool, call: self.calling.repeat(tool, call, plan))
+
+    def watch(self, plan: WatchPlan) -> None:
+        """Call the tool at intervals and show what changed."""
+        self._attempt(lambda tool, call: self.calling.watch(tool, call, plan))
+
+    def cancel(self) -> None:
+        self.calling.cancel()
+
+    def _attempt(self, begin: Callable[[Tool, ToolCall], None], *, anyway: bool = False) -> None:
+        tool = self._tool
+        if tool is None or not self.can_call:
+            return
+        self.alert.close_all()
+        try:
+            call = self._written(tool, self.arguments.arguments(anyway=anyway))
+        except FormError:
+            return
+        except UserError as exc:
+            self.drawer.open(self.drawer.options)
+            self.alert.say("options", exc.summary, exc.next_step)
+            return
+        begin(tool, call)
+
+    def _written(self, tool: Tool, arguments: JSONObject) -> ToolCall:
+        """Return the call as composed. Raises UserError for invalid options."""
+        options = self.drawer.options.options()
+        return ToolCall(
+            tool.name,
+            arguments,
+            options.timeout,
+            options.read_meta(),
+            options.as_task,
+            capabilities=options.read_capabilities(),
+            total=options.total,
+        )
+
+    def toggle_options(self) -> None:
+        self.drawer.toggle(self.drawer.options)
+
+    def toggle_repeating(self) -> None:
+        self.drawer.toggle(self.drawer.repeating)
+
+    def toggle_watching(self) -> None:
+        self.drawer.toggle(self.drawer.watching)
+
+    # -------------------------------------------------------------- earlier and saved calls
+
+    def open_history(self) -> None:
+        if self._tool is not None:
+            self.pickers.open_history(self._tool.name)
+
+    def open_saved(self) -> None:
+        self.pickers.open_saved()
+
+    def ask_name(self) -> None:
+        """Save the arguments under a name the user enters."""
+        if self._tool is not None:
+            self.saving.ask(self._tool, self.save_as)
+
+    def save_as(
+        self,
+        name: str,
+        description: str | None = None,
+        folder: Path | None = None,
+        watch: bool | None = None,
+    ) -> None:
+        arguments = self.editors.typed()
+        if not name or self._tool is None:
+            return
+        if arguments is None:
+            self.saving.refuse("the arguments cannot be read.", "Correct them first.")
+            return
+        try:
+            self.saving.save(name, self._written(self._tool, arguments), description, folder, watch)
+        except UserError as exc:
+            self.saving.refuse(exc.summary, exc.next_step)
+
+    def put_saved(self, call: SavedCall) -> None:
+        """Load the arguments and options of a saved call of the current tool."""
+        self.saving.came_from(call)
+        self.drawer.put_saved(call)
+        self._show_options()
+        self.editors.put(call.arguments)
+
+    def put_earlier(self, call: RecordedCall) -> None:
+        """Load the arguments and options of an earlier call of the current tool."""
+        said, arguments = call.said(), call.arguments()
+        if self._tool is not None and said is not None:
+            self.drawer.put_earlier(self._tool.name, said)
+            self._summary.setText(self.drawer.options.summary())
+        if arguments is not None:
+            self.editors.put(arguments)
+
+    def refresh_variables(self) -> None:
+        """Update the variables: their values, or which are used, may have changed."""
+        if not names_in(self._written_texts()):
+            self.variables_line.hide()
+        tool = self._tool.name if self._tool is not None else ""
+        self._bridge.start("variables", self._show_variables(tool), self)
+
+    async def _show_variables(self, tool: str) -> None:
+        variables = await self.saving.variables(tool)
+        self.editors.set_variables(tool, variables)
+        if self._tool is not None and self._tool.name == tool:
+            self.variables_line.show_used(self._written_texts(), variables)
+            if not self.variables_line.has_unknown:
+                self.alert.close_about("sending")
+
+    def _written_texts(self) -> JSON:
+        """Return everything that may contain variables."""
+        return [self.editors.typed() or {}, self.drawer.options.options().meta]
+
+    def _on_marks_found(self, places: tuple[str, ...]) -> None:
+        self.alert.close_about("marks")
+        if places:
+            shown = ", ".join(one_line(place.lstrip("/")) for place in places[:5])
+            words = f"Not kept, being secret: {shown}."
+            self.alert.say("marks", words, "Type it again, or use a variable.", tone="wait")
+
+    # --------------------------------------------------------------
+
+    def _action(self, words: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(slot)
+        return action
+
+    def _connect(self) -> None:
+        self.calling.changed.connect(self.readiness_changed)
+        self.editors.settled.connect(self.refresh_variables)
+        self.editors.marks_found.connect(self._on_marks_found)
+        self.drawer.options.changed.connect(self._on_options_changed)
+        self.drawer.repeating.run_requested.connect(self.repeat)
+        self.drawer.repeating.error_requested.connect(self._on_error_requested)
+        self.drawer.watching.watch_requested.connect(self.watch)
+        self.pickers.earlier_picked.connect(self.put_earlier)
+        self.pickers.saved_picked.connect(self.saved_picked)
+        self.asked.answer_requested.connect(self.answer_requested)
+        self.readiness_changed.connect(self._on_readiness_changed)
+
+    def _on_options_changed(self) -> None:
+        self._summary.setText(self.drawer.options.summary())
+        self.refresh_variables()
+
+    def _on_readiness_changed(self) -> None:
+        self.asked.set_running(self.calling.running_tool)
+        for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):
+            action.setEnabled(self.can_call)
+
+    def _on_error_requested(self, outcome: CallOutcome) -> None:
+        self._bridge.start("show the first error", self.result.show_outcome(outcome), self)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addWidget(self.head)
+        column.addWidget(self.editors, 1)
+        for widget in (self.variables_line, self.drawer, self.alert, self.asked, self.running):
+            column.addWidget(widget)
+        column.addLayout(self._make_buttons())
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(self.result)
+        splitter.setSizes([420, 480])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+    def _make_buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        row.setSpacing(SPACE_1)
+        row.addWidget(ActionButton(self._actions["tool.call"], "primary"))
+        row.addSpacing(SPACE_1)
+        row.addWidget(self._summary, 1)
+        row.addWidget(icon_button(self._actions["call.history"]))
+        row.addWidget(self._saved_button)
+        row.addWidget(icon_button(self._actions["call.options"]))
+        row.addWidget(self._make_more())
+        return row
+
+    def _make_more(self) -> QToolButton:
+        more = self._action("More ways to call", lambda: None)
+        self._theme.dress(more, "more")
+        menu = QMenu(self)
+        for id in ("call.save", "call.manage", "call.repeat", "call.watch", "call.variables"):
+            menu.addAction(self._actions[id])
+        more.setMenu(menu)
+        button = icon_button(more)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        return button
+
+
+class ToolsPanel(SingleListPanel):
     """The tools of one server."""
 
     kind = "tool"

@@ -10,30 +10,24 @@ from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from inspector.base.jsonvalue import JSON
+from inspector.base.json.values import JSON
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.source import TrafficSource
-from inspector.qt.models.tints import RowTints
-from inspector.qt.models.traffic import Column, TrafficModel
-from inspector.qt.models.trafficchoices import TrafficChoices
-from inspector.qt.panels.traffic.filtering import FilterLanguage
-from inspector.qt.panels.traffic.head import TrafficHead
-from inspector.qt.panels.traffic.narrowing import Narrowing
-from inspector.qt.panels.traffic.rowcommands import RowCommands
-from inspector.qt.panels.traffic.split import DetailSplit
-from inspector.qt.panels.traffic.standing import Standing
+from inspector.qt.models.traffic.traffic_model import Column, TrafficModel, TrafficSource
+from inspector.qt.models.traffic.view_options import RowColors, TrafficViewOptions
+from inspector.qt.panels.traffic.filter import FilterLanguage, TrafficFilter
+from inspector.qt.panels.traffic.header import TrafficHeader, TrafficStatus
+from inspector.qt.panels.traffic.row_commands import RowCommands
 from inspector.qt.panels.traffic.table import TrafficTable
-from inspector.qt.panels.traffic.views import View, Views
+from inspector.qt.panels.traffic.view_stack import DetailSplit, View, ViewStack
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.emptystate import EmptyState
-from inspector.qt.widgets.filterbar import FilterBar
-from inspector.qt.widgets.gate import Gate
-from inspector.qt.widgets.strips import Strips
+from inspector.qt.widgets.inputs.filter_bar import FilterBar
+from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
+from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.traffic.records import RecordKind
 
 if TYPE_CHECKING:
-    from inspector.qt.panels.traffic.detail import DetailView
+    from inspector.qt.panels.traffic.detail.detail_view import DetailView
 
 _PLACEHOLDER = "Filter: any text, or method:tools/call and dur>500ms"
 _BUTTONS = ("traffic.events", "traffic.logins", "traffic.follow", "traffic.pause", "traffic.clear")
@@ -66,7 +60,7 @@ class TrafficPanel(QWidget):
         actions: Actions,
         theme: Theme,
         *,
-        choices: TrafficChoices | None = None,
+        choices: TrafficViewOptions | None = None,
         memory: QSettings | None = None,
         parent: QWidget | None = None,
     ) -> None:
@@ -75,31 +69,31 @@ class TrafficPanel(QWidget):
         self._bridge = bridge
         self.actions_here = self._actions = actions.local("traffic.", self)
         self.theme = theme
-        self.choices = choices or TrafficChoices(memory, self)
+        self.choices = choices or TrafficViewOptions(memory, self)
         self.memory = memory
         self._hidden_number: int | None = None  # the current row, if the filter hides it
         self._wanted_number = 0
         self.language = FilterLanguage(source.log)
-        self._tints = RowTints(source.log, theme, self.language.matcher)
+        self._tints = RowColors(source.log, theme, self.language.matcher)
         self.model = TrafficModel(source.log, theme)
         self.model.tint = self._tints.color
         self.table = TrafficTable(self.model, theme, memory, can_follow=source.is_live)
         self.filter_bar = FilterBar(theme, _PLACEHOLDER, self.language.complete, self.language.check)
         self.search = self.filter_bar.field
         views, buttons = ([self._actions[id] for id in ids] for ids in (_VIEWS, _BUTTONS))
-        self.head = TrafficHead(theme, source.title, self.filter_bar, views, buttons)
+        self.head = TrafficHeader(theme, source.title, self.filter_bar, views, buttons)
         self.scope = self.head.scope
-        self.strips = Strips(theme)
+        self.strips = StatusStrips(theme)
         self._show_hidden = QAction("Show it", self)
-        self._gate = Gate(theme, self.table)
-        self._standing = Standing(
+        self._gate = ContentStack(theme, self.table)
+        self._standing = TrafficStatus(
             source, self.model, self.head, self.filter_bar, self.strips, self._gate, self._actions
         )
-        self.views = Views(self._gate, source, self.model.search, theme)
+        self.views = ViewStack(self._gate, source, self.model.search, theme)
         self._place_of_detail = EmptyState(theme)
         self._split = DetailSplit(self.views, self._place_of_detail)
         self._rows = RowCommands(source.log, self.table, self.current_number, self._actions, theme)
-        self._narrowing = Narrowing(
+        self._narrowing = TrafficFilter(
             self.model,
             self.language,
             self.filter_bar,
@@ -116,7 +110,7 @@ class TrafficPanel(QWidget):
     @cached_property
     def detail(self) -> DetailView:
         """The detail view, created for the first selected row: it adds 50 ms to the window's start."""
-        from inspector.qt.panels.traffic.detail import DetailView
+        from inspector.qt.panels.traffic.detail.detail_view import DetailView
 
         view = DetailView(self.source, self._bridge, self.theme)
         view.filter_requested.connect(self.filter_on)
@@ -307,7 +301,7 @@ class TrafficPanel(QWidget):
         self._standing.tell()
 
     def _on_only_operation(self) -> None:
-        from inspector.qt.panels.traffic.rowmenu import terms_of
+        from inspector.qt.panels.traffic.row_commands import terms_of
 
         number = self.current_number()
         if number is not None and self.source.log.operation(number) is not None:
@@ -368,7 +362,7 @@ class TrafficPanel(QWidget):
         self._open_menu(number, Column.MESSAGE, place)
 
     def _open_menu(self, number: int, column: int, place: QPoint) -> None:
-        from inspector.qt.panels.traffic.rowmenu import make_menu, terms_of
+        from inspector.qt.panels.traffic.row_commands import make_menu, terms_of
 
         terms = terms_of(self.source.log, number, column)
         menu = make_menu(self, terms, self._actions, self._narrowing.narrow_term)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.protocol.auth.callback import (
+from inspector.protocol.auth.authorization_request import (
     Expectation,
     Result,
     Verdict,
@@ -17,8 +17,8 @@ from inspector.protocol.auth.callback import (
     not_redirected,
     read_callback,
 )
-from inspector.protocol.auth.findings import Severity
-from inspector.protocol.auth.identity import ClientSource
+from inspector.protocol.auth.client_registration import ClientSource
+from inspector.protocol.auth.findings.finding import Severity
 from inspector.protocol.revisions import R2, R4, R5
 
 AS = "https://as.example"

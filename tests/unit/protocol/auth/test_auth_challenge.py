@@ -15,7 +15,7 @@ from inspector.protocol.auth.challenge import (
     judge_answer,
     read_challenges,
 )
-from inspector.protocol.auth.findings import Severity
+from inspector.protocol.auth.findings.finding import Severity
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import R3, R4, R5
 

@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from inspector.protocol.auth.findings import LONGEST_QUOTE, WORDINGS, Severity, finding
+from inspector.protocol.auth.findings.finding import FINDING_TEMPLATES, LONGEST_QUOTE, Severity, finding
 from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
 
 # How many the handbook names per family, and PRM-015, PRM-016 and all of IDT, which are ours.
@@ -19,7 +19,7 @@ def places(text: str) -> set[str]:
 
 
 def all_places(id: str) -> set[str]:
-    wording = WORDINGS[id]
+    wording = FINDING_TEMPLATES[id]
     return places(wording.seen) | places(wording.rule) | places(wording.fix)
 
 
@@ -28,12 +28,12 @@ def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
         f"{family}-{number:03}" for family, count in FAMILIES.items() for number in range(1, count + 1)
     }
 
-    assert set(WORDINGS) == expected
+    assert set(FINDING_TEMPLATES) == expected
 
 
-@pytest.mark.parametrize("id", WORDINGS)
+@pytest.mark.parametrize("id", FINDING_TEMPLATES)
 def test_wording_has_three_sentences_and_the_last_says_who_must_act(id: str) -> None:
-    wording = WORDINGS[id]
+    wording = FINDING_TEMPLATES[id]
 
     assert all(text.endswith(".") and "  " not in text for text in (wording.seen, wording.rule, wording.fix))
     assert re.match(
@@ -41,7 +41,7 @@ def test_wording_has_three_sentences_and_the_last_says_who_must_act(id: str) -> 
     )
 
 
-@pytest.mark.parametrize("id", WORDINGS)
+@pytest.mark.parametrize("id", FINDING_TEMPLATES)
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)
 def test_every_finding_can_be_created_with_its_placeholders_filled(id: str, revision: Revision) -> None:
     made = finding(id, revision, **dict.fromkeys(all_places(id), "❖"))

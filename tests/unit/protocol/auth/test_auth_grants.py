@@ -7,16 +7,16 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from inspector.protocol.auth import dpop, grants
-from inspector.protocol.auth.clientauth import AuthMethod, Proof, authenticate
+from inspector.protocol.auth import dpop, token_request
 from inspector.protocol.auth.pkce import b64url
+from inspector.protocol.auth.token_request import AuthMethod, Proof, authenticate
 
 RESOURCE = "https://mcp.example/mcp"
 AS = "https://as.example"
 
 
 def test_a_code_is_exchanged_with_its_verifier_and_redirect() -> None:
-    assert dict(grants.code_form("c", "http://127.0.0.1:1/cb", "v", RESOURCE)) == {
+    assert dict(token_request.code_form("c", "http://127.0.0.1:1/cb", "v", RESOURCE)) == {
         "grant_type": "authorization_code",
         "code": "c",
         "redirect_uri": "http://127.0.0.1:1/cb",
@@ -26,16 +26,16 @@ def test_a_code_is_exchanged_with_its_verifier_and_redirect() -> None:
 
 
 def test_refresh_sends_the_resource_and_a_scope_only_when_given() -> None:
-    assert dict(grants.refresh_form("r", RESOURCE)) == {
+    assert dict(token_request.refresh_form("r", RESOURCE)) == {
         "grant_type": "refresh_token",
         "refresh_token": "r",
         "resource": RESOURCE,
     }
-    assert dict(grants.refresh_form("r", RESOURCE, "a b"))["scope"] == "a b"
+    assert dict(token_request.refresh_form("r", RESOURCE, "a b"))["scope"] == "a b"
 
 
 def test_client_credentials_form_has_grant_type_resource_and_scope() -> None:
-    assert dict(grants.client_form(RESOURCE, "a")) == {
+    assert dict(token_request.client_form(RESOURCE, "a")) == {
         "grant_type": "client_credentials",
         "resource": RESOURCE,
         "scope": "a",
@@ -43,7 +43,7 @@ def test_client_credentials_form_has_grant_type_resource_and_scope() -> None:
 
 
 def test_id_token_is_exchanged_for_a_grant_to_the_server_issuer() -> None:
-    assert dict(grants.exchange_form("id", AS, RESOURCE, None)) == {
+    assert dict(token_request.exchange_form("id", AS, RESOURCE, None)) == {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
         "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
         "subject_token": "id",
@@ -54,7 +54,7 @@ def test_id_token_is_exchanged_for_a_grant_to_the_server_issuer() -> None:
 
 
 def test_an_assertion_is_exchanged_for_a_token() -> None:
-    assert dict(grants.assertion_form("a.b.c", RESOURCE, None)) == {
+    assert dict(token_request.assertion_form("a.b.c", RESOURCE, None)) == {
         "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
         "assertion": "a.b.c",
         "resource": RESOURCE,
@@ -64,26 +64,26 @@ def test_an_assertion_is_exchanged_for_a_token() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        grants.code_form("c", "r", "v", None),
-        grants.refresh_form("r", None),
-        grants.client_form(None, None),
-        grants.exchange_form("i", "a", None, None),
-        grants.assertion_form("a", None, None),
+        token_request.code_form("c", "r", "v", None),
+        token_request.refresh_form("r", None),
+        token_request.client_form(None, None),
+        token_request.exchange_form("i", "a", None, None),
+        token_request.assertion_form("a", None, None),
     ],
 )
-def test_unwanted_resource_is_not_sent(form: grants.Form) -> None:
+def test_unwanted_resource_is_not_sent(form: token_request.Form) -> None:
     assert "resource" not in dict(form)
     assert "scope" not in dict(form)
 
 
 def test_token_is_revoked_with_a_hint() -> None:
-    assert grants.revocation_form("t", True) == (("token", "t"), ("token_type_hint", "refresh_token"))
-    assert dict(grants.revocation_form("t", False))["token_type_hint"] == "access_token"
+    assert token_request.revocation_form("t", True) == (("token", "t"), ("token_type_hint", "refresh_token"))
+    assert dict(token_request.revocation_form("t", False))["token_type_hint"] == "access_token"
 
 
 def test_form_is_encoded_with_the_client_authentication() -> None:
-    form = grants.refresh_form("r+/=&", RESOURCE)
-    body = grants.form_body(form, authenticate(AuthMethod.POST, "me", secret="s&t"))
+    form = token_request.refresh_form("r+/=&", RESOURCE)
+    body = token_request.form_body(form, authenticate(AuthMethod.POST, "me", secret="s&t"))
     assert parse_qs(body.decode("ascii"), strict_parsing=True) == {
         "grant_type": ["refresh_token"],
         "refresh_token": ["r+/=&"],
@@ -91,13 +91,13 @@ def test_form_is_encoded_with_the_client_authentication() -> None:
         "client_id": ["me"],
         "client_secret": ["s&t"],
     }
-    assert grants.form_body((("a", "b"),), Proof()) == b"a=b"
+    assert token_request.form_body((("a", "b"),), Proof()) == b"a=b"
 
 
 def test_secret_is_sent_only_to_the_issuer_set_by_the_user() -> None:
-    assert grants.trusted_issuer(AS, ["https://other.example", AS]) == AS
-    assert grants.trusted_issuer(AS, [AS + "/"]) == ""
-    assert grants.trusted_issuer("", ["", AS]) == ""
+    assert token_request.trusted_issuer(AS, ["https://other.example", AS]) == AS
+    assert token_request.trusted_issuer(AS, [AS + "/"]) == ""
+    assert token_request.trusted_issuer("", ["", AS]) == ""
 
 
 # ------------------------------------------------------------------ DPoP

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.auth.pkce import challenge_of, is_same, is_verifier, new_state, new_verifier
-from inspector.protocol.auth.resourceuri import canonical_resource, choose_resource, resource_problem
+from inspector.protocol.auth.resource_metadata import canonical_resource, choose_resource, resource_problem
 from inspector.protocol.revisions import R2, R3, R5
 
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.jsonvalue import JSON, JSONObject, to_wire
-from inspector.protocol.auth.clientauth import AuthMethod
-from inspector.protocol.auth.identity import ClientSource
-from inspector.protocol.auth.registration import (
+from inspector.base.json.values import JSON, JSONObject, to_wire
+from inspector.protocol.auth.client_registration import (
+    ClientSource,
     Registration,
     client_document,
     other_body,
     read_registration,
     registration_body,
 )
+from inspector.protocol.auth.token_request import AuthMethod
 from inspector.protocol.revisions import R5
-from tests.unit.protocol.asked_things import any_json
+from tests.unit.protocol.server_requests.request_samples import any_json
 
 AS = "https://as.example"
 IP, NAME = "http://127.0.0.1:5000/callback", "http://localhost:5000/callback"

@@ -8,31 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.jsonvalue import JSON, JSONObject, to_wire
-from inspector.protocol.auth.grants import ID_JAG, Grant
+from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.protocol.auth.pkce import b64url
+from inspector.protocol.auth.token_request import ID_JAG, Grant
 from inspector.protocol.auth.tokens import (
     Renewal,
-    TokenAsked,
+    TokenExpectation,
     TokenReply,
     TokenSet,
     decide_renewal,
     read_token_reply,
 )
-from inspector.protocol.httprules import Headers
+from inspector.protocol.http_rules import Headers
 from inspector.protocol.revisions import R5
-from tests.unit.protocol.asked_things import any_json
+from tests.unit.protocol.server_requests.request_samples import any_json
 
 AS, RESOURCE = "https://as.example", "https://mcp.example/mcp"
 NOW = 1_800_000_000.0
-ASKED = TokenAsked(Grant.CODE, AS, "me", RESOURCE, ("read", "write"))
+ASKED = TokenExpectation(Grant.CODE, AS, "me", RESOURCE, ("read", "write"))
 GOOD: Headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 OLD = TokenSet("0ld", "Bearer", AS, "me", RESOURCE, ("read",), ("read", "write"), NOW - 3600, NOW, "r1")
 REFRESH = replace(ASKED, grant=Grant.REFRESH, scopes=(), previous=OLD)
 
 
 def reply(
-    asked: TokenAsked = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
+    asked: TokenExpectation = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
 ) -> TokenReply:
     return read_token_reply(status, headers, to_wire(members), asked, now=NOW, revision=R5)
 
@@ -299,7 +299,9 @@ _odd = any_json | st.sampled_from(["bearer", "DPoP", "t0ken", jwt(exp="x", aud={
         [ASKED, REFRESH, replace(ASKED, key_thumbprint="k"), replace(ASKED, grant=Grant.EXCHANGE)]
     ),
 )
-def test_any_response_gives_tokens_or_a_problem(status: int, members: JSONObject, asked: TokenAsked) -> None:
+def test_any_response_gives_tokens_or_a_problem(
+    status: int, members: JSONObject, asked: TokenExpectation
+) -> None:
     answer = read_token_reply(status, GOOD, to_wire(members), asked, now=NOW, revision=R5)
     assert (answer.tokens is None) == bool(answer.problem)
     if answer.tokens is not None:

@@ -12,16 +12,15 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # The SD
 
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.har import write_har
-from inspector.traffic.export.harreading import HarReading
-from inspector.traffic.export.masking import NO_MASKING, Masking
-from inspector.traffic.export.reading import import_file
-from inspector.traffic.export.secrets import find_secrets
-from inspector.traffic.export.writing import Dropped
-from inspector.traffic.httpevents import record_http
+from inspector.traffic.export.har_reader import HarReader
+from inspector.traffic.export.importer import import_file
+from inspector.traffic.export.writer import Dropped
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import NO_MASKING, Masking, find_secrets
+from inspector.traffic.recorder import record_http
 from inspector.traffic.records import Direction, HttpExchange, RecordKind, Status
 from inspector.transport.base import SseReceived
-from tests.unit.traffic.export.logs import TOKEN, Conversation, http_log, logs, written
+from tests.unit.traffic.export.export_logs import TOKEN, Conversation, http_log, logs, written
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "data" / "har-1.2.schema.json").read_text())
 VALIDATOR = Draft7Validator(SCHEMA)
@@ -45,7 +44,7 @@ def problems(har: dict[str, Any]) -> list[str]:
 
 def read_back(har: dict[str, Any]) -> tuple[TrafficLog, list[str]]:
     log = TrafficLog()
-    reading = HarReading(log, har)
+    reading = HarReader(log, har)
     for _ in reading.steps():
         pass
     return log, reading.problems

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.errors import UserError
+from inspector.traffic.export.importer import TrafficImporter, import_file
 from inspector.traffic.export.jsonlines import time_text, write_json_lines
-from inspector.traffic.export.masking import Masking
-from inspector.traffic.export.ownlines import BadRow, OwnLines
-from inspector.traffic.export.reading import Importing, import_file
-from inspector.traffic.export.secrets import find_secrets
+from inspector.traffic.export.jsonlines_reader import BadRow, JsonLinesReader
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import Masking, find_secrets
 from inspector.traffic.records import Direction, RecordKind
-from tests.unit.traffic.export.logs import TOKEN, http_log, logs, written
+from tests.unit.traffic.export.export_logs import TOKEN, http_log, logs, written
 
 
 def exported(log: TrafficLog, masking: Masking | None = None) -> bytes:
@@ -29,7 +28,7 @@ def exported(log: TrafficLog, masking: Masking | None = None) -> bytes:
 
 def read_back(text: bytes) -> TrafficLog:
     log = TrafficLog()
-    lines = OwnLines(log)
+    lines = JsonLinesReader(log)
     for line in text.split(b"\n")[1:-1]:
         lines.line(line)
     assert lines.finish() == 0
@@ -154,7 +153,7 @@ def test_invalid_lines_are_reported_and_the_others_are_read(tmp_path: Path) -> N
 )
 def test_any_content_of_our_own_file_keeps_the_log_consistent(lines: list[bytes]) -> None:
     log = TrafficLog()
-    reader = OwnLines(log)
+    reader = JsonLinesReader(log)
     for line in lines:
         try:
             reader.line(line)
@@ -170,7 +169,7 @@ def test_any_content_of_our_own_file_keeps_the_log_consistent(lines: list[bytes]
 def test_line_with_any_error_adds_no_row(wrong: bytes) -> None:
     log = TrafficLog()
     with pytest.raises(BadRow):
-        OwnLines(log).line(b'{"kind":"http","raw":"",%b}' % wrong)
+        JsonLinesReader(log).line(b'{"kind":"http","raw":"",%b}' % wrong)
     log.publish()
     assert len(log) == 0
 
@@ -186,7 +185,7 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
 def test_import_reports_its_progress(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(exported(http_log()))
-    importing = Importing(path, TrafficLog())
+    importing = TrafficImporter(path, TrafficLog())
     assert list(importing.steps())[-1] == importing.size == path.stat().st_size
 
 

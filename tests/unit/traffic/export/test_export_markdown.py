@@ -10,11 +10,10 @@ from markdown_it import MarkdownIt
 
 from inspector.protocol import jsonrpc
 from inspector.traffic.export.markdown import code, fenced, write_markdown
-from inspector.traffic.export.masking import NO_MASKING, Masking
-from inspector.traffic.export.secrets import find_secrets
 from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import NO_MASKING, Masking, find_secrets
 from inspector.traffic.records import Direction, RecordKind
-from tests.unit.traffic.export.logs import TOKEN, Conversation, http_log, logs, written
+from tests.unit.traffic.export.export_logs import TOKEN, Conversation, http_log, logs, written
 
 
 def report(log: TrafficLog, masking: Masking = NO_MASKING) -> str:

@@ -1,0 +1,181 @@
+"""What runs behind the window: the window's asyncio loop, the engine on its thread, the demo server.
+
+Ctrl+C in the terminal, and a polite kill, close the window as a click would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, QSocketNotifier
+from PySide6.QtWidgets import QWidget
+
+# qasync uses whichever Qt binding was imported first; make sure that is PySide6.
+os.environ.setdefault("QT_API", "pyside6")
+
+from qasync import QEventLoop
+
+# Preloaded once the window is up, so that the first selected row and the first filter do not wait.
+import inspector.qt.panels.traffic.detail.detail_view
+import inspector.traffic.filter.matcher  # noqa: F401
+from inspector.app.demo_servers import DemoHttpServers, add_demo_servers
+from inspector.app.frontend import Frontend
+from inspector.config.foreign.discovery import local_locations, locations_for
+from inspector.config.paths import Files
+from inspector.config.preferences.sections import InboxPrefsFile, Preferences
+from inspector.config.servers.server_list import ServerListFile
+from inspector.config.servers.trust import TrustStore
+from inspector.engine.calls.library import CallLibrary
+from inspector.engine.captures import Captures
+from inspector.engine.engine import Engine, EngineThread
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.reply_rules import ReplyRules
+from inspector.engine.login.options import LoginOptions
+from inspector.engine.secrets import Secrets, make_store
+from inspector.engine.servers.discovered_servers import Places
+from inspector.engine.settings import SettingsStore
+from inspector.qt.bridge import Bridge
+from inspector.qt.window.main_window import MainWindow
+
+
+@dataclass
+class App:
+    """The running application: window, event loop, engine thread and demo servers."""
+
+    front: Frontend
+    loop: asyncio.AbstractEventLoop
+    thread: EngineThread
+    demo_http: DemoHttpServers
+    demo_start: asyncio.Task[Any] | None = None
+
+    @property
+    def bridge(self) -> Bridge:
+        return self.front.bridge
+
+    @property
+    def window(self) -> MainWindow:
+        return self.front.window
+
+
+def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
+    """Attach the engine to a window.
+
+    `is_running`: Qt's event loop is already running, and asyncio takes it over from now on.
+    """
+    loop = QEventLoop(front.qt, already_running=is_running)
+    asyncio.set_event_loop(loop)
+    log, catalogue = front.bridge.log, ServerListFile(files.catalogue) if files.catalogue else None
+    preferences = Preferences(files.preferences) if files.preferences else None
+    captures = Captures(log, files.captures, preferences)
+    secrets = Secrets(partial(make_store, files.secrets))
+    calls = CallLibrary(files.history, files.calls, files.preferences, secrets)
+    answers = ReplyRules(files.answers, secrets.get)
+    engine = Engine(
+        catalogue,
+        log=log,
+        captures=captures,
+        calls=calls,
+        secrets=secrets,
+        inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
+        answers=answers,
+        trust=TrustStore(files.trust),
+        places=_places(files),
+        baselines=files.baselines,
+    )
+    engine.logins.options = LoginOptions(files.preferences)
+    engine.settings_desk = SettingsStore(engine, files)
+    thread = EngineThread(engine)
+    front.bridge.attach(thread)
+    if files.preferences is not None:
+        front.window.choices.open(files.preferences)
+    thread.start()  # last: were there an error above, a running thread would keep the process alive
+    app = App(front, loop, thread, DemoHttpServers())
+    front.window.demo_wanted.connect(lambda: _start_demo(app))
+    return app
+
+
+def _places(files: Files) -> Places | None:
+    """Return where the config files of other tools are.
+
+    None without a trust file: there would be no way to approve the servers found in them.
+    """
+    if files.trust is None:
+        return None
+    return local_locations if files.home is None else partial(locations_for, sys.platform, files.home, {})
+
+
+def _start_demo(app: App) -> None:
+    """Start the demo servers, unless they are already starting."""
+    if app.demo_start is None or app.demo_start.done():
+        work = add_demo_servers(app.bridge, app.demo_http)
+        app.demo_start = app.bridge.start("demo servers", work)
+
+
+async def open_first_servers(app: App, demo: bool) -> None:
+    """Start recording, then connect the first servers.
+
+    Recording comes first so that no message is missed.
+    """
+    await app.bridge.ask_settings(lambda desk: desk.begin())
+    await app.bridge.ask_captures(lambda captures: captures.begin())
+    await app.bridge.ask_calls(lambda calls: calls.begin())
+    await app.bridge.ask_inbox(lambda inbox: inbox.begin())
+    if demo:
+        await add_demo_servers(app.bridge, app.demo_http)
+    else:
+        await app.bridge.load()
+        app.bridge.watch_catalogue()
+        app.bridge.connect_at_start()
+    await app.bridge.ask_secrets(lambda secrets: secrets.look())
+    await app.bridge.ask_found(lambda found: found.look())
+
+
+async def shut_down(app: App) -> None:
+    """Stop everything: no task, thread or child process is left running."""
+    await app.bridge.close()
+    await app.bridge.on_engine(app.demo_http.stop())
+    await app.bridge.on_engine(app.thread.engine.close())
+    app.thread.stop()
+
+
+def stop_at_once(app: App) -> None:
+    """Stop the engine thread and its processes after the window's event loop has ended.
+
+    The synchronous counterpart of `shut_down`.
+    """
+    app.thread.submit(app.demo_http.stop()).result()
+    app.thread.stop()
+
+
+def close_on_signals(window: QWidget) -> None:
+    """Close the window on SIGINT and SIGTERM, for as long as it exists."""
+    _SignalWatch(window)
+
+
+class _SignalWatch(QObject):
+    """Wakes Qt's event loop when a signal arrives.
+
+    Python handles signals only between bytecode instructions, and Qt's loop runs none while it waits. So
+    the interpreter writes each signal to a socket, which wakes Qt up.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _leave_it_to_qt)
+        notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
+        notifier.activated.connect(window.close)
+
+
+def _leave_it_to_qt(number: int, frame: object) -> None:
+    """Do nothing: the signal has already been written to the socket."""

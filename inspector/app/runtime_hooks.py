@@ -1,0 +1,120 @@
+"""Garbage is collected on the window's thread, between events.
+
+Python's collector runs wherever the next allocation happens: inside of a paint event, or on the engine's
+thread. What it frees may be Qt's, and freeing a widget there takes the program down. So it is switched off,
+and a timer does its work where nothing of Qt's is in use.
+
+What a full collection leaves is put aside: the next one need not look at it again, which with 10,000 tools
+listed takes a tenth of a second. All of it is looked at when nobody looks at the window.
+
+The last resort: an error that nobody caught is written to a file, and the person is told where.
+
+The file is made to be sent to somebody: what looks like a secret is masked in it, and credentials in use are.
+
+What this needs itself is imported when there is something to report: a start does not wait for it.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+
+if TYPE_CHECKING:
+    from inspector.traffic.log import Credentials
+
+_LOOK_MS = 500
+# Collect the youngest generation after this many allocations, and an older one after this many collections
+# of the one below it.
+_MANY = 5_000
+_LOOKS = 10
+
+
+class Collector(QObject):
+    """Runs the garbage collector from a timer for as long as it lives."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self.look)
+        self._timer.start()
+        app = QGuiApplication.instance()
+        if isinstance(app, QGuiApplication):
+            app.applicationStateChanged.connect(self._on_state_changed)
+
+    def look(self) -> None:
+        """Collect what Python's collector would have collected by now, youngest generation first."""
+        young, middle, old = gc.get_count()
+        if old > _LOOKS:
+            gc.collect()
+            gc.freeze()
+        elif middle > _LOOKS:
+            gc.collect(1)
+        elif young > _MANY:
+            gc.collect(0)
+
+    def look_at_all(self) -> None:
+        """Run a full collection that includes frozen objects."""
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+    def _on_state_changed(self, state: Qt.ApplicationState) -> None:
+        if state is not Qt.ApplicationState.ApplicationActive:
+            self.look_at_all()
+
+
+Tell = Callable[[str], None]
+
+
+def report_uncaught(tell: Tell, credentials: Credentials | None = None) -> None:
+    """Install an exception hook that writes uncaught errors to a file and passes them to `tell`."""
+
+    def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):  # the user's request, not an error
+            sys.__excepthook__(kind, error, trace)
+            return
+        tell(_write(_traceback(error), credentials))
+
+    sys.excepthook = on_error
+
+
+def report_task_errors(tell: Tell, credentials: Credentials | None = None) -> None:
+    """Report errors logged by background tasks the same way: nothing awaits those tasks."""
+    import logging
+
+    class TaskErrors(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            tell(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}", credentials))
+
+    handler = TaskErrors(logging.ERROR)
+    logging.getLogger("inspector").addHandler(handler)
+    logging.getLogger("asyncio").addHandler(handler)
+
+
+def _traceback(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(error))
+
+
+def _write(report: str, credentials: Credentials | None) -> str:
+    import tempfile
+
+    from inspector.traffic.masking.at_rest import without_secrets
+
+    data = report.encode(errors="backslashreplace")  # file names in the report may not be encodable as UTF-8
+    data = without_secrets(data, credentials)
+    with tempfile.NamedTemporaryFile(prefix="mcp-lens-", suffix=".txt", delete=False) as file:
+        file.write(data)
+    return (
+        f"Something went wrong inside MCP Lens. Your servers and traffic are kept. Details: {Path(file.name)}"
+    )

@@ -1,0 +1,312 @@
+"""The stops about servers that one is working on: examined, edited, watched, compared with before.
+
+The stop about logins: one is walked through, up to the browser and behind it.
+
+The stops about traffic.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QItemSelectionModel, QUrl
+from PySide6.QtTest import QTest
+
+from inspector.app.tour.guide import Guide, StopFailed
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.config.servers.entries import HttpEntry, StdioEntry
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.oauth.login.steps import StepId, StepState
+from inspector.qt.dialogs.drift import DriftDialog
+from inspector.qt.dialogs.settings import SettingsDialog
+from inspector.qt.dialogs.traffic.compare import CompareDialog
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.panels.login.panel import LoginPanel
+from inspector.traffic.records import RecordKind
+
+_GREETER = '''"""A server that one is writing."""
+
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("greeter")
+
+
+@server.tool()
+def greet(name: str) -> str:
+    """Greet somebody by name."""
+    return f"{word}, {{name}}!"
+
+
+@server.tool()
+def {other}(text: str) -> int:
+    """How many words a text has."""
+    return len(text.split())
+
+
+server.run()
+'''
+
+
+def _write(path: Path, word: str, other: str) -> None:
+    path.write_text(_GREETER.format(word=word, other=other))
+
+
+async def examine_a_connection(guide: Guide) -> None:
+    """Connect to a port where nothing listens: the Doctor shows which step fails, and why."""
+    await guide.app.bridge.add_server(HttpEntry(name="tickets", url="http://127.0.0.1:9/mcp"))
+    await guide.until("the server", lambda: guide.status("tickets") is not None)
+    guide.server("tickets")
+    guide.do("server.connect")
+    await guide.until("it to fail", lambda: guide.status("tickets") is ServerStatus.FAILED)
+    guide.do("server.doctor")
+    workspace = guide.window.workspace()
+    assert workspace is not None
+    panel = workspace.doctor
+
+    def is_over() -> bool:
+        seen = panel.examination
+        return seen is not None and not seen.is_running and seen.failure is not None
+
+    await guide.until("the verdict", is_over)
+    await guide.picture("doctor")
+
+
+async def edit_and_see(guide: Guide) -> None:
+    """Edit the server, save, see red or green."""
+    source = guide.project / "greeter.py"
+    _write(source, "Hello", "count_words")
+    entry = StdioEntry(
+        name="greeter",
+        command=sys.executable,
+        args=("-P", str(source)),
+        cwd=str(guide.project),
+        watch=("*.py",),
+        colour="teal",
+    )
+    for name in ("Ada", "Grace"):
+        call = SavedCall(f"Greet {name}", "greet", "greeter", {"name": name}, watch=True)
+        await guide.app.bridge.ask_calls(lambda calls, call=call: calls.save(call))  # type: ignore[misc]
+    await guide.app.bridge.add_server(entry)
+    await guide.until("the server", lambda: guide.status("greeter") is not None)
+    guide.server("greeter")
+    guide.do("server.connect")
+    await guide.until("it to be connected", lambda: guide.status("greeter") is ServerStatus.CONNECTED)
+    guide.do("view.process")
+    workspace = guide.window.workspace()
+    assert workspace is not None
+    reruns = workspace.process.reruns
+    await guide.until("the calls", lambda: reruns.model.rowCount() == 2)
+    reruns.run_now()
+    await guide.until("their results", reruns.accept_all.isEnabled)
+    reruns.accept_all.trigger()
+    await guide.until("them to be accepted", lambda: "as expected" in workspace.reruns_badge.text)
+    _write(source, "Goodbye", "number_of_words")
+    await guide.until("red", lambda: "not as expected" in workspace.reruns_badge.text)
+    await guide.picture("edit-save-red")
+
+
+async def what_changed(guide: Guide) -> None:
+    """A tool was renamed since the last connection."""
+    workspace = guide.window.workspace()
+    assert workspace is not None
+    await guide.until("the news", lambda: workspace.strips.text("drift"))
+    guide.do("server.drift")
+    dialog = next(iter(guide.window.findChildren(DriftDialog)))
+    await guide.until("the changes", lambda: dialog.model.rowCount() > 0)
+    await guide.picture("what-changed", dialog)
+    dialog.close()
+
+
+async def settings(guide: Guide) -> None:
+    guide.do("app.settings")
+    dialog = next(iter(guide.window.findChildren(SettingsDialog)))
+    await guide.until("the settings", dialog.isVisible)
+    await guide.picture("settings", dialog)
+    dialog.close()
+
+
+_SERVER = "login"
+_PERSON = {"name": "ada", "password": "lovelace", "decision": "allow"}
+_REQUEST = re.compile(r'name="request" value="([^"]+)"')
+
+
+async def walk_through_a_login(guide: Guide) -> None:
+    """Step through a login up to the browser; once that is done, run the remaining steps."""
+    guide.server(_SERVER)
+    guide.do("view.auth")
+    workspace = guide.window.workspace()
+    if workspace is None:
+        raise StopFailed("no server is in front")
+    panel, pages = workspace.auth, list[str]()
+    news = guide.window.login_news
+    before, news.opener = news.opener, LinkOpener(partial(_note, pages))
+    try:
+        await _walk(guide, panel, pages)
+    finally:
+        news.opener = before
+    await guide.picture("auth-done")
+    panel.show_view("Diagram")
+    await guide.picture("auth-diagram")
+    panel.show_view("Steps")
+
+
+async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
+    await guide.press("Step by step", panel)
+    while _state(panel, StepId.AUTHORIZE) is not StepState.DONE:
+        await guide.until("a step that is ready", lambda: _next(panel))
+        step = _next(panel)
+        await guide.press("Next", panel)
+        ends = partial(_is_behind, panel, step)
+        await guide.until(f"the end of “{step}”", ends)
+        if _failure(panel):
+            raise StopFailed(f"the login failed: {_failure(panel)}")
+    await guide.press("Next", panel)
+    await guide.until("the wait for the browser", panel.waiting.isVisible)
+    await guide.picture("auth-waiting")
+    if not pages:
+        raise StopFailed("the browser was not opened")
+    await guide.app.bridge.on_engine(_log_in(pages[0]))
+    await guide.until("the answer of the browser", lambda: _state(panel, StepId.WAIT) is StepState.DONE)
+    await guide.press("Run to the end", panel)
+    await guide.until("the end of the login", lambda: panel.login is None or panel.login.is_over)
+    if panel.login is None or panel.login.result is None:
+        raise StopFailed(f"the login gave no token: {_failure(panel)}")
+    panel.show_step(StepId.TOKEN_REPLY)
+
+
+def _note(pages: list[str], url: QUrl) -> bool:
+    """Record the URL instead of opening a browser; the tour fetches the page itself."""
+    pages.append(bytes(url.toEncoded().data()).decode())
+    return True
+
+
+async def _log_in(url: str) -> None:
+    """Log in as a user would: open the page, fill it in, allow, follow the redirect."""
+    import httpx2
+
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        page = await browser.get(url)
+        found = _REQUEST.search(page.text)
+        if found is None:
+            raise StopFailed(f"the login page has no form (HTTP {page.status_code})")
+        form = {**_PERSON, "request": html.unescape(found[1])}
+        sent = await browser.post(page.url.copy_with(query=None), data=form)
+        if not sent.has_redirect_location:
+            raise StopFailed(f"the login page did not send the browser back (HTTP {sent.status_code})")
+        await browser.get(sent.headers["location"])
+
+
+def _state(panel: LoginPanel, id: StepId) -> StepState | None:
+    steps = panel.login.steps if panel.login is not None else ()
+    return next((step.state for step in steps if step.id is id), None)
+
+
+def _next(panel: LoginPanel) -> str:
+    """Return the title of the step that is ready; "" while one is running."""
+    login = panel.login
+    step = login.current if login is not None and not login.is_running else None
+    return step.id.value if step is not None and step.state is StepState.READY else ""
+
+
+def _is_behind(panel: LoginPanel, step: str) -> bool:
+    return _next(panel) not in ("", step) or bool(_failure(panel))
+
+
+def _failure(panel: LoginPanel) -> str:
+    return panel.login.failure if panel.login is not None else ""
+
+
+_FLOOD = 20_000
+
+
+async def flood(guide: Guide) -> None:
+    """Notifications as fast as the pipe allows: all recorded, and the window stays responsive."""
+    guide.server("everything")
+    log = guide.app.bridge.log
+    before = len(log)
+    await guide.tool("flood")
+    guide.type_argument("count", str(_FLOOD))
+    outcome = await guide.call(OutcomeKind.RESULT)
+    if len(log) - before < _FLOOD:
+        raise StopFailed(f"{_FLOOD:,} notifications were sent, {len(log) - before:,} rows recorded")
+    assert outcome.row is not None
+    answer, model = log.partner(outcome.row), guide.window.traffic.model
+    assert answer is not None
+    await guide.until("the answer in the table", lambda: model.find_row(answer) is not None)
+    await guide.picture("flood")
+
+
+async def filter_traffic(guide: Guide) -> None:
+    panel = guide.window.traffic
+    await _filter(guide, "method:tools/call and not status:ok")
+    await guide.until("failed calls in the table", lambda: 0 < panel.model.rowCount() < 100)
+    await guide.picture("filter")
+    await _filter(guide, "method:tools/call and (status:ok")
+    await guide.until("the error of the filter", lambda: panel.search.complaint is not None)
+    await guide.picture("filter-error")
+    await _filter(guide, "")
+
+
+async def timeline(guide: Guide) -> None:
+    await _filter(guide, "not tool:flood")
+    guide.do("traffic.timeline")
+    await guide.picture("timeline")
+
+
+async def statistics(guide: Guide) -> None:
+    guide.do("traffic.statistics")
+    await guide.picture("statistics")
+    guide.do("traffic.frames")
+    await _filter(guide, "")
+
+
+async def compare_two(guide: Guide) -> None:
+    """Compare two calls of the same tool with different arguments."""
+    panel, log = guide.window.traffic, guide.app.bridge.log
+    guide.server("everything")
+    await guide.tool("forecast")
+    for city in ("Oslo", "Lisbon"):
+        guide.type_argument("city", city)
+        await guide.call(OutcomeKind.RESULT)
+    answers = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
+    answers = [row for row in answers if log.subject(row) == "forecast"][-2:]
+    await guide.until("both answers in the table", lambda: panel.choose(answers[-1]))
+    both = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+    for place in map(panel.model.find_row, answers):
+        assert place is not None
+        panel.table.selectionModel().select(panel.model.index(place, 0), both)
+    guide.do("traffic.compare")
+    dialog = next(iter(guide.window.findChildren(CompareDialog)))
+    await guide.until("what differs", lambda: dialog.model.rowCount())
+    await guide.picture("compare", dialog)
+    dialog.close()
+
+
+async def save_and_open(guide: Guide) -> None:
+    """Save a copy of the running capture and open it beside the live traffic."""
+    captures = guide.window.captures
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "monday.mcpcap")
+        captures.save(None, copy)
+        await guide.until("the saved capture", copy.exists)
+        captures.open([copy])
+        await guide.until("its rows", lambda: captures.all and captures.all[0].panel.model.rowCount())
+        guide.do("capture.side_by_side")
+        await guide.picture("side-by-side")
+        guide.do("capture.side_by_side")
+        captures.close(captures.all[0].panel)
+
+
+async def _filter(guide: Guide, text: str) -> None:
+    """Type a filter, as a user would."""
+    panel = guide.window.traffic
+    guide.do("traffic.search")
+    panel.search.clear()
+    QTest.keyClicks(panel.search, text)
+    panel.search.settle()
+    await guide.until("the end of the search", lambda: not panel.model.search.is_searching)

@@ -1,0 +1,264 @@
+"""The stops about servers that ask back, and about tasks.
+
+The stops about what a server offers: forms, resources, prompts, and the palette that reaches all of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from inspector.app.tour.guide import PATIENCE, Guide, StopFailed
+from inspector.base.json.values import JSONObject
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.qt.forms.named_values import NamedValues
+from inspector.qt.forms.schema.field_row import FieldRow
+from inspector.qt.panels.inbox.elicitation import FormSection
+from inspector.qt.panels.inbox.panel import InboxPanel
+from inspector.qt.panels.inbox.request_view import RequestView
+from inspector.qt.panels.inbox.sampling import SamplingSection
+from inspector.qt.panels.resources.panel import ResourcesPanel
+from inspector.qt.window.workspace import Workspace
+
+HANDSHAKE, STATELESS = "everything", "everything (http)"
+
+
+async def sampling_card(guide: Guide) -> None:
+    """Answer a sampling request by hand."""
+    guide.server(HANDSHAKE)
+    outcome = await _begin(guide, "sampling")
+    await guide.picture("toast")
+    await guide.press("Answer", guide.window.inboxes.toasts.shown[0])
+    view = await _card(guide)
+    section = view.findChild(SamplingSection)
+    if section is None:
+        raise StopFailed("the card is not about sampling")
+    texts = [box for box in section.findChildren(QPlainTextEdit) if box.isVisible() and not box.isReadOnly()]
+    if not texts:
+        raise StopFailed("the answer has no field to type into")
+    texts[0].setFocus()
+    QTest.keyClicks(texts[0], "Blue, like the sea near Lisbon.")
+    await guide.picture("sampling-card")
+    view.submit()
+    await _ends(outcome, OutcomeKind.RESULT)
+
+
+async def elicitation_form(guide: Guide) -> None:
+    """Answer a form elicitation that has every kind of field."""
+    guide.server(HANDSHAKE)
+    outcome = await _begin(guide, "elicit_all_fields")
+    await guide.press("Answer", guide.tools)
+    view = await _card(guide)
+    form = _form(view)
+    form.editor.set_arguments({**form.editor.arguments(anyway=True), "text": "Ada", "choice": "red"})
+    await guide.picture("elicitation-form")
+    form.accept()
+    await _ends(outcome, OutcomeKind.RESULT)
+
+
+async def several_rounds(guide: Guide) -> None:
+    """2026-07-28: a call returns input requests, and the client retries it with the answers."""
+    guide.server(STATELESS)
+    outcome = await _begin(guide, "book_trip")
+    await guide.press("Answer", guide.tools)
+    await _answer_form(guide, 1, {"city": "Lisbon"})
+    await _answer_form(guide, 2, {"day": "2026-12-24"})
+    await guide.until("the third round", lambda: _round_in_front(guide) == 3)
+    await guide.picture("rounds")
+    await _answer_form(guide, 3, {"seats": 2})
+    await _ends(outcome, OutcomeKind.RESULT)
+
+
+# ------------------------------------------------------------------
+
+
+async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
+    """Call a tool that sends a server request, and wait until that request arrives."""
+    guide.do("view.tools")
+    await guide.tool(tool)
+    await guide.until("Call to be possible", guide.window.actions_table["tool.call"].isEnabled)
+    outcome = guide.outcome()
+    guide.do("tool.call")
+    await guide.until(f"a question of {tool}", lambda: guide.window.inboxes.cards.count)
+    return outcome
+
+
+async def _answer_form(guide: Guide, round: int, content: JSONObject) -> None:
+    """Fill in this round's form and accept it."""
+    await guide.until(f"round {round}", lambda: _round_in_front(guide) == round)
+    form = _form(await _card(guide))
+    form.editor.set_arguments(content)
+    form.accept()
+
+
+def _form(view: RequestView) -> FormSection:
+    form = view.findChild(FormSection)
+    if form is None:
+        raise StopFailed("the card has no form")
+    return form
+
+
+def _round_in_front(guide: Guide) -> int:
+    view = _in_front(guide)
+    return view.card.round if view is not None else 0
+
+
+async def _ends(outcome: asyncio.Future[CallOutcome], expected: OutcomeKind) -> None:
+    got = await asyncio.wait_for(outcome, PATIENCE)
+    if got.kind is not expected:
+        raise StopFailed(f"the call ended as “{got.kind.value}”: {got.summary}")
+
+
+def _panel(guide: Guide) -> InboxPanel:
+    workspace = guide.window.workspace()
+    return workspace.inbox if workspace is not None else guide.window.inboxes.overall
+
+
+async def _card(guide: Guide) -> RequestView:
+    """Return the front card once it is waiting for a reply."""
+    await guide.until("a card in front", lambda: _in_front(guide) is not None)
+    view = _in_front(guide)
+    assert view is not None
+    return view
+
+
+def _in_front(guide: Guide) -> RequestView | None:
+    view = _panel(guide).card_view
+    is_ready = view is not None and view.isVisible() and view.card.is_open
+    return view if is_ready else None
+
+
+_COUNTER = "demo://counter"
+_MORE = 420
+
+
+async def four_states(guide: Guide) -> None:
+    """Absent, null, empty and default are four different states; what is shown is what is sent."""
+    guide.server("everything")
+    await guide.tool("args_optional")
+    guide.type_argument("name", "Ada")
+    _choose_state(guide, "note", "Empty text")
+    _choose_state(guide, "nickname", "Null")
+    _choose_state(guide, "retries", "Default: 3")
+    _choose_state(guide, "language", "Not set")
+    outcome = await guide.call(OutcomeKind.RESULT)
+    sent = guide.app.bridge.log.record(outcome.row).raw if outcome.row is not None else b""
+    for member in (b'"note":""', b'"nickname":null', b'"retries":3'):
+        if member not in sent.replace(b" ", b""):
+            raise StopFailed(f"{member.decode()} is not in what was sent: {sent.decode(errors='replace')}")
+    if b'"language"' in sent:
+        raise StopFailed("what is not set was sent")
+    before = guide.window.size()
+    guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are visible
+    await guide.picture("four-states")
+    guide.window.resize(before)
+
+
+async def read_a_resource(guide: Guide) -> None:
+    """Read a resource, receive its update notification, read it again and compare."""
+    panel = _workspace(guide).resources
+    guide.do("view.resources")
+    await guide.until("the resources", panel.lists.isVisible)
+    _search(panel.lists.search, "counter")
+    row = panel.lists.resources.row_of(_COUNTER)
+    if row is None:
+        raise StopFailed("the counter is not in the list")
+    panel.lists.list.setCurrentIndex(panel.lists.resources.index(row))
+    await _read(guide, panel)
+    if not panel.is_subscribed:
+        guide.do("resource.subscribe")
+        await guide.until("the subscription", lambda: panel.is_subscribed)
+    await guide.tool("bump_counter")
+    await guide.call(OutcomeKind.RESULT)
+    guide.do("view.resources")
+    model = panel.lists.resources
+    await guide.until("the mark that it changed", lambda: model.mark_of(_COUNTER) == "changed")
+    await guide.picture("resource-changed")
+    await _read(guide, panel)
+    await guide.press("Changes", panel.reading)
+    await guide.until("what is different", lambda: panel.reading.changes.isVisible())
+    await guide.picture("resource-changes")
+    await guide.press("Content", panel.reading)
+    panel.lists.search.clear()
+    panel.lists.search.settle()
+
+
+async def get_a_prompt(guide: Guide) -> None:
+    panel = _workspace(guide).prompts
+    guide.do("view.prompts")
+    await guide.until("the prompts", panel.list.isVisible)
+    panel.choose_soon("code_review")
+    await guide.until("the prompt's arguments", lambda: len(panel.view.form.rows) > 1)
+    _fill(panel.view.form, "Python", "print(sum(range(10)))")
+    await guide.until("Get to be possible", guide.window.actions_table["prompt.get"].isEnabled)
+    guide.do("prompt.get")
+    await guide.until("the messages", lambda: panel.view.result.messages.isVisible())
+    await guide.picture("prompt")
+
+
+async def reach_a_template(guide: Guide) -> None:
+    """A few letters in the palette find a template; focus goes to its first variable."""
+    guide.do("app.palette")
+    popup = guide.window.reaching.popup
+    if popup is None:
+        raise StopFailed("the palette did not open")
+    QTest.keyClicks(popup.line, "book every")
+    model = popup.list.model()
+    await guide.until("the template in the palette", lambda: model.index(0, 0).data() == "book")
+    await guide.picture("palette", popup)
+    QTest.keyClick(popup.line, Qt.Key.Key_Return)
+    panel = _workspace(guide).resources
+    await guide.until("what is to be filled in", lambda: len(panel.head.form.rows) == 2)
+    _fill(panel.head.form, "Lem", "Solaris")
+    await _read(guide, panel)
+    if "by " not in panel.reading.content.text.shown_text():
+        raise StopFailed("the book was not read")
+    await guide.picture("template")
+
+
+async def _read(guide: Guide, panel: ResourcesPanel) -> None:
+    before = panel.reading.reading
+    await guide.until("Read to be possible", guide.window.actions_table["resource.read"].isEnabled)
+    guide.do("resource.read")
+    await guide.until("what was read", lambda: panel.reading.reading not in (None, before))
+
+
+def _search(field: QLineEdit, words: str) -> None:
+    field.setFocus()
+    field.clear()
+    QTest.keyClicks(field, words)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def _fill(form: NamedValues, *words: str) -> None:
+    """Type into each row in turn."""
+    for row, text in zip(form.rows.values(), words, strict=True):
+        box: QWidget = row
+        while (inner := box.focusProxy()) is not None:
+            box = inner
+        box.setFocus()
+        QTest.keyClicks(box, text)
+
+
+def _choose_state(guide: Guide, name: str, words: str) -> None:
+    """Choose a state from the menu beside a field."""
+    rows = guide.tools.call_view.arguments.form.findChildren(FieldRow)
+    row = next((row for row in rows if row.member.name == name), None)
+    if row is None:
+        raise StopFailed(f"the form has no field {name!r}")
+    menu = row.open_state_menu()
+    action = next((action for action in menu.actions() if action.text() == words), None)
+    if action is None:
+        raise StopFailed(f"{name!r} has no state “{words}”")
+    action.trigger()
+    menu.close()
+
+
+def _workspace(guide: Guide) -> Workspace:
+    workspace = guide.window.workspace()
+    if workspace is None:
+        raise StopFailed("no server is in front")
+    return workspace

@@ -1,0 +1,272 @@
+"""The stops about servers and tools.
+
+The stops about servers coming into the list: an empty window, what other tools have, pasting, editing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from PySide6.QtTest import QTest
+
+from inspector.app.tour.guide import PATIENCE, Guide, StopFailed
+from inspector.base.json.values import JSONObject
+from inspector.demo.servers import command
+from inspector.engine.servers.inspection import FoundReport
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.qt.dialogs.servers.add_server import AddServerDialog
+from inspector.qt.dialogs.servers.edit_server import EditServerDialog
+from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
+
+
+async def connect(guide: Guide) -> None:
+    await guide.press("Start the demo servers", guide.window.welcome)
+    for name in ("everything", "library", "faulty", "everything (http)"):
+        await guide.until(f"{name} to be connected", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
+    guide.server("everything")
+    guide.do("view.overview")
+    await guide.picture("overview")
+
+
+async def call_a_tool(guide: Guide) -> None:
+    await guide.tool("forecast")
+    guide.type_argument("city", "Lisbon")
+    await guide.call(OutcomeKind.RESULT)
+    text = guide.tools.call_view.result.content.shown_text()
+    if "Lisbon" not in text:
+        raise StopFailed(f"the result does not speak of Lisbon: {text[:200]}")
+    await guide.picture("call-a-tool")
+
+
+async def fill_a_form(guide: Guide) -> None:
+    await guide.tool("args_optional")
+    guide.type_argument("name", "Ada")
+    await guide.call(OutcomeKind.RESULT)
+    await guide.picture("form")
+
+
+async def watch_progress(guide: Guide) -> None:
+    await guide.tool("slow")
+    outcome = guide.outcome()
+    guide.do("tool.call")
+    log = guide.app.bridge.log
+    await guide.until("progress", lambda: log.method(len(log) - 1) == "notifications/progress")
+    await guide.picture("progress")
+    guide.do("tool.cancel")
+    if (await asyncio.wait_for(outcome, PATIENCE)).kind is not OutcomeKind.CANCELLED:
+        raise StopFailed("cancelling a call did not end it as cancelled")
+    await guide.until("the cancel notice", lambda: _has_method(guide, "notifications/cancelled"))
+    await guide.picture("cancelled")
+
+
+async def tool_error(guide: Guide) -> None:
+    await guide.tool("fail")
+    await guide.call(OutcomeKind.TOOL_ERROR)
+    await guide.picture("tool-error")
+
+
+async def many_tools(guide: Guide) -> None:
+    guide.server("library")
+    guide.do("view.tools")
+    await guide.until("250 tools", lambda: guide.tools.model.total == 250)
+    await guide.picture("many-tools")
+
+
+async def over_http(guide: Guide) -> None:
+    guide.server("everything (http)")
+    await guide.tool("add_numbers")
+    guide.type_argument("a", "20")
+    guide.type_argument("b", "22")
+    outcome = await guide.call(OutcomeKind.RESULT)
+    traffic = guide.window.traffic
+    row = outcome.row
+    assert row is not None
+    await guide.until("the call in the traffic", lambda: traffic.choose(row))
+    traffic.detail.tabs.setCurrentWidget(traffic.detail.http)
+    await guide.until("its HTTP exchange", lambda: "Mcp-Method" in traffic.detail.http.text.shown_text())
+    await guide.picture("over-http")
+    traffic.detail.tabs.setCurrentIndex(0)
+
+
+async def wire_faults(guide: Guide) -> None:
+    guide.server("faulty")
+    for tool in ("stray_stdout", "answers_twice", "orphan_response"):
+        await guide.tool(tool)
+        await guide.call(OutcomeKind.RESULT)
+    traffic, log = guide.window.traffic, guide.app.bridge.log
+    await guide.until("a problem in the traffic", lambda: _problems(guide))
+    await guide.until("its row in the table", lambda: traffic.choose(_problems(guide)[-1]))
+    await guide.until("the message in the detail", lambda: traffic.detail.message.shown_text())
+    await guide.picture("wire-faults")
+    assert log.problem(_problems(guide)[-1])
+
+
+async def crash(guide: Guide) -> None:
+    before = len(guide.app.bridge.log)
+    await guide.tool("dies_mid_call")
+    outcome = await guide.call(OutcomeKind.FAILED)
+    if "code 9" not in outcome.summary:
+        raise StopFailed(f"the failure does not name the exit code: {outcome.summary}")
+    await guide.until("the server to be failed", lambda: guide.status("faulty") is ServerStatus.FAILED)
+    guide.do("view.overview")
+    await guide.picture("server-died")
+    guide.do("view.console")
+    await guide.picture("console")
+    if len(guide.app.bridge.log) < before:
+        raise StopFailed("the history got shorter")
+
+
+async def reconnect(guide: Guide) -> None:
+    guide.do("server.reconnect")
+    await guide.until("the server to be back", lambda: guide.status("faulty") is ServerStatus.CONNECTED)
+
+
+async def add_server(guide: Guide) -> None:
+    guide.do("server.add")
+    dialog = next(iter(guide.window.findChildren(AddServerDialog)))
+    QTest.keyClicks(dialog.address, "definitely-not-installed --flag")
+    await guide.picture("add-server", dialog)
+    dialog.add_action.trigger()
+    name = "definitely-not-installed"
+    await guide.until("the failure", lambda: guide.status(name) is ServerStatus.FAILED)
+    guide.server(name)
+    guide.do("view.overview")
+    await guide.picture("command-not-found")
+    guide.do("server.remove")
+    await guide.until("it to be gone", lambda: guide.status(name) is None)
+
+
+async def in_the_dark(guide: Guide) -> None:
+    guide.server("everything")
+    await guide.tool("forecast")
+    result = guide.tools.call_view.result.content
+    await guide.until("the forecast of before", lambda: "Lisbon" in result.shown_text())
+    guide.do("view.dark")
+    await guide.picture("dark")
+
+
+def _has_method(guide: Guide, method: str) -> bool:
+    log = guide.app.bridge.log
+    return any(log.method(number) == method for number in range(len(log)))
+
+
+def _problems(guide: Guide) -> list[int]:
+    log = guide.app.bridge.log
+    return [number for number in range(len(log)) if log.problem(number)]
+
+
+_PASTED: JSONObject = {
+    "servers": {
+        "github": {
+            "type": "http",
+            "url": "https://api.githubcopilot.com/mcp/",
+            "headers": {"Authorization": "Bearer ${input:token}"},
+        },
+        "files": {
+            "command": "npx",
+            "args": ["-y", "@modelcontextprotocol/server-filesystem", "${userHome}/notes"],
+            "env": {"LOG_LEVEL": "debug"},
+        },
+        "unfinished": {"args": ["--port", "8080"]},
+    },
+    "inputs": [{"type": "promptString", "id": "token", "description": "GitHub token", "password": True}],
+}
+
+
+def furnish(home: Path) -> Path:
+    """Fill a typical home folder with config files, and return the project in it."""
+    program, *args = command("library")
+    project = home / "weather"
+    files: dict[str, JSONObject] = {
+        "weather/.mcp.json": {
+            "mcpServers": {
+                "library": {"command": program, "args": list(args)},
+                "forecast": {
+                    "command": "npx",
+                    "args": ["-y", "@example/forecast-mcp", "--units", "metric"],
+                    "env": {"FORECAST_KEY": "${FORECAST_KEY}"},
+                },
+            }
+        },
+        ".cursor/mcp.json": {"mcpServers": {"forecast": {"url": "https://forecast.example.com/mcp"}}},
+        "weather/.vscode/mcp.json": _PASTED,
+    }
+    for name, content in files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=2))
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text('[mcp_servers.docs]\ncommand = "uvx"\nargs = ["docs-mcp"\n')
+    return project
+
+
+async def welcome(guide: Guide) -> None:
+    """The welcome page of an empty server list."""
+    await guide.app.bridge.ask_found(lambda found: found.look(guide.project))
+    await guide.until("the offers", lambda: guide.window.welcome.isVisible())
+    await guide.until("what was found", lambda: "servers in" in guide.window.welcome.found_words.text())
+    await guide.picture("welcome")
+
+
+async def found_servers(guide: Guide) -> None:
+    """Review what a config file would start, approve one server, then revoke the approval."""
+    await guide.press("Review…", guide.window.welcome)
+    panel = guide.window.found
+    await guide.until("the files", lambda: panel.report.files)
+    panel.tree.choose(_id(panel.report, "forecast"))
+    await guide.picture("found-servers")
+    if guide.window.servers.model.rowCount():
+        raise StopFailed("a server was added before anybody agreed to it")
+    panel.tree.choose(_id(panel.report, "library"))
+    await guide.press("Trust and connect", panel)
+    await guide.until("it to be connected", lambda: guide.status("library") is ServerStatus.CONNECTED)
+    guide.do("view.overview")
+    await guide.picture("trusted-server")
+    guide.do("app.found")
+    await guide.press("Stop trusting", panel)
+    await guide.until("it to be gone", lambda: guide.status("library") is None)
+
+
+async def add_by_pasting(guide: Guide) -> None:
+    """Paste another tool's configuration into the welcome page."""
+    guide.window.servers.go_back()
+    box = guide.window.welcome.box
+    await guide.until("the offers", box.isVisible)
+    box.put(json.dumps(_PASTED, indent=2))
+    await guide.press("Continue…", guide.window.welcome)
+    dialog = next(iter(guide.window.findChildren(AddServerDialog)))
+    await guide.until("three servers", lambda: len(dialog.list.servers) == 3 and dialog.isVisible())
+    await guide.picture("add-by-pasting", dialog)
+    if guide.window.servers.model.rowCount():
+        raise StopFailed("a server was added before anybody agreed to it")
+    dialog.close()
+
+
+async def edit_server(guide: Guide) -> None:
+    guide.server("library")
+    guide.do("server.edit")
+    await guide.until("the dialog", lambda: guide.window.findChildren(EditServerDialog))
+    dialog = next(iter(guide.window.findChildren(EditServerDialog)))
+    dialog.name.setFocus()
+    QTest.keyClicks(dialog.name, " of Babel")
+    await guide.picture("edit-server", dialog)
+    for _ in range(2):  # unsaved text is discarded only after a second confirmation
+        dialog.reject()
+
+
+async def export_servers(guide: Guide) -> None:
+    guide.server("everything")
+    guide.do("server.export")
+    dialog = next(iter(guide.window.findChildren(ExportServersDialog)))
+    await guide.until("the text", dialog.copy_action.isEnabled)
+    await guide.picture("export-servers", dialog)
+    dialog.close()
+
+
+def _id(report: FoundReport, name: str) -> str:
+    view = next((view for view in report.servers if view.name == name), None)
+    if view is None:
+        raise StopFailed(f"{name!r} was not found")
+    return view.id

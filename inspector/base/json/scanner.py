@@ -1,0 +1,263 @@
+"""JSON text made readable without being read: only white space changes.
+
+Numbers keep their spelling (1.10, 1e400, 2**70), repeated keys stay, depth does not matter: what is shown
+is what was sent. The one exception is comfort: a letter that was written as an escape is shown as the
+letter.
+
+`reindent` takes a whole text, `Reindenter` one that comes piece by piece, such as a body too big to be held.
+
+Where a member of an object stands in a JSON text: for showing it as it was written, to the last digit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from inspector.base.json.values import JSONProblem
+
+# Possessive quantifiers ("*+", "++"): backtracking state for megabytes of text would take gigabytes.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\."
+)
+_LONGEST_ESCAPE = len(r"\ud83d\ude00")  # of one character
+_DEEPEST_MARGIN = 60  # otherwise the indentation of a deep value would grow with the square of its depth
+
+
+def reindent(text: str, limit: int | None = None) -> str:
+    """Reformat JSON text with two spaces per level; stop soon after `limit` characters."""
+    pieces: list[str] = []
+    size = 0
+    for piece in _pieces(text, len(text) if limit is None else limit):
+        pieces.append(piece)
+        size += len(piece)
+        if limit is not None and size > limit:
+            break
+    return "".join(pieces)
+
+
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    """Yield the pieces of the layout. A piece longer than the limit may be cut after it."""
+    level = 0
+    is_opened = False  # right after a bracket: an empty container stays on one line
+    value_end = -1  # end of a word or string: without a comma after it, white space is kept
+    for match in _TOKEN.finditer(text):
+        piece = match[0]
+        if piece in "]}":
+            level -= 1
+            yield piece if is_opened else _margin(level) + piece
+            is_opened = False
+            continue
+        if is_opened:
+            yield _margin(level)
+            is_opened = False
+        if piece in "[{":
+            level += 1
+            is_opened = True
+            yield piece
+        elif piece == ",":
+            yield "," + _margin(level)
+        elif piece == ":":
+            yield ": "
+        else:
+            if 0 <= value_end < match.start() and text[value_end : match.start()].isspace():
+                yield " "
+            value_end = match.end()
+            yield _readable(piece[: (limit + 1) * _LONGEST_ESCAPE]) if "\\u" in piece else piece
+
+
+def _margin(level: int) -> str:
+    return "\n" + "  " * min(max(level, 0), _DEEPEST_MARGIN)
+
+
+def _readable(piece: str) -> str:
+    """Replace escapes in a string by their characters, except those that would not be visible."""
+    return _ESCAPE.sub(_letter, piece)
+
+
+def _letter(escape: re.Match[str]) -> str:
+    high, low, single = escape.groups()
+    if high is not None:
+        letter = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
+    elif single is not None:
+        letter = chr(int(single, 16))
+    else:
+        return escape[0]
+    return letter if letter.isprintable() and letter not in '"\\' else escape[0]
+
+
+# ------------------------------------------------------------------ piece by piece
+
+# An unterminated string matches to the end of the chunk; the next chunk continues it.
+_STREAM_TOKEN = re.compile(
+    r'(?P<closed>"(?:[^"\\]++|\\.)*+")|(?P<open>"(?:[^"\\]++|\\.)*+\\?)|(?P<mark>[\[\]{},:])'
+    r'|(?P<word>[^\s\[\]{},:"]++)|(?P<space>\s++)',
+    re.DOTALL,
+)
+_STRING_REST = re.compile(r'(?:[^"\\]++|\\.)*+(?P<end>"?)', re.DOTALL)
+_HIGH_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
+
+
+class Reindenter:
+    """Incremental version of `reindent`.
+
+    Copy it (`copy.copy`) to save a position and resume there later.
+    """
+
+    def __init__(self) -> None:
+        self._level = 0
+        self._is_opened = False
+        self._is_after_value = False
+        self._is_after_space = False
+        self.is_in_string = False
+        self._held = ""  # start of an escape that continues in the next chunk
+
+    def feed(self, text: str) -> str:
+        """Return the layout of the next chunk, minus what depends on the chunk after it."""
+        text, self._held = self._held + text, ""
+        pieces: list[str] = []
+        start = self._go_on_with_string(text, pieces) if self.is_in_string else 0
+        for match in _STREAM_TOKEN.finditer(text, start):
+            self._add(match, pieces)
+        return "".join(pieces)
+
+    def finish(self) -> str:
+        """Return what is left at the end of the text."""
+        held, self._held = self._held, ""
+        return held
+
+    def _add(self, match: re.Match[str], pieces: list[str]) -> None:
+        kind, piece = match.lastgroup, match[0]
+        if kind == "mark":
+            self._add_mark(piece, pieces)
+            self._is_after_value = self._is_after_space = False
+        elif kind == "space":
+            self._is_after_space = True
+        else:
+            self._open_line(pieces)
+            if self._is_after_value and self._is_after_space:
+                pieces.append(" ")
+            self._is_after_value, self._is_after_space = True, False
+            if kind == "open":
+                self.is_in_string = True
+                self._add_open_string(piece, pieces)
+            else:
+                pieces.append(_readable(piece) if "\\u" in piece else piece)
+
+    def _add_mark(self, mark: str, pieces: list[str]) -> None:
+        if mark in "]}":
+            self._level -= 1
+            pieces.append(mark if self._is_opened else _margin(self._level) + mark)
+            self._is_opened = False
+            return
+        self._open_line(pieces)
+        if mark in "[{":
+            self._level += 1
+            self._is_opened = True
+            pieces.append(mark)
+        else:
+            pieces.append("," + _margin(self._level) if mark == "," else ": ")
+
+    def _open_line(self, pieces: list[str]) -> None:
+        if self._is_opened:
+            pieces.append(_margin(self._level))
+            self._is_opened = False
+
+    def _go_on_with_string(self, text: str, pieces: list[str]) -> int:
+        """Consume the rest of a string begun in an earlier chunk; return where it ends."""
+        match = _STRING_REST.match(text)
+        assert match is not None
+        if match["end"]:
+            self.is_in_string = False
+            pieces.append(_readable(match[0]))
+            return match.end()
+        self._add_open_string(text, pieces)
+        return len(text)
+
+    def _add_open_string(self, text: str, pieces: list[str]) -> None:
+        end = _unfinished_escape(text)
+        pieces.append(_readable(text[:end]))
+        self._held = text[end:]
+
+
+def _unfinished_escape(text: str) -> int:
+    """Return where an escape begins that may continue after the text, or the text's length."""
+    start = text.rfind("\\", max(0, len(text) - _LONGEST_ESCAPE))
+    if start < 0 or (start + 1 - len(text[: start + 1].rstrip("\\"))) % 2 == 0:
+        return len(text)
+    escape = text[start:]
+    if _HIGH_SURROGATE.fullmatch(escape):
+        return start
+    is_open = len(escape) == 1 or (escape[1] == "u" and len(escape) < len(r"\ud83d"))
+    if not is_open:
+        return len(text)
+    before = start - len(r"\ud83d")
+    has_first_half = before >= 0 and _HIGH_SURROGATE.fullmatch(text, before, start) is not None
+    return before if has_first_half else start
+
+
+_WHITE = re.compile(r"[ \t\n\r]*")
+_value_at = json.JSONDecoder().raw_decode
+
+
+def member_text(text: str, *names: str) -> str:
+    """Return the source text of the member at this path. For repeated names, the last one wins.
+
+    Raises JSONProblem if there is no such member, or the text up to it is invalid or nested too deeply.
+    """
+    start, end = _after_white(text, 1 if text.startswith("\ufeff") else 0), len(text)
+    for name in names:
+        spans = [(first, last) for found, first, last in _members(text, start) if found == name]
+        if not spans:
+            raise JSONProblem(f"it has no member {name!r}")
+        start, end = spans[-1]
+    return text[start:end]
+
+
+def member_places(text: str, *names: str) -> list[tuple[str, int]]:
+    """Return each member of the object at this path, with the offset of its value.
+
+    Repeated names are listed as often as they occur. Raises JSONProblem as `member_text` does.
+    """
+    start = _after_white(text, 1 if text.startswith("\ufeff") else 0)
+    for name in names:
+        starts = [first for found, first, _ in _members(text, start) if found == name]
+        if not starts:
+            raise JSONProblem(f"it has no member {name!r}")
+        start = starts[-1]
+    return [(name, first) for name, first, _ in _members(text, start)]
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the name, start and end of each member of the object at this offset."""
+    try:
+        at = _expect(text, at, "{")
+        while text[at : at + 1] != "}":
+            _expect(text, at, '"')
+            name, at = _value_at(text, at)
+            start = _expect(text, _after_white(text, at), ":")
+            _, end = _value_at(text, start)
+            yield name, start, end
+            at = _after_white(text, end)
+            if text[at : at + 1] != "}":
+                at = _expect(text, at, ",")
+    except json.JSONDecodeError as exc:
+        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+    except RecursionError as exc:
+        raise JSONProblem("nested too deeply to be read") from exc
+    except ValueError as exc:  # an integer with more digits than Python converts
+        raise JSONProblem(str(exc)) from exc
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    """Return the offset after a mark and the white space that follows it."""
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting {mark!r}", text, at)
+    return _after_white(text, at + 1)
+
+
+def _after_white(text: str, at: int) -> int:
+    found = _WHITE.match(text, at)
+    return found.end() if found is not None else at

@@ -1,0 +1,205 @@
+"""JSON as values: type aliases, reading, writing and shortening.
+
+`parse` accepts what Python's reader accepts, which is a little more than JSON (NaN, Infinity); what
+it refuses comes as one exception type, `JSONProblem`, whatever went wrong inside.
+
+JSON numbers without damage.
+
+A number is kept as an `int` or a `float` where that says exactly what was written. Where it does not
+(0.1234567890123456789, 1e400, 1.10, -0, an integer of 5,000 digits) it becomes an `ExactNumber`: a float
+for whoever computes with it, and the text as written for whoever sends or shows it.
+
+Members of a JSON object, read tolerantly: one of the wrong type reads as absent.
+
+And how a value or a few names of the server's are put into a sentence of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import TypeAlias, TypeGuard
+
+from inspector.base.plain_text import one_line
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+JSONObject: TypeAlias = "dict[str, JSON]"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_decode = json.JSONDecoder().decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class JSONProblem(ValueError):
+    """The text is not JSON, or is nested too deeply; the message says where."""
+
+    is_too_deep = False
+
+
+def parse(text: str) -> JSON:
+    """Parse one JSON value. Raises JSONProblem for anything else."""
+    try:
+        value: JSON = _decode(text)
+    except json.JSONDecodeError as exc:
+        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+    except RecursionError as exc:
+        problem = JSONProblem("nested too deeply to be read")
+        problem.is_too_deep = True
+        raise problem from exc
+    except ValueError as exc:  # an integer with more digits than Python converts
+        raise JSONProblem(str(exc)) from exc
+    return value
+
+
+def compact(value: JSON) -> str:
+    """Serialize a value to one line, as it is sent."""
+    return _encode(value)
+
+
+def pretty(value: JSON) -> str:
+    """Serialize a value for display: indented, keys in their original order."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def to_wire(value: JSON) -> bytes:
+    """Serialize a value as UTF-8 bytes, with numbers spelled as they were written.
+
+    A lone surrogate, which UTF-8 cannot encode, is written as an escape. Raises JSONProblem if nested too
+    deeply.
+    """
+    try:
+        text = _write_exactly(value) if _holds_exact_number(value) else _encode(value)
+    except RecursionError as exc:
+        raise JSONProblem("nested too deeply to be written") from exc
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+
+
+def _holds_exact_number(value: JSON) -> bool:
+    if not isinstance(value, dict | list):
+        return isinstance(value, ExactNumber)
+    # An inline loop, without a call per string: this visits every value of every message sent.
+    for child in value.values() if isinstance(value, dict) else value:
+        if type(child) is not str and _holds_exact_number(child):
+            return True
+    return False
+
+
+def _write_exactly(value: JSON) -> str:
+    if isinstance(value, dict):
+        members = (f"{_encode(name)}:{_write_exactly(child)}" for name, child in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(_write_exactly(child) for child in value)}]"
+    return write_number(value) if isinstance(value, ExactNumber) else _encode(value)
+
+
+def shorten(text: str, limit: int = 120) -> str:
+    """Shorten a text to one line of display."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def excerpt(value: JSON, limit: int = 60) -> str:
+    """Return a value as one line of display: a string unchanged, anything else as JSON."""
+    try:
+        return shorten(value if isinstance(value, str) else compact(value), limit)
+    except RecursionError:  # parsing it needed less stack than writing it does
+        return "…"
+
+
+# RFC 8259, section 6: no leading zeros, no plus sign, no bare decimal point.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_MOST_INT_DIGITS = 4300  # Python's default limit for converting text to an int
+
+
+class ExactNumber(float):
+    """A JSON number together with its original spelling.
+
+    Its float value is the nearest one (infinity for 1e400). Write it with `write_number` or
+    `jsonvalue.to_wire`, never with `json.dumps`, which only sees the float.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> ExactNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]  # so that copies keep the text
+        return (self.text,)
+
+    def __repr__(self) -> str:
+        return f"ExactNumber({self.text!r})"
+
+
+def read_number(text: str) -> int | float | None:
+    """Parse a JSON number; return None if the text is not one."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    if not match["rest"] and len(text) <= _MOST_INT_DIGITS and text != "-0":
+        return int(text)
+    number = float(text)
+    return number if repr(number) == text else ExactNumber(text)
+
+
+def write_number(number: int | float) -> str:
+    """Return the JSON text of a number, with its original spelling if known."""
+    if isinstance(number, ExactNumber):
+        return number.text
+    if isinstance(number, float):
+        return repr(number) if math.isfinite(number) else str(number).replace("nan", "NaN")
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python converts; decimal has no such limit
+        from decimal import Decimal
+
+        return str(Decimal(number))
+
+
+_MOST_NAMES = 3
+
+
+def text_of(source: JSONObject, name: str) -> str:
+    value = source.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def object_of(source: JSONObject, name: str) -> JSONObject | None:
+    value = source.get(name)
+    return value if isinstance(value, dict) else None
+
+
+def number_of(source: JSONObject, name: str) -> int | float | None:
+    value = source.get(name)
+    return value if is_number(value) else None
+
+
+def strings_of(source: JSONObject, name: str) -> tuple[str, ...]:
+    """Return the strings in a list; other items are ignored."""
+    value = source.get(name)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def is_number(value: JSON) -> TypeGuard[int | float]:
+    """True for numbers, but not for bool, which is an int in Python."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def shown(value: JSON) -> str:
+    """Return a server's value for a sentence: on one line, short, in quotes."""
+    return f"“{one_line(excerpt(value, 40))}”"
+
+
+def some(names: Iterable[str]) -> str:
+    """Return names for a sentence: the first few, and how many more there are."""
+    every = list(names)
+    first = ", ".join(map(shown, every[:_MOST_NAMES]))
+    rest = len(every) - _MOST_NAMES
+    return f"{first} and {rest:,} more" if rest > 0 else first

@@ -1,0 +1,384 @@
+"""What was called: per server and tool the last arguments and the latest calls, kept between runs.
+
+One small file a tool, in a folder of our own. Arguments are kept as JSON text, so that they come back as
+they were sent, digit by digit. What goes under a secret name is not kept, unless the person wants it: a
+mark stands in its place (`NOT_KEPT`). A file that cannot be read is set aside, told of, and never
+overwritten.
+
+`add` and `set_last` only take notes; a thread writes them, many changes at once. The reading methods
+touch files: call them beside the loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.signals import Signal
+from inspector.config.calls.variables import mark_secrets
+from inspector.config.json_file import distinct_stem, read_exactly, read_file, write_file
+
+MOST_CALLS = 50
+MOST_CHARACTERS = 64 * 1024  # per call; longer arguments are left out of the history
+MOST_LAST_CHARACTERS = 1024 * 1024
+MOST_ALL_CHARACTERS = 1024 * 1024  # all calls of one tool; the oldest are dropped
+MOST_TOOLS = 5_000  # files; the least recently called are deleted first
+
+_COALESCING = 0.3
+_VERSION = 1
+_MOST_BYTES = 16 * 1024 * 1024  # larger than any file we write
+
+Key: TypeAlias = tuple[str, str]  # server, tool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A call in the history.
+
+    `text` is "" when the arguments were too long to save. `options` holds the call's other settings as JSON
+    text: "{}" if there were none, "" if unknown.
+    """
+
+    at_ns: int  # wall time
+    outcome: str  # value of an OutcomeKind
+    elapsed_ns: int
+    text: str
+    options: str = ""
+
+    def arguments(self) -> JSONObject | None:
+        """Return the arguments as typed, number spelling preserved; None if they were not saved."""
+        return _arguments_of(self.text)
+
+    def said(self) -> JSONObject | None:
+        """Return the options `timeout`, `total`, `meta`, `task`, `capabilities`, as in a saved call."""
+        return _arguments_of(self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHistory:
+    """History of one tool: its last arguments, and its calls, newest first."""
+
+    last_text: str = ""
+    calls: tuple[RecordedCall, ...] = ()
+
+    def last_arguments(self) -> JSONObject | None:
+        return _arguments_of(self.last_text)
+
+
+NOTHING_KEPT = ToolHistory()
+
+
+class CallHistory:
+    """Per-tool call history on disk, written by a background thread.
+
+    With `folder` None or `is_on` false, nothing is read or written.
+
+    Signals:
+        problem_found: A file was set aside or could not be written; carries a sentence. Emitted on any
+            thread.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        is_on: bool = True,
+        keep_secrets: bool = False,
+        most_calls: int = MOST_CALLS,
+    ) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self.is_on = is_on
+        self.keep_secrets = keep_secrets
+        self._folder = folder
+        self._most_calls = most_calls
+        self._notes: deque[tuple[Key, _Note]] = deque()
+        self._news = threading.Condition()
+        self._files = threading.Lock()  # serializes reads, writes and deletes
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._told: set[str] = set()
+
+    # -------------------------------------------------------------- taking notes
+
+    def add(
+        self,
+        server: str,
+        tool: str,
+        arguments: JSONObject,
+        *,
+        outcome: str,
+        elapsed_ns: int,
+        at_ns: int = 0,
+        options: JSONObject | None = None,
+    ) -> None:
+        """Record a finished call. `arguments` and `options` as typed, with variables not expanded."""
+        text, said = self._text(arguments), self._text(options or {})
+        kept, also = (each if len(each) <= MOST_CHARACTERS else "" for each in (text, said))
+        call = RecordedCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept, also)
+        self._note((server, tool), _Note(text, call))
+
+    def set_last(self, server: str, tool: str, arguments: JSONObject) -> None:
+        """Save the current form contents as the tool's last arguments, called or not."""
+        self._note((server, tool), _Note(self._text(arguments)))
+
+    def _text(self, arguments: JSONObject) -> str:
+        try:
+            return to_wire(arguments if self.keep_secrets else mark_secrets(arguments)).decode()
+        except (JSONProblem, RecursionError):
+            return ""
+
+    def _note(self, key: Key, note: _Note) -> None:
+        if self._folder is None or not self.is_on:
+            return
+        with self._news:
+            if self._is_closed:
+                return
+            self._notes.append((key, note))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="call history", daemon=True)
+                self._thread.start()
+            self._news.notify()
+
+    # -------------------------------------------------------------- reading
+
+    def of(self, server: str, tool: str) -> ToolHistory:
+        """Return the history of a tool, including entries not written yet. Never raises."""
+        if self._folder is None or not self.is_on:
+            return NOTHING_KEPT
+        with self._files:
+            history = self._load((server, tool))
+            with self._news:
+                notes = [note for key, note in self._notes if key == (server, tool)]
+            return self._with(history, notes) if history is not None else NOTHING_KEPT
+
+    # -------------------------------------------------------------- another name
+
+    def rename_server(self, before: str, after: str) -> None:
+        """Move a server's history to its new name. Never raises.
+
+        If the new name already has calls, both are left as they are.
+        """
+        if self._folder is None:
+            return
+        self.flush()
+        with self._files, contextlib.suppress(OSError):
+            for path in list(self._folder.glob("*.json")):
+                self._rename_file(path, before, after)
+
+    def _rename_file(self, path: Path, before: str, after: str) -> None:
+        try:
+            document = read_file(path, _MOST_BYTES)
+            server, tool = document.get("server"), document.get("tool")
+            if server != before or not isinstance(tool, str) or path != self._path((before, tool)):
+                return
+            target = self._path((after, tool))
+            if not target.exists():
+                write_file(target, {**document, "server": after}, is_private=True)
+                path.unlink()
+        except (OSError, ConfigError) as exc:
+            self._tell(f"The history of calls of server {before!r} could not be taken along: {exc}")
+
+    # -------------------------------------------------------------- forgetting
+
+    def forget(self, server: str, tool: str) -> None:
+        """Revoke the approval of a server. Raises ConfigError."""
+        self._drop(lambda key: key == (server, tool))
+        self._delete([self._path((server, tool))])
+
+    def forget_all(self) -> None:
+        """Delete all history files, including those set aside. Raises ConfigError."""
+        self._drop(lambda key: True)
+        if self._folder is not None:
+            self._delete([path for path in self._folder.glob("*.json*") if path.is_file()])
+
+    def _drop(self, is_meant: Callable[[Key], bool]) -> None:
+        with self._news:
+            kept = [(key, note) for key, note in self._notes if not is_meant(key)]
+            self._notes.clear()
+            self._notes.extend(kept)
+
+    def _delete(self, paths: list[Path]) -> None:
+        with self._files:
+            for path in paths:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as exc:
+                    raise ConfigError(f"{path} cannot be deleted: {exc}.", "Check the folder.") from exc
+
+    # -------------------------------------------------------------- writing
+
+    def flush(self) -> None:
+        """Write pending entries now."""
+        with self._files:
+            with self._news:
+                notes = list(self._notes)
+            for key in dict.fromkeys(key for key, _ in notes):
+                self._write(key, [note for other, note in notes if other == key])
+            with self._news:
+                # Remove only after writing, so that a concurrent reader finds each note in one of the two
+                # places.
+                for written in notes:
+                    with contextlib.suppress(ValueError):  # deleted meanwhile
+                        self._notes.remove(written)
+
+    def close(self) -> None:
+        """Write pending entries and stop recording."""
+        with self._news:
+            self._is_closed = True
+            self._news.notify()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._notes or self._is_closed)
+                if not self._is_closed:  # batch writes: calls in a loop come in quick succession
+                    self._news.wait_for(lambda: self._is_closed, _COALESCING)
+                if self._is_closed:
+                    return
+            self.flush()
+
+    def _write(self, key: Key, notes: list[_Note]) -> None:
+        path = self._path(key)
+        history = self._load(key)
+        if history is None:
+            return
+        is_new = not path.exists()
+        try:
+            write_file(path, _document(key, self._with(history, notes)), is_private=True)
+        except ConfigError as exc:
+            self._tell(f"The history of calls is not kept: {exc}")
+        if is_new:
+            self._prune()
+
+    def _prune(self) -> None:
+        assert self._folder is not None
+        with contextlib.suppress(OSError):
+            paths = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+            for path in paths[:-MOST_TOOLS]:
+                path.unlink(missing_ok=True)
+
+    # -------------------------------------------------------------- one tool's file
+
+    def _path(self, key: Key) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{distinct_stem(*key)}.json"
+
+    def _load(self, key: Key) -> ToolHistory | None:
+        """Read a history file.
+
+        Returns None if the file must be left alone, e.g. because a newer version of the app wrote it.
+        """
+        path = self._path(key)
+        try:
+            document = read_file(path, _MOST_BYTES)
+            version = document.get("version")
+            if isinstance(version, int) and version > _VERSION:
+                return None
+            return _read(document)
+        except FileNotFoundError:
+            return NOTHING_KEPT
+        except (ConfigError, ValueError) as exc:
+            return self._without(path, exc)
+
+    def _without(self, path: Path, reason: Exception) -> ToolHistory | None:
+        """Set an unusable file aside; leave one that cannot be accessed where it is."""
+        words = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
+        if isinstance(reason.__cause__, OSError):
+            self._tell(f"{words} The tool's history is not kept.")
+            return None
+        aside = path.with_name(f"{path.name}.{time.time_ns()}.broken")
+        try:
+            path.rename(aside)
+        except OSError as exc:
+            self._tell(f"{words} It could not be set aside either: {exc}. The tool's history is not kept.")
+            return None
+        self._tell(f"{words} It was set aside as {aside.name}; the tool's history begins anew.")
+        return NOTHING_KEPT
+
+    def _tell(self, sentence: str) -> None:
+        """Emit `problem_found`, once per distinct sentence."""
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self.problem_found.emit(sentence)
+
+    def _with(self, history: ToolHistory, notes: list[_Note]) -> ToolHistory:
+        last, calls = history.last_text, list(reversed(history.calls))
+        for note in notes:
+            last = note.last if 0 < len(note.last) <= MOST_LAST_CHARACTERS else last
+            if note.call is not None:
+                calls.append(note.call)
+        return ToolHistory(last, tuple(_fitting(calls[-self._most_calls :])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    last: str
+    call: RecordedCall | None = None
+
+
+def _fitting(calls: list[RecordedCall]) -> Iterator[RecordedCall]:
+    """Yield the newest calls first, as many as fit in a file."""
+    room = MOST_ALL_CHARACTERS
+    for call in reversed(calls):
+        room -= len(call.text) + len(call.options)
+        if room < 0:
+            return
+        yield call
+
+
+def _document(key: Key, history: ToolHistory) -> JSONObject:
+    calls: list[JSON] = [
+        {
+            "at": call.at_ns,
+            "outcome": call.outcome,
+            "elapsedNs": call.elapsed_ns,
+            "arguments": call.text,
+            "options": call.options,
+        }
+        for call in history.calls
+    ]
+    server, tool = key
+    return {"version": _VERSION, "server": server, "tool": tool, "last": history.last_text, "calls": calls}
+
+
+def _read(document: JSONObject) -> ToolHistory:
+    """Parse a history file. Raises ValueError if it does not have our format."""
+    last, calls = document.get("last"), document.get("calls")
+    if not isinstance(last, str) or not isinstance(calls, list):
+        raise ValueError("it is no history of calls")
+    return ToolHistory(last, tuple(_read_call(call) for call in calls))
+
+
+def _read_call(value: JSON) -> RecordedCall:
+    match value:
+        case {
+            "at": int(at),
+            "outcome": str(outcome),
+            "elapsedNs": int(elapsed),
+            "arguments": str(text),
+            **more,
+        }:
+            options = more.get("options")
+            return RecordedCall(at, outcome, elapsed, text, options if isinstance(options, str) else "")
+    raise ValueError("a call in it cannot be read")
+
+
+def _arguments_of(text: str) -> JSONObject | None:
+    if not text:
+        return None
+    try:
+        arguments = read_exactly(text)
+    except JSONProblem:
+        return None
+    return arguments if isinstance(arguments, dict) else None

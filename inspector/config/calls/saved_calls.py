@@ -1,0 +1,525 @@
+"""Which watched calls of other people's folders may be made by themselves: those that the person allowed.
+
+A folder of a project changes with every pull. A call in it that says `watch` would be made without anybody
+having seen it; so each is allowed once, by what it does: its server, tool, arguments and options. What is
+kept are digests, in a private file of our own.
+
+What saved calls should give: plain JSON in `expected/` beside them, one file a call, for git as they are.
+
+    calls/Yesterdays-log.json               the call
+    calls/expected/Yesterdays-log.json      {"result": {…}}, or {"error": {…}} where that is expected
+
+Written when the person accepts a result, never by itself. A folder of calls is untrusted: what leads out of
+it by a link is neither read nor written.
+
+Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
+
+    {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
+     "description": "…", "timeout": 30, "total": 60, "meta": {…}, "task": true, "capabilities": {…},
+     "watch": true, "ignore": ["result.content[*].text"]}
+
+`tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
+newer version, say) are kept, and so is the order of those that are there. A call with `watch` is made again
+when the files of its server changed; what it should give is kept beside it (`expectedresults`), and `ignore`
+has the places in it that are no matter.
+
+Everything in such a folder is untrusted: other files, links that lead out of it, and files too big or broken
+are not read, and a sentence says which.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, shorten, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+from inspector.config.calls.variables import FILE_NAME, LOCAL_FILE_NAME
+from inspector.config.json_file import (
+    folded,
+    free_stem,
+    read_exactly,
+    read_file,
+    readable_stem,
+    write_bytes,
+    write_exactly,
+    write_file,
+)
+
+ALLOWED_CALLS_FILE_NAME = ".allowed.json"
+MOST = 5_000
+_MEMBER = "allowed"
+
+
+class AllowedCalls:
+    """Digests of the watched calls that the user has allowed to run automatically.
+
+    Without a path, nothing is persisted. An unreadable file allows no calls.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._digests: dict[str, None] | None = None  # most recent last
+
+    def has(self, call: SavedCall) -> bool:
+        return digest(call) in self._read()
+
+    def add(self, *calls: SavedCall) -> None:
+        """Allow these calls.
+
+        Raises ConfigError when the file cannot be written; the calls are still allowed until the app exits.
+        """
+        known = self._read()
+        new = [each for each in map(digest, calls) if each not in known]
+        if not new:
+            return
+        known.update(dict.fromkeys(new))
+        while len(known) > MOST:
+            del known[next(iter(known))]
+        if self._path is not None:
+            write_file(self._path, {_MEMBER: list(known)}, is_private=True)
+
+    def _read(self) -> dict[str, None]:
+        if self._digests is None:
+            self._digests = dict.fromkeys(self._written())
+        return self._digests
+
+    def _written(self) -> list[str]:
+        if self._path is None:
+            return []
+        try:
+            digests = read_file(self._path).get(_MEMBER)
+        except (FileNotFoundError, ConfigError):
+            return []
+        return [each for each in digests if isinstance(each, str)] if isinstance(digests, list) else []
+
+
+def digest(call: SavedCall) -> str:
+    """Return a digest of everything that is sent and of the target server.
+
+    The call's name and the location of its file are not included.
+    """
+    sent: list[JSON] = [call.server, call.tool, call.arguments, call.meta, call.as_task, call.capabilities]
+    return hashlib.sha256(to_wire(sent)).hexdigest()
+
+
+FOLDER = "expected"
+MOST_EXPECTED_BYTES = 4 * 1024 * 1024
+
+
+def expected_path(call: Path) -> Path:
+    """Return the path of the expected result of a saved call."""
+    return call.parent / FOLDER / call.name
+
+
+def read_expected(call: Path) -> bytes | None:
+    """Return the expected result as JSON, None if there is none yet. Raises ConfigError."""
+    path = expected_path(call)
+    _require_inside(path, call.parent)
+    try:
+        return to_wire(read_file(path, MOST_EXPECTED_BYTES))
+    except FileNotFoundError:
+        return None
+
+
+def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
+    """Save the expected result, indented. Raises ConfigError if it is no JSON object or too big."""
+    path = expected_path(call)
+    _require_inside(path, call.parent)
+    text = (write_exactly(_object(data)) + "\n").encode()
+    if len(text) > MOST_EXPECTED_BYTES:
+        words = f"The result has {size(len(text))}: more than {size(MOST_EXPECTED_BYTES)} are not kept as expected."
+        raise ConfigError(words, "Ask for less of it.")
+    write_bytes(path, text, is_private=is_private)
+
+
+def take_expected(call: Path) -> bytes | None:
+    """Delete the expected result and return what it was; None if that fails. Never raises."""
+    path = expected_path(call)
+    with contextlib.suppress(OSError, ConfigError):
+        _require_inside(path, call.parent)
+        data = path.read_bytes()
+        path.unlink()
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()  # fails unless empty
+        return data
+    return None
+
+
+def move_expected(old: Path, new: Path) -> None:
+    """Move the expected result along with its call. If that fails, it stays where it is."""
+    before, after = expected_path(old), expected_path(new)
+    with contextlib.suppress(OSError, ConfigError):
+        _require_inside(before, old.parent)
+        before.replace(after)
+
+
+def _object(data: bytes) -> JSONObject:
+    try:
+        value = read_exactly(data.decode())
+    except (UnicodeDecodeError, JSONProblem) as exc:
+        words = f"The answer cannot be kept as expected: {exc}."
+        raise ConfigError(words, "The Traffic view has it as it came.") from exc
+    if not isinstance(value, dict):
+        raise ConfigError("The answer cannot be kept as expected: it is no object.")
+    return value
+
+
+def _require_inside(path: Path, folder: Path) -> None:
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{one_line(str(path))} is a link that leads out of its folder.", "Put a plain file there."
+        )
+
+
+SUFFIX = ".json"
+MOST_FILES = 2_000
+MOST_BYTES = 1024 * 1024
+
+Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
+Snapshot: TypeAlias = dict[str, Stamp]
+
+_CAPABILITIES = "capabilities"
+_NOT_CALLS = {FILE_NAME, LOCAL_FILE_NAME}
+_TAKEN = {folded(Path(name).stem) for name in _NOT_CALLS}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCall:
+    """A saved call. `path` and `stamp` describe the file it was read from or written to, if any."""
+
+    name: str
+    tool: str
+    server: str = ""
+    arguments: JSONObject = field(default_factory=dict)
+    description: str = ""
+    timeout: float | None = None  # in seconds
+    total: float | None = None  # in seconds, regardless of progress
+    meta: JSONObject = field(default_factory=dict)
+    as_task: bool = False
+    capabilities: JSONObject | None = None  # declared for this call only
+    path: Path | None = None
+    stamp: Stamp | None = None
+    watch: bool = False
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path | None:
+        return self.path.parent if self.path is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCalls:
+    """The calls by name, one sentence per unusable file, and a snapshot of the folder."""
+
+    calls: tuple[SavedCall, ...] = ()
+    problems: tuple[str, ...] = ()
+    snapshot: Snapshot = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedCall:
+    """A deleted call, with the full content of its file and of its expected result."""
+
+    call: SavedCall
+    data: bytes
+    expected: bytes | None = None
+
+
+class ChangedElsewhere(ConfigError):
+    """The file was changed by someone else since it was read; nothing was written."""
+
+
+class SavedCallFolder:
+    """A folder of saved calls, which may not exist yet.
+
+    `is_private`: files are written readable only by their owner.
+    """
+
+    def __init__(self, path: Path, *, is_private: bool = False) -> None:
+        self.path = path
+        self._is_private = is_private
+
+    def load(self) -> LoadedCalls:
+        """Read all calls. Never raises for what the folder contains."""
+        snapshot, problems = self._look()
+        calls: list[SavedCall] = []
+        for name, stamp in snapshot.items():
+            try:
+                call = read_call(self.path / name, stamp)
+            except FileNotFoundError:  # deleted meanwhile
+                continue
+            except ConfigError as exc:
+                problems.append(str(exc))
+                continue
+            if call is not None:
+                calls.append(call)
+        calls.sort(key=lambda call: (folded(call.name), call.name))
+        return LoadedCalls(tuple(calls), tuple(problems), snapshot)
+
+    def has_changed(self, since: Snapshot) -> bool:
+        """True if a file was added, changed or removed. Reads no files, so it is cheap to poll."""
+        return self._look()[0] != since
+
+    def save(self, call: SavedCall, *, overwrite: bool = False) -> SavedCall:
+        """Write a call to its file, or to a new one if it has none in this folder.
+
+        Returns the call as it is on disk. Raises ConfigError, also when the file was changed since it was
+        read, unless `overwrite`.
+        """
+        path = self._path_of(call)
+        if not overwrite and call.path == path:
+            _require_unchanged(call)
+        try:
+            before = read_file(path, MOST_BYTES)
+        except FileNotFoundError:
+            before = {}
+        except ConfigError:
+            if not overwrite:
+                raise
+            before = {}
+        write_file(path, _written(call, before), is_private=self._is_private)
+        return replace(call, path=path, stamp=_stamp(path))
+
+    def rename(self, call: SavedCall, name: str) -> SavedCall:
+        """Rename a call and its file. Raises ConfigError."""
+        old = self._own(call)
+        _require_unchanged(call)
+        target = replace(call, name=name, path=None, stamp=None)
+        path = self._path_of(target, but=old.name)
+        try:
+            before = read_file(old, MOST_BYTES)
+        except FileNotFoundError:
+            before = {}
+        write_file(path, _written(target, before), is_private=self._is_private)
+        if path != old:
+            move_expected(old, path)
+            _unlink(old)
+        return replace(target, path=path, stamp=_stamp(path))
+
+    def delete(self, call: SavedCall) -> DeletedCall | None:
+        """Delete a call and return what `restore` needs; None if already gone. Raises ConfigError."""
+        path = self._own(call)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise ConfigError(
+                f"{one_line(str(path))} cannot be deleted: {exc}.", "Check the folder."
+            ) from exc
+        _unlink(path)
+        return DeletedCall(call, data, take_expected(path))
+
+    def restore(self, deleted: DeletedCall) -> SavedCall:
+        """Write a deleted call back byte for byte; to a new file if its name is taken.
+
+        Raises ConfigError.
+        """
+        path = self._own(deleted.call)
+        taken = _TAKEN | {folded(Path(name).stem) for name in self._names()}
+        path = path.with_name(f"{free_stem(path.stem, taken)}{SUFFIX}")
+        write_bytes(path, deleted.data, is_private=self._is_private)
+        if deleted.expected is not None:
+            write_expected(path, deleted.expected, is_private=self._is_private)
+        return replace(deleted.call, path=path, stamp=_stamp(path))
+
+    # --------------------------------------------------------------
+
+    def _look(self) -> tuple[Snapshot, list[str]]:
+        snapshot: Snapshot = {}
+        problems: list[str] = []
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in _json_files(entries):
+                    if len(snapshot) == MOST_FILES:
+                        words = f"{self.path} holds more than {MOST_FILES:,} files; the others are left out."
+                        problems.append(one_line(words))
+                        break
+                    found = _stamp_of_entry(entry, self.path)
+                    if found is not None:
+                        snapshot[entry.name] = found
+        except FileNotFoundError:
+            pass
+        except OSError as exc:
+            problems.append(f"{one_line(str(self.path))} cannot be read: {exc}. Check the folder.")
+        return dict(sorted(snapshot.items())), problems
+
+    def _path_of(self, call: SavedCall, but: str = "") -> Path:
+        """Return the call's file in this folder, or a new name for it. `but` is a name to reuse."""
+        if call.path is not None and call.path.parent == self.path:
+            return self._own(call)
+        stem = readable_stem(call.name, "call")
+        taken = _TAKEN | {folded(Path(name).stem) for name in self._names() if name != but}
+        return self.path / f"{free_stem(stem, taken)}{SUFFIX}"
+
+    def _names(self) -> list[str]:
+        """List everything in the folder, so that no existing file is overwritten."""
+        with contextlib.suppress(FileNotFoundError):
+            return os.listdir(self.path)
+        return []
+
+    def _own(self, call: SavedCall) -> Path:
+        path = call.path
+        if path is None or path.parent != self.path or path.suffix != SUFFIX or path.name in _NOT_CALLS:
+            raise ConfigError(f"{call.name!r} is not in {one_line(str(self.path))}.", "Save it there first.")
+        return path
+
+
+def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
+    """Read a call; None if the file does not look like one at all. Raises ConfigError."""
+    document = read_file(path, MOST_BYTES)
+    if not {"tool", "server", "arguments"} & document.keys():
+        return None
+    try:
+        return SavedCall(
+            name=_text(document, "name") or path.stem,
+            tool=_required_text(document, "tool"),
+            server=_text(document, "server"),
+            arguments=_object_savedcalls(document, "arguments"),
+            description=_text(document, "description"),
+            timeout=_seconds(document, "timeout"),
+            total=_seconds(document, "total"),
+            meta=_object_savedcalls(document, "meta"),
+            as_task=_flag(document, "task"),
+            capabilities=_object_savedcalls(document, _CAPABILITIES) if _CAPABILITIES in document else None,
+            path=path,
+            stamp=stamp or _stamp(path),
+            watch=_flag(document, "watch"),
+            ignore=_texts(document, "ignore"),
+        )
+    except ValueError as exc:
+        raise ConfigError(f"{one_line(str(path))}: {exc}.", "Correct it there.") from exc
+
+
+# ------------------------------------------------------------------ members
+
+
+def _written(call: SavedCall, before: JSONObject) -> JSONObject:
+    """Return the updated file content: member order is kept, empty members only if present."""
+    now: dict[str, JSON] = {
+        "name": call.name,
+        "server": call.server,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "description": call.description,
+        "timeout": call.timeout,
+        "total": call.total,
+        "meta": call.meta,
+        "task": call.as_task,
+        "watch": call.watch,
+        "ignore": list(call.ignore),
+    }
+    always = ("name", "server", "tool", "arguments")
+    document = {member: value for member, value in before.items() if member not in (*now, _CAPABILITIES)}
+    wanted = {member: now[member] for member in now if member in always or now[member] or member in before}
+    if call.capabilities is not None:  # declaring nothing differs from not saying
+        wanted[_CAPABILITIES] = call.capabilities
+    order = [*before, *(member for member in wanted if member not in before)]
+    merged = {**document, **wanted}
+    return {member: merged[member] for member in order if member in merged}
+
+
+def _required_text(document: JSONObject, member: str) -> str:
+    text = _text(document, member)
+    if not text:
+        raise ValueError(f"“{member}” must be a text with at least one character")
+    return text
+
+
+def _text(document: JSONObject, member: str) -> str:
+    value = document.get(member)
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"“{member}” must be a text")
+    return value or ""
+
+
+def _object_savedcalls(document: JSONObject, member: str) -> JSONObject:
+    value = document.get(member)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"“{member}” must be an object")
+    return value or {}
+
+
+def _texts(document: JSONObject, member: str) -> tuple[str, ...]:
+    value = document.get(member)
+    if value is not None and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        raise ValueError(f"“{member}” must be an array of texts")
+    return tuple(str(each) for each in value or ())
+
+
+def _flag(document: JSONObject, member: str) -> bool:
+    value = document.get(member)
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(f"“{member}” must be true or false")
+    return value is True
+
+
+def _seconds(document: JSONObject, member: str) -> float | None:
+    value = document.get(member)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"“{member}” must be a number of seconds above 0")
+    return value
+
+
+# ------------------------------------------------------------------ files
+
+
+def _json_files(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    for entry in entries:
+        is_ours = entry.name.endswith(SUFFIX) and not entry.name.startswith(".")
+        if is_ours and entry.name not in _NOT_CALLS:
+            yield entry
+
+
+def _stamp_of_entry(entry: os.DirEntry[str], folder: Path) -> Stamp | None:
+    """Return None for anything but a regular file, or a symlink out of the folder."""
+    try:
+        found = entry.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(folder.resolve()):
+            return None
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _require_unchanged(call: SavedCall) -> None:
+    assert call.path is not None
+    now = _stamp(call.path)
+    if call.stamp is not None and now is not None and now != call.stamp:
+        raise ChangedElsewhere(
+            f"Somebody else changed {one_line(call.path.name)} since “{shorten(call.name, 60)}” was read.",
+            "Load it again, or overwrite it.",
+        )
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise _not_deleted(path, exc) from exc
+
+
+def _not_deleted(path: Path, cause: OSError) -> ConfigError:
+    return ConfigError(f"{one_line(str(path))} cannot be deleted: {cause}.", "Check the folder.")

@@ -1,0 +1,302 @@
+"""Secrets in arguments that are kept on disk: a mark stands where one was.
+
+`${name}` in the arguments of a call: replaced when it is sent, kept as written everywhere else.
+
+    "${n}"                 alone in a text: the variable's value itself, a number or an object too
+    "page ${n} of ${all}"  inside a text: the value as text
+    "${env:HOME}"          from the environment, if the person allowed that name
+    "$${n}"                sent as ${n}
+
+Only what a person typed or saved is expanded, never what a server sent, and never a variable's own value.
+`expand` does no I/O; `VariablesFile` keeps the values of one folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import JSON, JSONObject, shorten, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK, Secrecy, masked_text, secrecy
+from inspector.config.json_file import read_file, write_file
+
+_MARK = "mcp-lens:notKept"
+SECRET_MARK: JSONObject = {_MARK: True}
+
+
+def mark_secrets(arguments: JSONObject) -> JSONObject:
+    """Replace secrets in arguments with a mark, for storage. Raises RecursionError.
+
+    A secret is a value under a secret name, or one that looks like a well-known key format. `${name}` is
+    only a placeholder and is left alone.
+    """
+    return {name: _kept(name, value) for name, value in arguments.items()}
+
+
+def is_secret_mark(value: JSON) -> bool:
+    """True for the mark that replaces a secret."""
+    return isinstance(value, dict) and len(value) == 1 and value.get(_MARK) is True
+
+
+def without_marks(arguments: JSONObject) -> tuple[JSONObject, tuple[str, ...]]:
+    """Remove the marks from stored arguments; also return JSON pointers to where they were.
+
+    The pointers refer to `arguments`; a marked array item is removed, so the items after it move up.
+    """
+    places = tuple(_places(arguments, ""))
+    if not places:
+        return arguments, ()
+    cleaned = _cleaned(arguments)
+    assert isinstance(cleaned, dict)
+    return cleaned, places
+
+
+def _kept(name: str, value: JSON) -> JSON:
+    if _is_secret(name, value):
+        return SECRET_MARK
+    if isinstance(value, dict):
+        return mark_secrets(value)
+    # Items count as named like their array, which was not secret.
+    return [_kept("", item) for item in value] if isinstance(value, list) else value
+
+
+def _is_secret(name: str, value: JSON) -> bool:
+    if value is None or isinstance(value, bool) or value in ("", [], {}) or is_reference(value):
+        return False
+    if isinstance(value, str) and masked_text([value]) == [MASK]:
+        return True
+    certainty = secrecy(name)
+    return certainty is Secrecy.SURE or (certainty is Secrecy.LIKELY and isinstance(value, str))
+
+
+def _children(value: dict[str, JSON] | list[JSON]) -> Iterator[tuple[str | int, JSON]]:
+    yield from value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def _places(value: JSON, pointer: str) -> Iterator[str]:
+    if is_secret_mark(value):
+        yield pointer
+    elif isinstance(value, dict | list):
+        for key, child in _children(value):
+            step = str(key).replace("~", "~0").replace("/", "~1")
+            yield from _places(child, f"{pointer}/{step}")
+
+
+def _cleaned(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {name: _cleaned(child) for name, child in value.items() if not is_secret_mark(child)}
+    if isinstance(value, list):
+        return [_cleaned(child) for child in value if not is_secret_mark(child)]
+    return value
+
+
+FILE_NAME = "variables.json"
+LOCAL_FILE_NAME = "variables.local.json"  # next to it and overrides it; for what must not be committed
+
+# Placeholder for a value in the secret store: the folder's files are shared and may be public.
+IN_SECRETS: JSONObject = {"mcp-lens:secret": True}
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_ENVIRONMENT = "env:"
+_REFERENCE = re.compile(rf"\$\$\{{|\$\{{(?P<name>(?:{_ENVIRONMENT})?{_NAME.pattern})\}}")
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Values for placeholders. `environment` holds only the variables that the user allowed."""
+
+    values: Mapping[str, JSON] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_VARIABLES = Variables()
+
+
+class UnknownVariables(UserError):
+    """These names have no value; nothing was sent."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(_unknown_summary(names), _unknown_step(names))
+        self.names = names
+
+
+def expand(value: JSON, variables: Variables) -> JSON:
+    """Replace every `${name}` in the texts of a value; member names stay as they are.
+
+    Raises UnknownVariables listing all names without a value, and UserError if nested too deeply.
+    """
+    unknown = tuple(name for name in names_in(value) if not is_known(name, variables))
+    if unknown:
+        raise UnknownVariables(unknown)
+    try:
+        return _expanded(value, variables)
+    except RecursionError:
+        raise UserError("The arguments are nested too deeply to be sent.", "Nothing was sent.") from None
+
+
+def expand_object(value: JSONObject, variables: Variables) -> JSONObject:
+    """Like `expand`, for arguments."""
+    expanded = expand(value, variables)
+    assert isinstance(expanded, dict)
+    return expanded
+
+
+def names_in(value: JSON) -> tuple[str, ...]:
+    """Return the variables that a value refers to, without duplicates, in order."""
+    names: dict[str, None] = {}
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            names.update((match["name"], None) for match in _REFERENCE.finditer(item) if match["name"])
+        elif isinstance(item, dict | list):
+            left += reversed(list(item.values()) if isinstance(item, dict) else item)
+    return tuple(names)
+
+
+def escape(text: str) -> str:
+    """Escape a text so that it is sent verbatim."""
+    return text.replace("${", "$${")
+
+
+def is_reference(value: JSON) -> bool:
+    """True if the text is a single variable and nothing else."""
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return match is not None and match["name"] is not None
+
+
+def is_secret(name: str) -> bool:
+    """True if the value must not be shown. Environment variables always count as secret."""
+    return name.startswith(_ENVIRONMENT) or bool(secrecy(name))
+
+
+def is_known(name: str, variables: Variables) -> bool:
+    return _find(name, variables) is not _NOTHING
+
+
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+# ------------------------------------------------------------------ expanding
+
+
+class _Nothing:
+    """Type of the "no value" sentinel, as null is a valid value."""
+
+
+_NOTHING = _Nothing()
+
+
+def _find(name: str, variables: Variables) -> JSON | _Nothing:
+    if name.startswith(_ENVIRONMENT):
+        return variables.environment.get(name.removeprefix(_ENVIRONMENT), _NOTHING)
+    return variables.values.get(name, _NOTHING)
+
+
+def _expanded(value: JSON, variables: Variables) -> JSON:
+    if isinstance(value, dict):
+        return {name: _expanded(child, variables) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_expanded(child, variables) for child in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    if is_reference(value):
+        return _found(value[2:-1], variables)
+
+    def replaced(match: re.Match[str]) -> str:
+        return _as_text(_found(match["name"], variables)) if match["name"] else "${"
+
+    return _REFERENCE.sub(replaced, value)
+
+
+def _found(name: str, variables: Variables) -> JSON:
+    found = _find(name, variables)
+    assert not isinstance(found, _Nothing)  # checked before anything was replaced
+    return found
+
+
+def _as_text(value: JSON) -> str:
+    return value if isinstance(value, str) else to_wire(value).decode()
+
+
+def _unknown_summary(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    verb = "has" if len(names) == 1 else "have"
+    return f"{shown}{more} {verb} no value, so nothing was sent."
+
+
+def _unknown_step(names: Iterable[str]) -> str:
+    if any(name.startswith(_ENVIRONMENT) for name in names):
+        return "Allow the environment variable in the preferences, or write $${ to send ${ as it is."
+    return "Give it one under Variables, or write $${ to send ${ as it is."
+
+
+# ------------------------------------------------------------------ keeping
+
+
+class VariablesFile:
+    """The variables of a folder: a JSON object of names and values."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._local = folder / LOCAL_FILE_NAME
+
+    def load(self) -> tuple[dict[str, JSON], list[str]]:
+        """Return the values and one sentence per problem. Never raises."""
+        values: dict[str, JSON] = {}
+        problems: list[str] = []
+        for path in (self.path, self._local):
+            try:
+                document = read_file(path)
+            except FileNotFoundError:
+                continue
+            except ConfigError as exc:
+                problems.append(str(exc))
+                continue
+            problems += (_name_problem(path, name) for name in document if not is_name(name))
+            values.update((name, value) for name, value in document.items() if is_name(name))
+        return values, problems
+
+    def set(self, name: str, value: JSON) -> None:
+        """Set a variable. Raises ConfigError."""
+        if not is_name(name):
+            raise ConfigError(
+                f"{one_line(shorten(name, 60))!r} cannot be the name of a variable.",
+                "Begin with a letter; then letters, digits, and _ . - may follow.",
+            )
+        path, document = self._holder_of(name)
+        write_file(path, {**document, name: value}, is_private=path == self._local)
+
+    def remove(self, name: str) -> None:
+        """Remove a variable from all files. Raises ConfigError."""
+        for path in (self.path, self._local):
+            document = _read_or_empty(path)
+            if name in document:
+                del document[name]
+                write_file(path, document, is_private=path == self._local)
+
+    def _holder_of(self, name: str) -> tuple[Path, JSONObject]:
+        """Return the file to write to: a value in the local file (not in git) stays there."""
+        local = _read_or_empty(self._local)
+        return (self._local, local) if name in local else (self.path, _read_or_empty(self.path))
+
+
+def _read_or_empty(path: Path) -> JSONObject:
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        return {}
+
+
+def _name_problem(path: Path, name: str) -> str:
+    return (
+        f"{path.name}: {one_line(shorten(name, 60))!r} cannot be the name of a variable. It is left out; "
+        "names begin with a letter, then letters, digits, and _ . - may follow."
+    )

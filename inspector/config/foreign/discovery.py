@@ -1,0 +1,263 @@
+"""Servers that a person has already: what the files of other tools hold, who overrides whom.
+
+Reading only: nothing here is started, contacted or written, and no name in it is expanded. What it gives is
+foreign content, and an entry of it is no permission to use it.
+
+Where other tools keep their servers, on each platform and for a folder that one works in.
+
+The order is the one in which they count, strongest first. Claude Code documents: managed by the system,
+then local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system
+settings, then project, user, and the system's defaults. VS Code, Cursor, Zed and Codex: the folder before the
+person. Between tools there is no such rule; where a name is in files of two of them, both are shown, the
+nearer one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import Entry
+
+PASTED = "pasted"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a server was found.
+
+    `tool` is the tool whose file it is ("Claude Code"), or "pasted" without a path. `folder` is the folder
+    that the server is for and where the tool would start it; None for user-level servers.
+    """
+
+    tool: str
+    scope: Scope
+    path: Path | None
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """A value that the file leaves to the user: what `${input:id}` stands for."""
+
+    id: str
+    description: str = ""
+    is_password: bool = False
+    default: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server found in a file.
+
+    `raw` is the file's content, `entry` the same converted to our settings, or None with a `problem`.
+    `remarks` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
+    """
+
+    name: str
+    source: Source
+    raw: JSONObject
+    entry: Entry | None
+    problem: str = ""
+    remarks: tuple[str, ...] = ()
+    inputs: tuple[InputSpec, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """An existing file. With a `problem`, which names line and column, it may have no servers."""
+
+    source: Source
+    servers: tuple[FoundServer, ...] = ()
+    problem: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All files found, by precedence: of two servers with the same name, the first wins."""
+
+    files: tuple[FoundFile, ...] = ()
+
+    @property
+    def servers(self) -> tuple[FoundServer, ...]:
+        return tuple(server for file in self.files for server in file.servers)
+
+    def by_name(self) -> dict[str, tuple[FoundServer, ...]]:
+        """Return the servers by name: the effective one first, then those it overrides."""
+        names: dict[str, tuple[FoundServer, ...]] = {}
+        for server in self.servers:
+            names[server.name] = (*names.get(server.name, ()), server)
+        return names
+
+
+def find_servers(places: Sequence[ConfigLocation]) -> Found:
+    """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
+    from inspector.config.foreign.reader import read_locations  # import the readers only when needed
+
+    return Found(read_locations(places))
+
+
+Scope: TypeAlias = Literal["folder", "user", "system"]
+
+_MOST_PARENTS = 32
+_CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+_VSCODES = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigLocation:
+    """A file that may contain servers: whose it is, its format, and why we look there.
+
+    `form` is a key of `formats.forms.FORMS`. `folder` is the folder that its servers are for; in a file
+    with servers for several folders, the one to look up.
+    """
+
+    tool: str
+    scope: Scope
+    path: Path
+    form: str
+    folder: Path | None = None
+
+
+def locations_for(
+    platform: str, home: Path, environment: Mapping[str, str], folder: Path | None
+) -> tuple[ConfigLocation, ...]:
+    """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects."""
+    machine = _Machine(platform, home, environment)
+    of_person = tuple(_of_person(machine))
+    # In the home folder the same files would be listed twice; count them as user-level.
+    theirs = {place.path for place in of_person if place.form != "claude-user"}
+    of_folder = (place for place in _of_folder(machine, folder) if place.path not in theirs)
+    found = (*_of_system(machine), *of_folder, *of_person, *_defaults(machine))
+    return tuple({(place.path, place.form): place for place in found}.values())
+
+
+def local_locations(folder: Path | None = None) -> tuple[ConfigLocation, ...]:
+    """Return the places on this machine, for a folder or the current working directory."""
+    import os
+    import sys
+
+    try:
+        working = (folder or Path.cwd()).absolute()
+    except FileNotFoundError:  # removed meanwhile
+        return locations_for(sys.platform, Path.home(), os.environ, None)
+    return locations_for(sys.platform, Path.home(), os.environ, working)
+
+
+class _Machine:
+    """The directories in which programs keep their settings."""
+
+    def __init__(self, platform: str, home: Path, environment: Mapping[str, str]) -> None:
+        self.is_windows = platform == "win32"
+        self.is_mac = platform == "darwin"
+        self.home = home
+        self._environment = environment
+
+    def given(self, variable: str, otherwise: Path) -> Path:
+        """Return a path that a variable may override; relative values are ignored."""
+        value = self._environment.get(variable, "")
+        return Path(value) if value and Path(value).is_absolute() else otherwise
+
+    @property
+    def support(self) -> Path:
+        """Directory of application settings for GUI programs."""
+        if self.is_windows:
+            return self.given("APPDATA", self.home / "AppData" / "Roaming")
+        if self.is_mac:
+            return self.home / "Library" / "Application Support"
+        return self.config
+
+    @property
+    def config(self) -> Path:
+        return self.given("XDG_CONFIG_HOME", self.home / ".config")
+
+    @property
+    def zed(self) -> Path:
+        return self.support / "Zed" if self.is_windows else self.config / "zed"
+
+    @property
+    def claude(self) -> Path:
+        """Directory of `.claude.json`; CLAUDE_CONFIG_DIR moves it together with `.claude`."""
+        return self.given("CLAUDE_CONFIG_DIR", self.home)
+
+    def shared(self, mac: str, windows: str, linux: str) -> Path:
+        """Return a machine-wide folder, by its name on each platform."""
+        if self.is_windows:
+            return self.given("PROGRAMDATA", Path("C:/ProgramData")) / windows
+        return Path("/Library/Application Support", mac) if self.is_mac else Path("/etc", linux)
+
+
+def _of_system(machine: _Machine) -> Iterator[ConfigLocation]:
+    claude = machine.shared("ClaudeCode", "ClaudeCode", "claude-code")
+    yield ConfigLocation("Claude Code", "system", claude / "managed-mcp.json", "mcp.json")
+    if machine.is_windows:
+        programs = machine.given("PROGRAMFILES", Path("C:/Program Files"))
+        yield ConfigLocation(
+            "Claude Code", "system", programs / "ClaudeCode" / "managed-mcp.json", "mcp.json"
+        )
+    gemini = machine.shared("GeminiCli", "gemini-cli", "gemini-cli") / "settings.json"
+    path = machine.given("GEMINI_CLI_SYSTEM_SETTINGS_PATH", gemini)
+    yield ConfigLocation("Gemini CLI", "system", path, "gemini")
+
+
+def _of_folder(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocation]:
+    if folder is None:
+        return
+    yield ConfigLocation("Claude Code", "folder", machine.claude / ".claude.json", "claude-folder", folder)
+    for each in (folder, *folder.parents)[:_MOST_PARENTS]:
+        yield ConfigLocation("Claude Code", "folder", each / ".mcp.json", "mcp.json", each)
+        yield ConfigLocation(
+            "Claude Code", "folder", each / ".claude" / "settings.local.json", "claude-settings", each
+        )
+        yield ConfigLocation(
+            "Claude Code", "folder", each / ".claude" / "settings.json", "claude-settings", each
+        )
+        yield ConfigLocation("VS Code", "folder", each / ".vscode" / "mcp.json", "vscode", each)
+        yield ConfigLocation("Cursor", "folder", each / ".cursor" / "mcp.json", "mcp.json", each)
+        yield ConfigLocation("Zed", "folder", each / ".zed" / "settings.json", "zed", each)
+        yield ConfigLocation("Codex", "folder", each / ".codex" / "config.toml", "codex", each)
+        yield ConfigLocation("Gemini CLI", "folder", each / ".gemini" / "settings.json", "gemini", each)
+    yield ConfigLocation("MCP registry", "folder", folder / "server.json", "registry", folder)
+
+
+def _of_person(machine: _Machine) -> Iterator[ConfigLocation]:
+    home = machine.home
+    yield ConfigLocation("Claude Code", "user", machine.claude / ".claude.json", "claude-user")
+    yield ConfigLocation("Claude Code", "user", home / ".mcp.json", "mcp.json")
+    settings = machine.given("CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
+    yield ConfigLocation("Claude Code", "user", settings, "claude-settings")
+    for tool, name in _VSCODES.items():
+        profile = machine.support / name / "User"
+        yield ConfigLocation(tool, "user", profile / "mcp.json", "vscode")
+        yield ConfigLocation(tool, "user", profile / "settings.json", "vscode-settings")
+    yield ConfigLocation("Cursor", "user", home / ".cursor" / "mcp.json", "mcp.json")
+    yield ConfigLocation("Windsurf", "user", home / ".codeium" / "windsurf" / "mcp_config.json", "mcp.json")
+    for name in (*_VSCODES.values(), "Cursor", "Windsurf"):
+        yield ConfigLocation("Cline", "user", machine.support / name / "User" / _CLINE, "mcp.json")
+    cline = home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
+    yield ConfigLocation("Cline", "user", machine.given("CLINE_MCP_SETTINGS_PATH", cline), "mcp.json")
+    yield ConfigLocation("Zed", "user", machine.zed / "settings.json", "zed")
+    codex = machine.given("CODEX_HOME", home / ".codex") / "config.toml"
+    yield ConfigLocation("Codex", "user", codex, "codex")
+    yield ConfigLocation("Gemini CLI", "user", home / ".gemini" / "settings.json", "gemini")
+    copilot = machine.given("COPILOT_HOME", home / ".copilot") / "mcp-config.json"
+    yield ConfigLocation("Copilot CLI", "user", copilot, "mcp.json")
+    yield ConfigLocation("Claude Desktop", "user", _claude_desktop(machine), "claude-desktop")
+
+
+def _claude_desktop(machine: _Machine) -> Path:
+    return machine.support / "Claude" / "claude_desktop_config.json"
+
+
+def _defaults(machine: _Machine) -> Iterator[ConfigLocation]:
+    if not machine.is_windows:
+        yield ConfigLocation("Codex", "system", Path("/etc/codex/config.toml"), "codex")
+    defaults = machine.shared("GeminiCli", "gemini-cli", "gemini-cli") / "system-defaults.json"
+    path = machine.given("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", defaults)
+    yield ConfigLocation("Gemini CLI", "system", path, "gemini")

@@ -1,0 +1,507 @@
+"""The forms that servers can be exported to: what each tool calls a thing, and what it has no word for.
+
+Our servers in the words of other tools, to be copied there.
+
+No secret leaves: a name stands in its place. What the other tool has no word for is left out, and said.
+
+A server as it may leave the machine: a name stands wherever a secret would.
+
+A reference to the secret store becomes `${NAME}`, and so does a value that stands plainly in the catalogue
+where a secret is to be expected.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, compact, pretty
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK, is_secret_name, masked_text
+from inspector.config.foreign.server_json import server_json_of
+from inspector.config.servers.entries import (
+    BearerSettings,
+    Entry,
+    Given,
+    HttpEntry,
+    OAuthSettings,
+    StdioEntry,
+    Timeouts,
+)
+from inspector.config.servers.placeholders import KNOWN, is_expanded, text_secrets_of, with_inputs
+from inspector.config.servers.server_list import write_entry
+
+Style: TypeAlias = Literal["${NAME}", "${env:NAME}", "${input:id}", "none"]
+
+_HTTP = {"http": "http", "sse": "sse"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportForm:
+    """The configuration file format of another tool.
+
+    `types` maps our transports to the tool's names; "" writes no type. `members` are the other settings it
+    supports: `cwd`, `disabled` or `enabled`, `timeout` by unit, `oauth`, `watch`, and `defaults` of
+    variables. `variables` is its placeholder syntax, "none" if it expands nothing.
+    """
+
+    tool: str
+    file_name: str
+    table: str
+    types: Mapping[str, str]
+    members: frozenset[str] = frozenset()
+    variables: Style = "${NAME}"
+    url: Mapping[str, str] = field(default_factory=dict)  # where the member is not "url"
+    syntax: Literal["json", "toml"] = "json"
+
+
+EXPORT_FORMS: dict[str, ExportForm] = {
+    "mcp.json": ExportForm(
+        "Claude Code", ".mcp.json", "mcpServers", {"stdio": "stdio", **_HTTP, "ws": "ws"},
+        frozenset({"timeout-ms", "oauth", "defaults"}),
+    ),
+    "flat": ExportForm(
+        "Claude Code plugins", ".mcp.json", "", {"stdio": "", **_HTTP}, frozenset({"defaults"})
+    ),
+    "claude-desktop": ExportForm(
+        "Claude Desktop", "claude_desktop_config.json", "mcpServers", {"stdio": ""}, variables="none"
+    ),
+    "vscode": ExportForm(
+        "VS Code", ".vscode/mcp.json", "servers", {"stdio": "stdio", **_HTTP},
+        frozenset({"cwd", "watch"}), "${input:id}",
+    ),
+    "cursor": ExportForm(
+        "Cursor", ".cursor/mcp.json", "mcpServers", {"stdio": "stdio", "http": "", "sse": ""},
+        variables="${env:NAME}",
+    ),
+    "windsurf": ExportForm(
+        "Windsurf", "mcp_config.json", "mcpServers", {"stdio": "", "http": "", "sse": ""},
+        frozenset({"disabled"}), "${env:NAME}", {"http": "serverUrl", "sse": "serverUrl"},
+    ),
+    "cline": ExportForm(
+        "Cline", "cline_mcp_settings.json", "mcpServers",
+        {"stdio": "stdio", "http": "streamableHttp", "sse": "sse"},
+        frozenset({"disabled", "timeout-s"}), "none",
+    ),
+    "zed": ExportForm(
+        "Zed", "settings.json", "context_servers", {"stdio": "", "http": ""},
+        frozenset({"enabled"}), "none",
+    ),
+    "codex": ExportForm(
+        "Codex", "config.toml", "mcp_servers", {"stdio": "", "http": ""},
+        frozenset({"cwd", "enabled", "timeout-toml"}), "none", syntax="toml",
+    ),
+    "gemini": ExportForm(
+        "Gemini CLI", "settings.json", "mcpServers", {"stdio": "", "http": "", "sse": ""},
+        frozenset({"cwd", "timeout-ms"}), url={"http": "httpUrl"},
+    ),
+    "copilot": ExportForm(
+        "Copilot CLI", "mcp-config.json", "mcpServers", {"stdio": "local", **_HTTP}, variables="${NAME}"
+    ),
+}  # fmt: skip
+
+
+CARD = "registry"
+FORM_NAMES = (*EXPORT_FORMS, CARD)
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_REFERENCE = re.compile(r"\$\{(?P<kind>env:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
+_CLAUDE_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Exported text, and remarks to show with it."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+
+
+def export(entries: Sequence[Entry], form: str) -> Exported:
+    """Export the servers in a form, one of FORM_NAMES. Raises ConfigError if not possible."""
+    if form == CARD:
+        return _card(entries)
+    target = _form(form)
+    servers: JSONObject = {}
+    remarks: list[str] = []
+    secrets: list[str] = []
+    by_hand: list[str] = []
+    names = SecretNames()
+    for entry in entries:
+        written = _Writer(entry, target, names)
+        if written.raw is not None:
+            servers[entry.name] = written.raw
+            secrets += written.secrets
+            by_hand += written.by_hand
+        remarks += (f"{one_line(entry.name)}: {remark}" for remark in written.remarks)
+    document: JSONObject = {target.table: servers} if target.table else servers
+    if target.variables == "${input:id}" and secrets:
+        document["inputs"] = [_input(name) for name in dict.fromkeys(secrets)]
+    return Exported(_text(document, target), (*remarks, *_about(secrets, by_hand, target)))
+
+
+def _card(entries: Sequence[Entry]) -> Exported:
+    if len(entries) != 1:
+        raise ConfigError("A card of the registry is for one server.", "Choose one.")
+    entry, secrets = without_secrets(entries[0])
+    card, remarks = server_json_of(entry, secrets)
+    return Exported(f"{pretty(card)}\n", remarks)
+
+
+def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
+    """Return one server as a fragment of such a file: `"name": {…}`. Raises ConfigError."""
+    target = _form(form)
+    written = _Writer(entry, target)
+    if written.raw is None:
+        raise ConfigError(f"{one_line(entry.name)}: {written.remarks[0]}", "Choose another form.")
+    remarks = (*written.remarks, *_about(written.secrets, written.by_hand, target))
+    if target.syntax == "toml":
+        return Exported(_text({target.table: {entry.name: written.raw}}, target), remarks)
+    return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", remarks)
+
+
+def claude_command(entry: Entry) -> Exported:
+    """Return a `claude mcp add …` command, quoted for a POSIX shell. For display; never run.
+
+    Raises ConfigError for a server that a command line cannot describe.
+    """
+    written = _Writer(entry, EXPORT_FORMS["mcp.json"])
+    raw, remarks = written.raw or {}, list(written.remarks)
+    name = _CLAUDE_NAME.sub("-", entry.name).strip("-") or "server"
+    if name != entry.name:
+        remarks.append(
+            f"Claude Code takes only letters, digits, - and _ in a name: it is called {name} there."
+        )
+    words = _claude_words(name, raw)
+    if any(_CONTROL.search(word) for word in words):
+        raise ConfigError(
+            "It holds line breaks or control characters, which are not safe in a command line.",
+            "Copy it as .mcp.json instead.",
+        )
+    return Exported(
+        shlex.join(words), (*remarks, *_about(written.secrets, written.by_hand, EXPORT_FORMS["mcp.json"]))
+    )
+
+
+def _claude_words(name: str, raw: JSONObject) -> list[str]:
+    """Return the command's words. The name precedes `--env`, which would consume it otherwise."""
+    add = ["claude", "mcp", "add"]
+    if "oauth" in raw or "timeout" in raw or raw.get("type") == "ws":
+        return ["claude", "mcp", "add-json", name, compact(raw)]
+    if "url" in raw:
+        words = [*add, "--transport", str(raw["type"]), name, str(raw["url"])]
+        return words + [word for each in _pairs(raw, "headers", ": ") for word in ("--header", each)]
+    variables = [word for each in _pairs(raw, "env", "=") for word in ("--env", each)]
+    args = raw.get("args")
+    return [
+        *add,
+        name,
+        *variables,
+        "--",
+        str(raw["command"]),
+        *map(str, args if isinstance(args, list) else ()),
+    ]
+
+
+def _pairs(raw: JSONObject, member: str, between: str) -> list[str]:
+    given = raw.get(member)
+    return [f"{name}{between}{value}" for name, value in given.items()] if isinstance(given, dict) else []
+
+
+def _form(form: str) -> ExportForm:
+    if form not in EXPORT_FORMS:
+        raise ConfigError(f"There is no form {form!r}.", f"There are: {', '.join(FORM_NAMES)}.")
+    return EXPORT_FORMS[form]
+
+
+class _Writer:
+    """Writes one server in one form.
+
+    `raw` is None if the form cannot represent it; the first remark then says why.
+    """
+
+    def __init__(self, entry: Entry, form: ExportForm, names: SecretNames | None = None) -> None:
+        self.remarks: list[str] = []
+        self.by_hand: list[str] = []
+        self._form = form
+        self._left_out: list[str] = []
+        self._entry, self.secrets = without_secrets(entry, names)
+        self._transport = entry.transport
+        self.raw: JSONObject | None = None
+        if self._transport not in form.types:
+            self.remarks.append(
+                f"Not exported, because {form.tool} has no servers over {_WORDS[entry.transport]}."
+            )
+            self.secrets = ()
+            return
+        self.raw = self._address() | self._settings()
+        self._say_left_out()
+
+    def _address(self) -> JSONObject:
+        entry, type = self._entry, self._form.types[self._transport]
+        raw: JSONObject = {"type": type} if type else {}
+        if isinstance(entry, StdioEntry):
+            raw |= {"command": self._spelt(entry.command), "args": [self._spelt(word) for word in entry.args]}
+            return raw | self._given("env", entry.env)
+        raw[self._form.url.get(self._transport, "url")] = self._spelt(entry.url)
+        return raw | self._given("headers", entry.headers)
+
+    def _given(self, member: str, given: Mapping[str, object]) -> JSONObject:
+        texts = {name: str(value) for name, value in given.items()}
+        if self._form.syntax == "toml":
+            return self._for_codex(member, texts)
+        return {member: {name: self._spelt(text) for name, text in texts.items()}} if texts else {}
+
+    def _for_codex(self, member: str, texts: Mapping[str, str]) -> JSONObject:
+        """Write values for Codex, which expands no text but takes whole values from variables."""
+        raw: JSONObject = {}
+        plain: JSONObject = {}
+        handed: list[JSON] = []
+        headers: JSONObject = {}
+        for name, text in texts.items():
+            variable = re.fullmatch(r"(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}", text)
+            if variable is None or variable[2] in KNOWN:
+                plain[name] = self._spelt(text)
+            elif member == "env" and not variable[1] and variable[2] == name:
+                handed.append(name)
+            elif member == "headers" and name.lower() == "authorization" and variable[1]:
+                raw["bearer_token_env_var"] = variable[2]
+            elif member == "headers" and not variable[1]:
+                headers[name] = variable[2]
+            else:
+                plain[name] = self._spelt(text)
+        names = ("env", "env_vars") if member == "env" else ("http_headers", "env_http_headers")
+        both: tuple[JSON, JSON] = (plain, handed if member == "env" else headers)
+        return raw | {name: content for name, content in zip(names, both, strict=True) if content}
+
+    def _settings(self) -> JSONObject:
+        entry, has = self._entry, self._form.members
+        raw: JSONObject = {}
+        rest = replace(entry, name="", enabled=True)
+        if not entry.enabled:
+            raw |= {"disabled": True} if "disabled" in has else {"enabled": False} if "enabled" in has else {}
+            self._note("disabled", bool(raw))
+        if isinstance(entry, StdioEntry) and entry.cwd:
+            raw |= {"cwd": self._spelt(entry.cwd)} if "cwd" in has else {}
+            self._note("cwd", "cwd" in raw)
+        raw |= self._timeouts(entry.timeouts)
+        if entry.watch and "watch" in has:
+            raw["dev"] = {"watch": list(entry.watch)}
+            rest = replace(rest, watch=())
+        if isinstance(entry, HttpEntry) and isinstance(entry.auth, OAuthSettings):
+            raw |= self._login(entry.auth)
+        self._left_out += _other_members(rest)
+        return raw
+
+    def _timeouts(self, timeouts: Timeouts) -> JSONObject:
+        has, request = self._form.members, timeouts.request
+        raw: JSONObject = {}
+        if request is not None and "timeout-ms" in has:
+            raw["timeout"] = round(request * 1000)
+        elif request is not None and "timeout-s" in has:
+            raw["timeout"] = round(request)
+        elif "timeout-toml" in has:
+            limits = {"tool_timeout_sec": request, "startup_timeout_sec": timeouts.connect}
+            raw |= {name: value for name, value in limits.items() if value is not None}
+        self._note("timeouts.request", request is None or bool({"timeout", "tool_timeout_sec"} & raw.keys()))
+        self._note("timeouts.connect", timeouts.connect is None or "startup_timeout_sec" in raw)
+        self._note("timeouts.total", timeouts.total is None)
+        self._note("timeouts.keepAlive", timeouts.keep_alive is None)
+        return raw
+
+    def _login(self, login: OAuthSettings) -> JSONObject:
+        if "oauth" not in self._form.members:
+            self._note("auth", False)
+            return {}
+        known = OAuthSettings(client_id=login.client_id, redirect_port=login.redirect_port)
+        self._note("auth (in part)", login == known)
+        theirs: JSONObject = {"clientId": login.client_id, "callbackPort": login.redirect_port}
+        content: JSONObject = {name: value for name, value in theirs.items() if value}
+        return {"oauth": content} if content else {}
+
+    def _note(self, member: str, is_written: bool) -> None:
+        if not is_written:
+            self._left_out.append(member)
+
+    def _say_left_out(self) -> None:
+        if self._left_out:
+            self.remarks.append(
+                f"{self._form.tool} has nothing like: {', '.join(dict.fromkeys(self._left_out))}."
+            )
+
+    def _spelt(self, text: str) -> str:
+        return _REFERENCE.sub(self._reference, text)
+
+    def _reference(self, match: re.Match[str]) -> str:
+        name, style = match["name"], self._form.variables
+        if match.string[: match.start()].endswith("$"):  # $${NAME} is escaped
+            return match[0]
+        if name in KNOWN and not match["kind"]:
+            is_theirs = style in ("${input:id}", "${env:NAME}")
+            self._note(f"${{{name}}}", is_theirs)
+            return match[0]
+        if match["default"] is not None and "defaults" not in self._form.members:
+            self._note(f"the default of ${{{name}}}", False)
+        if style == "none":
+            self.by_hand.append(name)
+        if style == "${input:id}":
+            return f"${{input:{name}}}" if name in self.secrets else f"${{env:{name}}}"
+        if style == "${env:NAME}":
+            return f"${{env:{name}}}"
+        default = match["default"]
+        return (
+            f"${{{name}:-{default}}}"
+            if default is not None and "defaults" in self._form.members
+            else f"${{{name}}}"
+        )
+
+
+_WORDS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
+
+
+_WRITTEN = frozenset(
+    {"command", "args", "env", "cwd", "url", "headers", "type", "auth", "timeouts", "enabled", "disabled"}
+)
+
+
+def _other_members(entry: Entry) -> Iterable[str]:
+    """Return the names of settings that are set but not exported, as in our own file."""
+    return [name for name in write_entry(entry) if name not in _WRITTEN]
+
+
+def _input(name: str) -> JSON:
+    return {"type": "promptString", "id": name, "description": name, "password": True}
+
+
+def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> list[str]:
+    """Return what has to be set before the server works in that tool."""
+    remarks: list[str] = []
+    variables = [name for name in dict.fromkeys(names) if name not in by_hand]
+    if variables and form.variables == "${input:id}":
+        remarks.append(f"Secrets are not exported. {form.tool} asks for: {', '.join(variables)}.")
+    elif variables:
+        remarks.append(
+            f"Secrets are not exported. Set these variables for {form.tool}: {', '.join(variables)}."
+        )
+    if by_hand:
+        shown = ", ".join(f"${{{name}}}" for name in dict.fromkeys(by_hand))
+        remarks.append(f"{form.tool} replaces no names: put the values there by hand for {shown}.")
+    return remarks
+
+
+def _text(document: JSONObject, form: ExportForm) -> str:
+    if form.syntax == "json":
+        return f"{pretty(document)}\n"
+    import tomli_w  # only needed for this form
+
+    return tomli_w.dumps(document)
+
+
+_INPUT = re.compile(r"(?<!\$)\$\{input:([^{}:]+)\}")
+
+
+class SecretNames:
+    """Placeholder names of one export, each for one secret, unique across servers."""
+
+    def __init__(self) -> None:
+        self._stands_for: dict[str, object] = {}
+
+    def claim(self, wanted: str, secret: object) -> str:
+        """Return `wanted`, numbered if it already stands for a different secret."""
+        name, number = wanted, 1
+        while self._stands_for.setdefault(name, secret) != secret:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+
+class _Names:
+    """Placeholder names of one server."""
+
+    def __init__(self, server: str, all_names: SecretNames) -> None:
+        self.given: list[str] = []
+        self._server = server
+        self._all = all_names
+
+    def own(self, what: str, secret: object) -> str:
+        return self._put(variable_name(f"{self._server}_{what}"), secret)
+
+    def variable(self, name: str, secret: object) -> str:
+        """Use the variable's own name as placeholder if it is a valid shell name."""
+        is_usable = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+        return self._put(name if is_usable else variable_name(name), secret)
+
+    def _put(self, wanted: str, secret: object) -> str:
+        name = self._all.claim(wanted, secret)
+        if name not in self.given:
+            self.given.append(name)
+        return f"${{{name}}}"
+
+
+def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
+    """Return the server with `${NAME}` for every secret, and those names."""
+    names = _Names(entry.name, all_names or SecretNames())
+    entry, _ = with_inputs(entry, [each.words for each in text_secrets_of(entry)])
+    entry = _without_inputs(entry, names)
+    if isinstance(entry, StdioEntry):
+        env = {name: _value(name, value, names) for name, value in entry.env.items()}
+        return replace(entry, env=env), tuple(names.given)
+    headers: Mapping[str, Given] = {
+        name: _header(name, value, names) for name, value in entry.headers.items()
+    }
+    if isinstance(entry, HttpEntry) and isinstance(entry.auth, BearerSettings):
+        headers = {**headers, "Authorization": f"Bearer {names.own('token', entry.auth.token)}"}
+        entry = replace(entry, auth=None)
+    return replace(entry, headers=headers), tuple(names.given)
+
+
+def _without_inputs(entry: Entry, names: _Names) -> Entry:
+    """Replace `${input:id}`: its value is in the secret store like any other secret."""
+
+    def named(match: re.Match[str]) -> str:
+        return names.own(match[1], (entry.name, match[1]))
+
+    def text(value: str) -> str:
+        return _INPUT.sub(named, value)
+
+    def given(values: Mapping[str, Given]) -> dict[str, Given]:
+        return {name: text(value) if isinstance(value, str) else value for name, value in values.items()}
+
+    if isinstance(entry, StdioEntry):
+        args = tuple(map(text, entry.args))
+        return replace(
+            entry, command=text(entry.command), args=args, env=given(entry.env), cwd=text(entry.cwd)
+        )
+    return replace(entry, url=text(entry.url), headers=given(entry.headers))
+
+
+def variable_name(text: str) -> str:
+    """Return a valid shell variable name: `My server_X-Key` becomes MY_SERVER_X_KEY."""
+    name = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
+    return name if re.match(r"[A-Z_]", name) else f"_{name}" if name else "SECRET"
+
+
+def _value(name: str, value: Given, names: _Names) -> str:
+    if not isinstance(value, str):
+        return names.variable(name, value)
+    if not value or is_expanded(value):
+        return value
+    if is_secret_name(name):
+        return names.variable(name, value)
+    masked = masked_text([value])[0]
+    return value if masked == value else masked.replace(MASK, names.variable(name, value))
+
+
+def _header(name: str, value: Given, names: _Names) -> str:
+    if not isinstance(value, str):
+        return names.own(name, value)
+    if not value or is_expanded(value):
+        return value
+    if not is_secret_name(name) and masked_text([value])[0] == value:
+        return value
+    scheme = re.match(r"(?:Bearer|Basic|Token) ", value, re.IGNORECASE)
+    return f"{scheme[0]}{names.own('token', value)}" if scheme is not None else names.own(name, value)

@@ -1,0 +1,323 @@
+"""A file of servers as a value that knows its lines: JSON, JSON with comments, or TOML.
+
+How each tool writes its servers: in which table they stand, and what else its file says about them.
+
+JSON as people write it into settings: with comments, trailing commas and a byte order mark.
+
+What is not JSON becomes spaces, so that every other character stays where it was: an error names the line and
+the column of the file, and a member is found again by its place.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.scanner import member_places
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.base.units import size
+from inspector.config.foreign.discovery import InputSpec
+from inspector.config.json_file import read_exactly
+
+Syntax: TypeAlias = Literal["json", "toml"]
+
+MOST_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
+MOST_TOML = 1024 * 1024
+_DEEPEST = 100
+_LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file; `lines_of` maps a table's members to the line numbers where they begin."""
+
+    value: JSONObject
+    lines_of: Callable[[tuple[str, ...]], Mapping[str, list[int]]]
+
+
+EMPTY = Document({}, lambda path: {})
+
+
+def read_document(text: str, syntax: Syntax) -> Document:
+    """Parse a file. Raises ConfigError with line and column."""
+    return _read_toml(text) if syntax == "toml" else _read_json(text)
+
+
+def _read_json(text: str) -> Document:
+    try:
+        value, plain = read(text)
+    except JSONProblem as exc:
+        words = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
+        raise ConfigError(f"It is not valid JSON: {words}.", "Correct it there.") from exc
+
+    def lines_of(path: tuple[str, ...]) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        line, before = 1, 0
+        for name, at in member_places(plain, *path):  # in order, so that no line is counted twice
+            line, before = line + plain.count("\n", before, at), at
+            found.setdefault(name, []).append(line)
+        return found
+
+    return Document(_checked(value, "a JSON object"), lines_of)
+
+
+def _read_toml(text: str) -> Document:
+    if len(text) > MOST_TOML:
+        raise ConfigError(f"It is bigger than {size(MOST_TOML)}.", "Keep the servers in a file of their own.")
+    if _LONG_KEY.search(text):  # Python's parser is quadratic in the key length
+        raise _too_deep()
+    try:
+        value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
+    except tomllib.TOMLDecodeError as exc:
+        words = str(exc).replace("at end of document", f"at {place_of(text, len(text))}")
+        raise ConfigError(f"It is not valid TOML: {words}.", "Correct it there.") from exc
+    except RecursionError as exc:
+        raise _too_deep() from exc
+    return Document(_checked(value, "a table"), lambda path: _toml_lines(text, path))
+
+
+def _toml_lines(text: str, path: tuple[str, ...]) -> Mapping[str, list[int]]:
+    """Find lines by table headers; a server written any other way has no line."""
+    prefix = r"\s*\.\s*".join(re.escape(name) for name in path)
+    header = re.compile(
+        rf"[ \t]*\[\s*{prefix}\s*\.\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|([A-Za-z0-9_-]+))\s*[.\]]"
+    )
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := header.match(line):
+            name = next(group for group in match.groups() if group is not None)
+            found.setdefault(name, [number])
+    return found
+
+
+def _checked(value: JSON, what: str) -> JSONObject:
+    if not isinstance(value, dict):
+        raise ConfigError(f"It must hold {what}.", "Correct it there.")
+    if _is_too_deep(value):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> ConfigError:
+    return ConfigError("It is nested too deeply to be read.", "No list of servers needs that.")
+
+
+def _is_too_deep(value: JSON) -> bool:
+    level: list[JSON] = [value]
+    for _ in range(_DEEPEST):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: JSON) -> list[JSON]:
+    if isinstance(value, dict):
+        return [child for child in value.values() if isinstance(child, dict | list)]
+    return [child for child in value if isinstance(child, dict | list)] if isinstance(value, list) else []
+
+
+def _as_json(value: object) -> JSON:
+    """Convert TOML to JSON: dates and times, which JSON lacks, become text."""
+    if isinstance(value, dict):
+        return {str(name): _as_json(child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_as_json(child) for child in value]
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    assert isinstance(value, bool | int | float | str)
+    return value
+
+
+TablePath: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A file format; `table` is where the tool keeps its servers.
+
+    A dedicated file contains only servers: there the tables of other tools are accepted too, and servers
+    without any table. `holds` says what we read: servers, servers per folder, only which servers are
+    disabled, or a registry card.
+    """
+
+    table: TablePath
+    syntax: Syntax = "json"
+    is_dedicated: bool = True
+    holds: Literal["servers", "folders", "switches", "card"] = "servers"
+
+
+FORMS: dict[str, Form] = {
+    "mcp.json": Form(("mcpServers",)),
+    "claude-user": Form(("mcpServers",), is_dedicated=False),
+    "claude-folder": Form(("projects",), is_dedicated=False, holds="folders"),
+    "claude-settings": Form((), is_dedicated=False, holds="switches"),
+    "claude-desktop": Form(("mcpServers",), is_dedicated=False),
+    "vscode": Form(("servers",)),
+    "vscode-settings": Form(("mcp", "servers"), is_dedicated=False),
+    "zed": Form(("context_servers",), is_dedicated=False),
+    "codex": Form(("mcp_servers",), syntax="toml", is_dedicated=False),
+    "gemini": Form(("mcpServers",), is_dedicated=False),
+    "registry": Form((), holds="card"),
+}
+
+_TABLES: tuple[TablePath, ...] = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("context_servers",),
+    ("mcp_servers",),
+)
+_ADDRESSES = ("command", "url", "serverUrl", "httpUrl")
+
+
+def tables_of(value: JSONObject, form: Form, folder: Path | None) -> list[TablePath]:
+    """Return the paths of the server tables in this document; empty if there are none."""
+    if form.holds == "folders":
+        return [("projects", key, "mcpServers") for key in _folder_keys(value, folder)]
+    if table_at(value, form.table) is not None:
+        return [form.table]
+    if not form.is_dedicated:
+        return []
+    others = [path for path in _TABLES if table_at(value, path) is not None]
+    if others:
+        return others[:1]
+    return [()] if is_flat(value) else []
+
+
+def table_at(value: JSONObject, path: TablePath) -> JSON:
+    """Return the value at a path, None if absent."""
+    found: JSON = value
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def is_flat(value: JSONObject) -> bool:
+    """True for servers by name without an enclosing table."""
+    return any(isinstance(item, dict) and is_server(item) for item in value.values())
+
+
+def is_server(value: JSON) -> bool:
+    """True if the value looks like a server."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), str) or (name == "command" and name in value) for name in _ADDRESSES
+    )
+
+
+def _folder_keys(value: JSONObject, folder: Path | None) -> Iterator[str]:
+    """Yield Claude Code's project keys for a folder; they use slashes on Windows too."""
+    projects = value.get("projects")
+    if folder is None or not isinstance(projects, dict):
+        return
+    for each in (folder, *folder.parents):
+        for key in {str(each): None, each.as_posix(): None}:
+            if table_at(value, ("projects", key, "mcpServers")):
+                yield key
+
+
+def switched_off(value: JSONObject, form: Form, folder: Path | None) -> Iterator[str]:
+    """Yield the names of disabled servers (Claude Code, Gemini CLI)."""
+    if form.holds == "switches":
+        yield from _texts(value.get("disabledMcpjsonServers"))
+    if form.holds == "folders" and folder is not None:
+        for key in {str(folder): None, folder.as_posix(): None}:
+            for member in ("disabledMcpServers", "disabledMcpjsonServers"):
+                yield from _texts(table_at(value, ("projects", key, member)))
+    excluded = table_at(value, ("mcp", "excluded"))  # Gemini CLI
+    yield from _texts(excluded)
+
+
+def inputs_of(value: JSONObject, table: TablePath) -> tuple[InputSpec, ...]:
+    """Return VS Code's `inputs`, which are next to the server table."""
+    items = table_at(value, (*table[:-1], "inputs"))
+    specs = (_input(item) for item in items) if isinstance(items, list) else ()
+    return tuple(spec for spec in specs if spec is not None)
+
+
+def _input(item: JSON) -> InputSpec | None:
+    if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+        return None
+    return InputSpec(
+        id=str(item["id"]),
+        description=_text(item.get("description")),
+        is_password=item.get("password") is True,
+        default=_text(item.get("default")),
+        options=tuple(_options(item.get("options"))),
+    )
+
+
+def _options(value: JSON) -> Iterable[str]:
+    for option in value if isinstance(value, list) else ():
+        yield _text(option.get("value") if isinstance(option, dict) else option)
+
+
+def _texts(value: JSON) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _text(value: JSON) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# Possessive: half a megabyte without a closing quote must not cause backtracking.
+_TOKEN = re.compile(
+    r'"(?:[^"\\\r\n]|\\.)*+"?+'  # a string; an unterminated one is left to the JSON parser
+    r"|(?P<comment>//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+(?P<end>\*/)?+)"
+    r"|(?P<mark>[\[\]{},:])"
+    r"|\s++"
+    r'|[^\s"/\[\]{},:]++'
+    r"|."
+)
+_NOT_A_BREAK = re.compile(r"[^\r\n]")
+
+
+def read(text: str) -> tuple[JSON, str]:
+    """Return the value, and the text as plain JSON with offsets unchanged. Raises JSONProblem.
+
+    For repeated keys the last one wins; numbers keep their spelling.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        return read_exactly(text, last_wins=True), text
+    except JSONProblem:
+        plain = blank_comments(text)
+        return read_exactly(plain, last_wins=True), plain
+
+
+def blank_comments(text: str) -> str:
+    """Replace comments and trailing commas with spaces, keeping newlines. Raises JSONProblem."""
+    pieces: list[str] = []
+    comma = -1  # index of a piece that may turn out to be a trailing comma
+    last = ""
+    for token in _TOKEN.finditer(text):
+        piece = token.group()
+        mark = token["mark"]
+        if token["comment"] is not None:
+            if piece.startswith("/*") and token["end"] is None:
+                raise JSONProblem(f"The comment does not end at {place_of(text, token.start())}")
+            piece = _NOT_A_BREAK.sub(" ", piece)
+        elif not piece.isspace():
+            if mark in ("]", "}") and comma >= 0:
+                pieces[comma] = " "
+            # `[,]` has no value before its comma: still an error.
+            comma = len(pieces) if mark == "," and last not in ("", "[", "{", ",", ":") else -1
+            last = piece
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def line_of(text: str, at: int) -> int:
+    """Return the line number, counted from 1."""
+    return text.count("\n", 0, at) + 1
+
+
+def place_of(text: str, at: int) -> str:
+    """Return line and column, worded like the JSON parser's errors."""
+    return f"line {line_of(text, at)}, column {at - text.rfind(chr(10), 0, at)}"

@@ -1,0 +1,332 @@
+"""One JSON file of ours: read as an object, written whole or not at all. Numbers keep their spelling: it may
+hold what a person wrote for a server.
+
+JSON files whose values come back as they were written: numbers keep their spelling, keys their order.
+
+For files that hold what a person typed for a server. Reading is bounded and takes plain files only, since
+a folder may come from anybody; writing replaces a file whole or not at all.
+
+File names made from names that anybody may have chosen: readable, and safe on every system.
+
+A lock between processes: whoever holds it is alone with a file. The system frees it when we end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import stat
+import sys
+import tempfile
+import threading
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.scanner import reindent
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, read_number, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+
+# How long to wait for another process; none should hold the lock for more than a moment.
+_PATIENCE_S = 2.0
+
+
+class _Turn:
+    """Exclusive access to a file, among the threads of this process and among processes.
+
+    If the lock file cannot be created, or another process keeps holding it, continue without: not being
+    able to save at all would be worse.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._threads = threading.RLock()
+        # Next to the symlink, not its target: the target may be in a user's repository.
+        self._processes = FileLock(path.with_name(f".{path.name}.lock"))
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._threads.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            with suppress(OSError):
+                self._processes.take(_PATIENCE_S)
+
+    def __exit__(self, *reason: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._processes.release()
+        self._threads.release()
+
+
+# One per file and process: several modules store sections in the same file, on several threads.
+_turns: dict[str, _Turn] = {}
+
+
+class JsonDocument:
+    """A JSON file. Errors are sentences that name the file.
+
+    Do every read-modify-write inside `changing`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold the file's lock, so that nothing else writes it between a read and a write."""
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)  # the lock file is next to the file
+        with _turns.setdefault(os.path.realpath(self.path), _Turn(self.path)):
+            yield
+
+    def read(self) -> JSONObject:
+        """Return the file's object; a missing file is an empty object. Raises ConfigError."""
+        try:
+            document = read_exactly(self.path.read_text(encoding="utf-8-sig"), last_wins=True)
+        except FileNotFoundError:
+            return {}
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigError(f"{self.path} cannot be read: {exc}.", "Check the file.") from exc
+        except JSONProblem as exc:
+            raise ConfigError(f"{self.path} is not valid JSON: {exc}.", "Correct it there.") from exc
+        if not isinstance(document, dict):
+            raise ConfigError(f"{self.path} must hold a JSON object.", "Correct it there.")
+        return document
+
+    def write(self, document: JSONObject) -> None:
+        """Replace the file. Raises ConfigError, leaving the file unchanged."""
+        path = os.path.realpath(self.path)  # users symlink such files: keep the link
+        try:
+            data = (write_exactly(document) + "\n").encode()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, data)
+        except (OSError, JSONProblem) as exc:
+            raise ConfigError(f"{self.path} cannot be written: {exc}.", "Nothing was changed in it.") from exc
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Replace a file atomically, readable only by its owner: it may contain secrets."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+MOST_BYTES = 4 * 1024 * 1024
+
+
+def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
+    """Parse a JSON value, preserving number spelling. Raises JSONProblem.
+
+    A repeated key is an error too, unless `last_wins`.
+    """
+    try:
+        value: JSON = (_TOLERANT if last_wins else _DECODER).decode(text)
+    except json.JSONDecodeError as exc:
+        raise JSONProblem(f"{exc.msg} at line {exc.lineno}, column {exc.colno}") from exc
+    except RecursionError as exc:
+        raise JSONProblem("nested too deeply to be read") from exc
+    return value
+
+
+def write_exactly(value: JSON) -> str:
+    """Return indented JSON, the inverse of `read_exactly`. Raises JSONProblem if too deep."""
+    return reindent(to_wire(value).decode())
+
+
+def read_file(path: Path, most_bytes: int = MOST_BYTES) -> JSONObject:
+    """Read a JSON object. Raises ConfigError, or FileNotFoundError if the file does not exist."""
+    try:
+        document = read_exactly(read_text(path, most_bytes))
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{_shown(path)} cannot be read: {exc}.", "Check the file.") from exc
+    except JSONProblem as exc:
+        raise ConfigError(f"{_shown(path)} is not valid JSON: {exc}.", "Correct it there.") from exc
+    if not isinstance(document, dict):
+        raise ConfigError(f"{_shown(path)} must hold a JSON object.", "Correct it there.")
+    return document
+
+
+def write_file(path: Path, document: JSONObject, *, is_private: bool) -> None:
+    """Replace the file; a private one is readable only by its owner, others keep their mode.
+
+    Raises ConfigError, leaving the file unchanged.
+    """
+    try:
+        data = (write_exactly(document) + "\n").encode()
+    except JSONProblem as exc:
+        raise _not_written(path, exc) from exc
+    write_bytes(path, data, is_private=is_private)
+
+
+def write_bytes(path: Path, data: bytes, *, is_private: bool) -> None:
+    """Like `write_file`, for raw bytes."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
+        _replace_exactfile(path, data, is_private=is_private)
+    except OSError as exc:
+        raise _not_written(path, exc) from exc
+
+
+def _not_written(path: Path, cause: Exception) -> ConfigError:
+    return ConfigError(f"{_shown(path)} cannot be written: {cause}.", "Nothing was changed in it.")
+
+
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """Read a regular UTF-8 file. Raises OSError and UnicodeDecodeError."""
+    _require_plain(path.stat())  # merely opening a device can have side effects
+    with open(path, "rb", opener=_open_at_once) as file:
+        _require_plain(os.fstat(file.fileno()))  # it may have been replaced meanwhile
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(f"it is bigger than {size(most_bytes)}")
+    return data.decode("utf-8-sig")
+
+
+def _require_plain(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is no plain file")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without blocking: opening a FIFO would wait for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _replace_exactfile(path: Path, data: bytes, *, is_private: bool) -> None:
+    # Not `tempfile`: its files are always private, and only the OS knows the default mode (umask).
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if is_private else 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if not is_private and path.exists():
+            os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path))
+
+
+def _number(text: str) -> int | float:
+    number = read_number(text)
+    assert number is not None  # the decoder has already matched the grammar
+    return number
+
+
+def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
+    members = dict(pairs)
+    if len(members) < len(pairs):  # writing it back would lose one of them
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise JSONProblem(f"the key {twice[:60]!r} is there twice")
+    return members
+
+
+_TOLERANT = json.JSONDecoder(parse_int=_number, parse_float=_number)
+_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)
+
+
+_MOST_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added
+# Reserved device names on Windows, with any extension.
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
+
+
+def readable_stem(name: str, otherwise: str) -> str:
+    """Keep letters and digits of any script; replace everything else with single hyphens."""
+    letters = (letter if letter.isalnum() else "-" for letter in unicodedata.normalize("NFC", name[:400]))
+    stem = re.sub("-+", "-", "".join(letters))
+    stem = stem.encode(errors="ignore")[:_MOST_BYTES].decode(errors="ignore").strip("-")
+    return f"{stem}-" if _DEVICES.fullmatch(stem) else stem or otherwise
+
+
+def free_stem(stem: str, taken: Container[str]) -> str:
+    """Return the stem, numbered if taken. `taken` holds stems as returned by `folded`."""
+    candidate, number = stem, 2
+    while folded(candidate) in taken:
+        candidate, number = f"{stem}-{number}", number + 1
+    return candidate
+
+
+def folded(stem: str) -> str:
+    """Return the stem as case-insensitive, normalizing file systems compare it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", stem).casefold())
+
+
+def distinct_stem(*names: str) -> str:
+    """Return a readable stem that is unique for these names: it ends in a hash of them."""
+    exact = "\0".join(names).encode(errors="surrogatepass")
+    readable = "-".join(filter(None, (readable_stem(name[:40], "") for name in names)))
+    readable = readable_stem(readable, "call")
+    return f"{readable}-{hashlib.sha256(exact).hexdigest()[:16]}"
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# Polling interval: there is no portable lock call with a timeout.
+_POLL_S = 0.02
+
+
+class FileLock:
+    """An exclusive file lock, also between threads. Its file stays: deleting it would be a race."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def try_take(self) -> bool:
+        """Try to take the lock. Raises OSError if the file cannot be opened."""
+        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        handle = os.open(self._path, flags, 0o600)
+        try:
+            _try_lock(handle)
+        except OSError:
+            os.close(handle)
+            return False
+        self._handle = handle
+        return True
+
+    def take(self, limit: float) -> bool:
+        """Wait for the lock for up to `limit` seconds. Raises OSError like `try_take`."""
+        deadline = time.monotonic() + limit
+        while not self.try_take():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+    def release(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)  # releases the lock
+            self._handle = None

@@ -1,0 +1,338 @@
+"""Limits and times that people may want to change, with their defaults.
+
+The limits and times in `Settings`, in the preferences file: those that are not as usual.
+
+    {"connections": {"connectTimeout": 30}, "lists": {"askForLists": false}}
+
+Sections and members that we do not know are kept; one that cannot be used has its default, and a sentence
+says so.
+
+Every setting in one table: what it is called, what it does, what it may be, and where it is kept.
+
+The dialog, its search, "reset" and the reading of the file are all made from this table. A setting's id is
+where it stands in the preferences file: `connections.connectTimeout` is that member of that section. Those
+of the window (`IN_LAYOUT`) are kept with its layout, and those without a value only lead somewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, excerpt
+from inspector.base.plain_text import one_line
+from inspector.config.json_file import JsonDocument
+from inspector.config.preferences.sections import CallPrefs, KeepCaptures
+from inspector.protocol.framing import DEFAULT_LINE_CAP
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits and timeouts. Times in seconds, sizes in bytes."""
+
+    connect_timeout: float = 15.0
+    request_timeout: float = 120.0
+    longest_request: float = 3600.0  # upper limit when progress extends a request's timeout
+    keep_alive: float = 0.0  # ping interval; 0: off
+    line_cap: int = DEFAULT_LINE_CAP
+    most_pages: int = 10_000
+    examine_failures: bool = True  # diagnose the server in front when connecting fails
+    remember_lists: bool = True  # store baselines to detect changes
+    ask_for_lists: bool = True  # and for that fetch lists that are not shown
+
+
+MEBIBYTE = 1024 * 1024
+_DAY = 86_400.0
+_MOST_NAMES = 1_000
+
+
+class Kind(Enum):
+    """The kind of a setting: its editor and value type."""
+
+    FLAG = "flag"  # true or false
+    NUMBER = "number"
+    CHOICE = "choice"  # one of `choices`
+    NAMES = "names"  # a list of environment variable names
+    COMMAND = "command"  # no value: runs the window command `target`
+    PLACE = "place"  # no value: shows our file or folder `target` (`config.paths.Files`)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting.
+
+    `zero` is the meaning of 0 where it is not a plain number. `choices` are pairs of value and label.
+    """
+
+    id: str
+    section: str
+    title: str
+    sentence: str
+    kind: Kind
+    default: JSON = None
+    least: float = 0.0
+    most: float = math.inf
+    is_whole: bool = False
+    unit: str = ""
+    zero: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    target: str = ""
+
+    @property
+    def has_value(self) -> bool:
+        return self.kind not in (Kind.COMMAND, Kind.PLACE)
+
+    @property
+    def json_section(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def member(self) -> str:
+        return self.id.partition(".")[2]
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """True if its texts contain all these words; for search."""
+        text = f"{self.section} {self.title} {self.sentence} {self.id}".casefold()
+        return all(word.casefold() in text for word in words)
+
+
+_NEXT = "From the next connection on."
+_OWN = "A server can have its own."
+_usual, _captures, _calls = Settings(), KeepCaptures(), CallPrefs()
+
+SETTINGS = (
+    Setting("connections.connectTimeout", "Connections", "Longest time to connect",
+            f"Connecting to a server is given up after so long, starting it included. {_OWN} {_NEXT}",
+            Kind.NUMBER, _usual.connect_timeout, 0.1, 3600, unit="s"),
+    Setting("connections.requestTimeout", "Connections", "Longest wait for an answer",
+            f"A request without an answer or a sign of progress is given up after so long. {_OWN} {_NEXT}",
+            Kind.NUMBER, _usual.request_timeout, 0.1, _DAY, unit="s"),
+    Setting("connections.longestRequest", "Connections", "Longest request in all",
+            f"However much progress a server reports, a request ends after so long. {_OWN} {_NEXT}",
+            Kind.NUMBER, _usual.longest_request, 1, 7 * _DAY, unit="s"),
+    Setting("connections.keepAlive", "Connections", "Ask whether a server is still there",
+            f"A ping is sent so often, and shows in the traffic. {_OWN} {_NEXT}",
+            Kind.NUMBER, _usual.keep_alive, 0, _DAY, unit="s", zero="never"),
+    Setting("connections.lineCapMebibytes", "Connections", "Longest message",
+            f"A longer message of a server is not read, and told of. It must fit into memory. {_NEXT}",
+            Kind.NUMBER, _usual.line_cap // MEBIBYTE, 1, 2048, is_whole=True, unit="MiB"),
+    Setting("connections.mostPages", "Connections", "Most pages of a list",
+            f"A list that goes on after so many pages is given up: a server may send pages for ever. {_NEXT}",
+            Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_whole=True, unit="pages"),
+    Setting("connections.examineFailures", "Connections", "Examine a server that cannot be connected",
+            "The doctor tries again, step by step, and says why: a command is started again for that. "
+            "Else only when you ask for it. At once.",
+            Kind.FLAG, _usual.examine_failures),
+    Setting("captures.record", "Traffic and captures", "Record every run",
+            "All traffic is written into a capture while the app runs, to be opened later. At once.",
+            Kind.FLAG, _captures.is_on),
+    Setting("captures.keepDays", "Traffic and captures", "Keep captures for",
+            "Captures of earlier runs that are older are deleted, at once and at each start.",
+            Kind.NUMBER, _captures.days, 1, 3650, is_whole=True, unit="days"),
+    Setting("captures.keepMebibytes", "Traffic and captures", "Keep captures up to",
+            "When all captures together are bigger, the oldest are deleted, at once and at each start.",
+            Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_whole=True, unit="MiB"),
+    Setting("window.keptCaptures", "Traffic and captures", "Kept captures",
+            "Open or delete the captures of earlier runs.", Kind.COMMAND, target="capture.kept"),
+    Setting("window.colourRules", "Traffic and captures", "Colour rules",
+            "Which rows of the traffic are tinted, and how.", Kind.COMMAND, target="traffic.colours"),
+    Setting("inbox.answerWithin", "Inbox", "A question waits for you at most",
+            "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on.",
+            Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero="no limit"),
+    Setting("window.answerRules", "Inbox", "Answer rules",
+            "Which questions of servers are answered by themselves, and how.",
+            Kind.COMMAND, target="app.answers"),
+    Setting("calls.keepHistory", "Calls", "Keep a history of calls",
+            "The arguments of your calls are remembered for each tool. Turning it off keeps what is there.",
+            Kind.FLAG, _calls.keep_history),
+    Setting("calls.keepSecrets", "Calls", "Keep secrets in the history",
+            "Also remember arguments that look like passwords or keys, as plain text. For calls from now on.",
+            Kind.FLAG, _calls.keep_secrets),
+    Setting("calls.environment", "Calls", "Environment variables that calls may read",
+            "Only these can be used as ${env:NAME} in arguments: a saved call may come from anybody. "
+            "Names, with commas between them.",
+            Kind.NAMES, []),
+    Setting("window.savedCalls", "Calls", "Saved calls",
+            "Rename, describe and delete saved calls; choose the folders that hold them.",
+            Kind.COMMAND, target="call.manage"),
+    Setting("window.variables", "Calls", "Variables",
+            "What ${name} stands for in arguments.", Kind.COMMAND, target="call.variables"),
+    Setting("lists.remember", "What changed", "Remember what servers offer",
+            f"Tools, resources and prompts are compared with the last time; what changed is told. {_NEXT}",
+            Kind.FLAG, _usual.remember_lists),
+    Setting("lists.askForLists", "What changed", "Ask for lists that nobody looks at",
+            "Else only the lists that you open are compared. The requests show in the traffic.",
+            Kind.FLAG, _usual.ask_for_lists),
+    Setting("look.scheme", "Look", "Colours", "Light, dark, or as the system has it. At once.",
+            Kind.CHOICE, "system", choices=(("system", "System"), ("light", "Light"), ("dark", "Dark"))),
+    Setting("window.secrets", "Secrets", "Where secrets are kept",
+            "Keys and tokens are in the system's keychain, in a file with a password, or in memory only.",
+            Kind.COMMAND, target="app.secrets"),
+    Setting("files.catalogue", "Files", "Servers", "Your list of servers, plain JSON.",
+            Kind.PLACE, target="catalogue"),
+    Setting("files.preferences", "Files", "Settings", "These settings, filters and colour rules, plain JSON.",
+            Kind.PLACE, target="preferences"),
+    Setting("files.answers", "Files", "Answer rules", "Your answer rules, plain JSON.",
+            Kind.PLACE, target="answers"),
+    Setting("files.captures", "Files", "Captures", "The traffic of earlier runs, a file each.",
+            Kind.PLACE, target="captures"),
+    Setting("files.calls", "Files", "Saved calls", "Your saved calls and variables, plain JSON, a file each.",
+            Kind.PLACE, target="calls"),
+    Setting("files.history", "Files", "History of calls", "What was called, a file for each tool.",
+            Kind.PLACE, target="history"),
+    Setting("files.baselines", "Files", "What servers offered",
+            "The lists that what changed is told against, a file for each server.",
+            Kind.PLACE, target="baselines"),
+    Setting("files.trust", "Files", "Trusted servers",
+            "Which servers of other tools you trust, and to what exactly you agreed. Plain JSON.",
+            Kind.PLACE, target="trust"),
+    Setting("files.secrets", "Files", "Secrets", "Keys and tokens, encrypted.",
+            Kind.PLACE, target="secrets"),
+    Setting("files.layout", "Files", "Layout", "How the window was left: sizes, columns, colours.",
+            Kind.PLACE, target="layout"),
+)  # fmt: skip
+
+IN_LAYOUT = frozenset({"look.scheme"})
+_BY_ID = {setting.id: setting for setting in SETTINGS}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
+
+
+def setting_of(id: str) -> Setting:
+    """Return a setting by id. Raises ConfigError."""
+    try:
+        return _BY_ID[id]
+    except KeyError:
+        raise ConfigError(f"There is no setting {id!r}.") from None
+
+
+def checked(setting: Setting, value: JSON) -> JSON:
+    """Return the value if valid. Raises ConfigError whose summary says what is expected."""
+    wanted = wanted_of(setting)
+    if value is None and setting.default is None:
+        return None
+    is_fine = {
+        Kind.FLAG: lambda: isinstance(value, bool),
+        Kind.NUMBER: lambda: _is_number(setting, value),
+        Kind.CHOICE: lambda: value in [choice for choice, _ in setting.choices],
+        Kind.NAMES: lambda: _are_names(value),
+    }.get(setting.kind)
+    if is_fine is None or not is_fine():
+        raise ConfigError(f"“{setting.title}” must be {wanted}, not {one_line(excerpt(value))}.")
+    return value
+
+
+def wanted_of(setting: Setting) -> str:
+    """Describe the valid values."""
+    if setting.kind is Kind.FLAG:
+        return "true or false"
+    if setting.kind is Kind.CHOICE:
+        return f"one of {', '.join(value for value, _ in setting.choices)}"
+    if setting.kind is Kind.NAMES:
+        return "a list of names of environment variables"
+    number = "a whole number" if setting.is_whole else "a number"
+    return f"{number} from {setting.least:g} to {setting.most:,.10g}"
+
+
+def _is_number(setting: Setting, value: JSON) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return setting.least <= value <= setting.most and (not setting.is_whole or value == int(value))
+
+
+def _are_names(value: JSON) -> bool:
+    if not isinstance(value, list) or len(value) > _MOST_NAMES:
+        return False
+    return all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in value)
+
+
+# By setting id: the field of `Settings`, and the factor from the file's unit to the field's.
+_FIELDS = {
+    "connections.connectTimeout": ("connect_timeout", 1),
+    "connections.requestTimeout": ("request_timeout", 1),
+    "connections.longestRequest": ("longest_request", 1),
+    "connections.keepAlive": ("keep_alive", 1),
+    "connections.lineCapMebibytes": ("line_cap", MEBIBYTE),
+    "connections.mostPages": ("most_pages", 1),
+    "connections.examineFailures": ("examine_failures", 1),
+    "lists.remember": ("remember_lists", 1),
+    "lists.askForLists": ("ask_for_lists", 1),
+}
+IDS = tuple(_FIELDS)
+
+
+def value_of(settings: Settings, id: str) -> JSON:
+    """Return the value as written in the file."""
+    field, unit = _FIELDS[id]
+    value: JSON = getattr(settings, field)
+    return value if unit == 1 else int(getattr(settings, field)) // unit
+
+
+def with_value(settings: Settings, id: str, value: JSON) -> Settings:
+    """Return the settings with one value changed. Raises ConfigError if it is invalid."""
+    field, unit = _FIELDS[id]
+    fine: Any = checked(setting_of(id), value)
+    if setting_of(id).is_whole:
+        fine = int(fine) * unit
+    return replace(settings, **{field: fine})
+
+
+class SettingsFile:
+    """The `Settings` sections of the preferences file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = JsonDocument(path)
+
+    def load(self) -> tuple[Settings, list[str]]:
+        """Return the settings and one sentence per problem. Never raises."""
+        try:
+            return self._settings(self._file.read())
+        except ConfigError as exc:
+            return Settings(), [str(exc)]
+
+    def set(self, id: str, value: JSON) -> Settings:
+        """Write one setting and return all of them. Raises ConfigError.
+
+        A default is not written, so that it follows the app. Manual edits made meanwhile are kept and take
+        effect.
+        """
+        with self._file.changing():
+            document = self._file.read()
+            _put(document, setting_of(id), value_of(with_value(Settings(), id, value), id))
+            self._file.write(document)
+        return self._settings(document)[0]
+
+    def _settings(self, document: JSONObject) -> tuple[Settings, list[str]]:
+        settings, problems = Settings(), list[str]()
+        for section in dict.fromkeys(setting_of(id).json_section for id in IDS):
+            if not isinstance(document.get(section, {}), dict):
+                problems.append(self._problem(f"“{section}” must be an object"))
+        for id in IDS:
+            setting = setting_of(id)
+            members = document.get(setting.json_section)
+            if isinstance(members, dict) and setting.member in members:
+                try:
+                    settings = with_value(settings, id, members[setting.member])
+                except ConfigError:
+                    problems.append(self._problem(f"“{id}” must be {wanted_of(setting)}"))
+        return settings, problems
+
+    def _problem(self, words: str) -> str:
+        return f"{self._file.path.name}: {words}. Its default is used."
+
+
+def _put(document: JSONObject, setting: Setting, value: JSON) -> None:
+    section = document.get(setting.json_section)
+    members = dict(section) if isinstance(section, dict) else {}
+    members.pop(setting.member, None)
+    if value != setting.default:
+        members[setting.member] = value
+    if members:
+        document[setting.json_section] = members
+    else:
+        document.pop(setting.json_section, None)

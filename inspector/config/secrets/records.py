@@ -1,0 +1,112 @@
+"""How secrets are called: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`.
+
+The first step is a kind; each further one is percent-encoded, so that a server may be called anything and an
+issuer may be a URL. Names are no secrets: they are shown, and stand in the file as they are.
+
+Where secrets are kept, and how that stands: what the window shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+
+_LONGEST = 2000
+
+
+def make_name(kind: str, *parts: str) -> str:
+    """Return the name of a secret, e.g. `make_name("header", "My server", "X-Key")`."""
+    # JSON can contain a lone surrogate, even in a name.
+    return "/".join([kind, *(quote(part, safe="", errors="surrogatepass") for part in parts)])
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the kind and the parts of a name, for display."""
+    return tuple(unquote(part, errors="replace") for part in name.split("/"))
+
+
+def shown_name(name: str) -> str:
+    """Return the name for display: header › My server › X-Key."""
+    return one_line(" › ".join(parts_of(name)))
+
+
+def is_below(name: str, prefix: str) -> bool:
+    """True for the prefix itself and for any name below it."""
+    return name == prefix or name.startswith(f"{prefix}/")
+
+
+def is_name(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST and name.isprintable() and all(name.split("/"))
+
+
+def require_name(name: str) -> None:
+    """Raise ConfigError unless the name is valid."""
+    if not is_name(name):
+        raise ConfigError(
+            f"{one_line(shorten(name, 60))!r} cannot be the name of a secret.",
+            f"Use at most {_LONGEST} plain characters, with single slashes between the parts.",
+        )
+
+
+class StorageLevel(Enum):
+    """Where secrets are stored, best first. Only the user can choose the last one."""
+
+    KEYCHAIN = "keychain"
+    PASSPHRASE = "passphrase"  # noqa: S105
+    MEMORY = "memory"
+    PLAIN = "plain"
+
+
+class StorageStatus(Enum):
+    """Whether secrets can be read now, and if not, why."""
+
+    UNTRIED = "untried"  # keychain not asked yet: most runs never need it
+    OPEN = "open"
+    LOCKED = "locked"  # the user can unlock it
+    ABSENT = "absent"  # there is no keychain
+    SILENT = "silent"  # the keychain does not respond; it may be prompting the user
+    FAILED = "failed"  # the keychain returned an error
+    KEY_LOST = "key lost"  # the keychain has no key, or the wrong one, for this file
+    UNREADABLE = "unreadable"  # the file cannot be used
+
+
+class SecretsUnavailable(ConfigError):
+    """Secrets cannot be read or written now; `standing` says why."""
+
+    def __init__(self, standing: StorageStatus, summary: str, next_step: str = "") -> None:
+        super().__init__(summary, next_step)
+        self.standing = standing
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSecret:
+    """A stored secret, without its value. `changed` is in seconds since 1970, 0 if unknown."""
+
+    name: str
+    is_kept: bool  # False: in memory only, lost at exit
+    changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsState:
+    """State of the secret store. `words` and `next_step` describe a problem; empty if none."""
+
+    rung: StorageLevel
+    standing: StorageStatus
+    words: str = ""
+    next_step: str = ""
+    kept: int = 0
+    in_memory: int = 0
+    path: Path | None = None
+    is_chosen: bool = False  # chosen in the file; otherwise the default
+
+    @property
+    def can_read(self) -> bool:
+        """True as far as is known: an untried keychain usually opens."""
+        return self.standing in (StorageStatus.OPEN, StorageStatus.UNTRIED)

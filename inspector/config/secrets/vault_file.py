@@ -1,0 +1,353 @@
+"""Sealing one secret: AES-256-GCM under a key of its own, bound to its name and to its file.
+
+A sealed text that was changed, or moved under another name or into another file, does not open. What this
+cannot show is that a secret was deleted, or that an older state of it was put back.
+
+The one file that secrets are in: its form, and the rules for touching it.
+
+    {"version": 1, "kept": "keychain", "id": "…", "check": "…",
+     "scrypt": {"salt": "…", "n": 131072, "r": 8, "p": 1},        only for a passphrase
+     "records": {"header/My%20server/X-Key": {"sealed": "…", "changed": 1794830400}}}
+
+Each time that secrets are kept elsewhere, the file is a new one with another `id`, under which the keychain
+has its key: whenever we are cut off, the file and the key that belongs to it are there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import os
+import secrets
+import stat
+import time
+import unicodedata
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, compact, parse, pretty
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, is_name
+
+VERSION = 1
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+_MOST_MEMORY = 512 * 1024 * 1024
+
+
+class VaultTampered(Exception):
+    """Decryption failed: wrong key, or the data was modified."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDerivationCost:
+    """Cost of one passphrase attempt (scrypt): 128 MiB and a few tenths of a second."""
+
+    n: int = 2**17
+    r: int = 8
+    p: int = 1
+
+    @property
+    def is_bearable(self) -> bool:
+        """True if the parameters are acceptable: neither too cheap nor exhausting our memory.
+
+        They may come from a file that someone else wrote.
+        """
+        is_power = self.n > 0 and self.n & (self.n - 1) == 0
+        return (
+            is_power and self.n >= 2**14 and self.r >= 8 and 1 <= self.p <= 4 and self._memory <= _MOST_MEMORY
+        )
+
+    @property
+    def _memory(self) -> int:
+        return 128 * self.n * self.r
+
+
+def new_key() -> bytes:
+    return os.urandom(KEY_BYTES)
+
+
+def new_salt() -> bytes:
+    return os.urandom(16)
+
+
+def key_of_passphrase(passphrase: str, salt: bytes, cost: KeyDerivationCost) -> bytes:
+    """Derive the key, slowly on purpose. Normalized to NFC, so the keyboard does not matter."""
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    text = unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass")
+    return Scrypt(salt=salt, length=KEY_BYTES, n=cost.n, r=cost.r, p=cost.p).derive(text)
+
+
+def encrypt(key: bytes, vault: str, name: str, value: str) -> str:
+    """Encrypt a value, bound to this key, vault and name."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = os.urandom(_NONCE_BYTES)
+    sealed = AESGCM(_own_key(key, vault, name)).encrypt(nonce, value.encode(), _bound_to(vault, name))
+    return to_text(nonce + sealed)
+
+
+def decrypt(key: bytes, vault: str, name: str, text: str) -> str:
+    """Decrypt a value. Raises Tampered."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        data = from_text(text)
+        nonce, sealed = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
+        return AESGCM(_own_key(key, vault, name)).decrypt(nonce, sealed, _bound_to(vault, name)).decode()
+    except (InvalidTag, ValueError) as exc:
+        raise VaultTampered from exc
+
+
+def to_text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def from_text(text: str) -> bytes:
+    """Decode base64. Raises ValueError."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def _own_key(key: bytes, vault: str, name: str) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"mcp-lens secret " + _bound_to(vault, name)).derive(key)
+
+
+def _bound_to(vault: str, name: str) -> bytes:
+    return compact([VERSION, vault, name]).encode()
+
+
+MOST_BYTES = 16 * 1024 * 1024
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_OURS = ("version", "kept", "id", "check", "scrypt", "records")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A secret in the file, encrypted or plain."""
+
+    text: str = field(repr=False)
+    is_sealed: bool
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """Content of the vault file. `unknown` members are preserved."""
+
+    rung: StorageLevel
+    id: str
+    check: str = ""  # encrypted with an empty name: verifies the key
+    salt: bytes = b""
+    cost: KeyDerivationCost = field(default_factory=KeyDerivationCost)
+    records: dict[str, Record] = field(default_factory=dict)
+    unknown: JSONObject = field(default_factory=dict)
+
+    def with_record(self, name: str, text: str) -> Vault:
+        record = Record(text, self.rung is not StorageLevel.PLAIN, int(time.time()))
+        return replace(self, records={**self.records, name: record})
+
+    def without(self, names: set[str]) -> Vault:
+        kept = {name: record for name, record in self.records.items() if name not in names}
+        return replace(self, records=kept)
+
+
+def new_id() -> str:
+    return secrets.token_hex(16)
+
+
+class VaultFile:
+    """The vault file, replaced atomically.
+
+    It must belong to the user, be readable by nobody else, and not be a symlink.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Vault | None:
+        """Read the vault, None if there is no file. Raises SecretsUnavailable."""
+        try:
+            data = self._data()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise self._unreadable(f"cannot be read: {exc.strerror or exc}") from exc
+        try:
+            document = parse(data.decode())
+        except (UnicodeDecodeError, JSONProblem) as exc:
+            raise self._unreadable("is damaged: it is not valid JSON") from exc
+        return self._vault(document)
+
+    def write(self, vault: Vault) -> None:
+        """Replace the file. Raises ConfigError, leaving the file unchanged."""
+        data = (pretty(_document(vault)) + "\n").encode()
+        if len(data) > MOST_BYTES:
+            raise ConfigError(f"Secrets may take {size(MOST_BYTES)} at most.", "Delete some of them.")
+        try:
+            self.prepare_folder()
+            _replace(self.path, data)
+        except OSError as exc:
+            why = exc.strerror or exc
+            raise ConfigError(
+                f"{self._shown} cannot be written: {why}.", "Nothing was changed in it."
+            ) from exc
+
+    def delete(self) -> None:
+        """Delete the file. Raises ConfigError."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise ConfigError(f"{self._shown} cannot be deleted: {exc.strerror or exc}.") from exc
+
+    def prepare_folder(self) -> None:
+        """Create the folder, accessible to the user only. Raises OSError."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.name == "posix":
+            found = folder.stat()
+            if found.st_uid != os.geteuid():
+                raise OSError(0, f"the folder {one_line(str(folder))} belongs to somebody else")
+            if found.st_mode & 0o077:
+                folder.chmod(0o700)
+
+    # --------------------------------------------------------------
+
+    def _data(self) -> bytes:
+        if not _NO_FOLLOW and self.path.is_symlink():
+            raise OSError(0, "it is a link to another file")
+        # Non-blocking: opening a FIFO would wait for a writer.
+        flags = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            handle = os.open(self.path, flags)
+        except OSError as exc:
+            if self.path.is_symlink():
+                raise OSError(0, "it is a link to another file") from exc
+            raise
+        with os.fdopen(handle, "rb") as file:
+            _require_ours(handle)
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise OSError(0, f"it is bigger than {size(MOST_BYTES)}")
+        return data
+
+    def _vault(self, document: JSON) -> Vault:
+        if not isinstance(document, dict) or not isinstance(version := document.get("version"), int):
+            raise self._unreadable("is damaged: it is not a file of secrets")
+        if version > VERSION:
+            raise SecretsUnavailable(
+                StorageStatus.UNREADABLE,
+                f"{self._shown} was written by a newer MCP Lens.",
+                "Use that one; nothing was changed in it.",
+            )
+        records = document.get("records", {})
+        try:
+            rung, id, check = (
+                StorageLevel(document.get("kept")),
+                document.get("id"),
+                document.get("check", ""),
+            )
+            salt, cost = (
+                _scrypt(document.get("scrypt"))
+                if rung is StorageLevel.PASSPHRASE
+                else (b"", KeyDerivationCost())
+            )
+        except ValueError as exc:
+            raise self._unreadable("is damaged: it does not say how it is locked") from exc
+        if not (
+            isinstance(id, str) and id.isalnum() and isinstance(check, str) and isinstance(records, dict)
+        ):
+            raise self._unreadable("is damaged: parts of it are missing")
+        unknown = {name: value for name, value in document.items() if name not in _OURS}
+        return Vault(rung, id, check, salt, cost, _records(records), unknown)
+
+    def _unreadable(self, words: str) -> SecretsUnavailable:
+        return SecretsUnavailable(
+            StorageStatus.UNREADABLE,
+            f"{self._shown} {words}.",
+            "Put a good copy in its place, or delete all secrets and begin anew.",
+        )
+
+    @property
+    def _shown(self) -> str:
+        return one_line(str(self.path))
+
+
+def _require_ours(handle: int) -> None:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(0, "it is no plain file")
+    if os.name != "posix":
+        return
+    if found.st_uid != os.geteuid():
+        raise OSError(0, "it belongs to somebody else")
+    if found.st_mode & 0o077:
+        os.fchmod(handle, 0o600)
+
+
+def _scrypt(value: JSON) -> tuple[bytes, KeyDerivationCost]:
+    """Parse salt and cost. Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("no parameters")
+    salt, numbers = value.get("salt"), [value.get(name) for name in ("n", "r", "p")]
+    if not isinstance(salt, str) or not all(type(number) is int for number in numbers):
+        raise ValueError("no parameters")
+    n, r, p = (int(str(number)) for number in numbers)
+    cost = KeyDerivationCost(n, r, p)
+    if not cost.is_bearable:
+        raise ValueError("not bearable")
+    return from_text(salt), cost
+
+
+def _records(members: JSONObject) -> dict[str, Record]:
+    """Parse the records. Malformed ones are kept as undecryptable, so that they can be deleted."""
+    return {name: _record(value) for name, value in members.items() if is_name(name)}
+
+
+def _record(value: JSON) -> Record:
+    members = value if isinstance(value, dict) else {}
+    sealed, plain, changed = members.get("sealed"), members.get("plain"), members.get("changed")
+    when = changed if type(changed) is int and 0 <= changed < 2**40 else 0
+    if isinstance(plain, str):
+        return Record(plain, False, when)
+    return Record(sealed if isinstance(sealed, str) else "", True, when)
+
+
+def _document(vault: Vault) -> JSONObject:
+    document: JSONObject = {"version": VERSION, "kept": vault.rung.value, "id": vault.id}
+    if vault.check:
+        document["check"] = vault.check
+    if vault.rung is StorageLevel.PASSPHRASE:
+        cost = vault.cost
+        document["scrypt"] = {"salt": to_text(vault.salt), "n": cost.n, "r": cost.r, "p": cost.p}
+    document["records"] = {
+        name: {"sealed" if record.is_sealed else "plain": record.text, "changed": record.changed}
+        for name, record in vault.records.items()
+    }
+    return {**vault.unknown, **document}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0)
+    handle = os.open(temporary, flags, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

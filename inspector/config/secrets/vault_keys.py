@@ -1,0 +1,148 @@
+"""The keys of vaults: made, found, held while we run, and forgotten. Opens and seals what is in a vault."""
+
+from __future__ import annotations
+
+import contextlib
+
+from inspector.base.errors import ConfigError
+from inspector.base.units import plural
+from inspector.config.secrets.keychain import Keychain
+from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus, shown_name
+from inspector.config.secrets.vault_file import (
+    KeyDerivationCost,
+    Vault,
+    VaultTampered,
+    decrypt,
+    encrypt,
+    key_of_passphrase,
+    new_id,
+    new_key,
+    new_salt,
+)
+
+_CHECKED = "mcp-lens"
+_KEYLESS = (StorageLevel.PLAIN, StorageLevel.MEMORY)
+
+
+class VaultKeys:
+    """Keys of vaults, held in memory by vault id."""
+
+    def __init__(self, keychain: Keychain, cost: KeyDerivationCost) -> None:
+        self._keychain = keychain
+        self._cost = cost
+        self._held: dict[str, bytes] = {}
+
+    def holds(self, vault: Vault) -> bool:
+        """True if the vault can be opened without keychain or passphrase."""
+        return vault.rung in _KEYLESS or vault.id in self._held
+
+    def probe(self) -> None:
+        """Check that the keychain is usable. Raises SecretsUnavailable."""
+        self._keychain.read("probe")
+
+    def fetch(self, vault: Vault) -> None:
+        """Get the vault's key from the keychain unless held. Raises SecretsUnavailable."""
+        if self.holds(vault):
+            return
+        if vault.rung is StorageLevel.PASSPHRASE:
+            raise locked()
+        key = self._keychain.read(_account(vault))
+        if key is None or not _fits(key, vault):
+            raise SecretsUnavailable(
+                StorageStatus.KEY_LOST,
+                "The keychain has no key for these secrets, or another one.",
+                "If they were kept with another keychain, use that; else delete all secrets.",
+            )
+        self._held[vault.id] = key
+
+    def unlock(self, vault: Vault, passphrase: str) -> bool:
+        """Unlock the vault; return False if the passphrase is wrong."""
+        key = key_of_passphrase(passphrase, vault.salt, vault.cost)
+        if not _fits(key, vault):
+            return False
+        self._held[vault.id] = key
+        return True
+
+    def drop(self) -> None:
+        """Forget all keys, locking the vaults."""
+        self._held.clear()
+
+    def make_vault(self, rung: StorageLevel, passphrase: str = "") -> Vault:
+        """Create an empty vault and hold its key. Raises SecretsUnavailable."""
+        if rung in _KEYLESS:
+            return Vault(rung, new_id())
+        id, salt, key = new_id(), b"", new_key()
+        if rung is StorageLevel.PASSPHRASE:
+            salt = new_salt()
+            key = key_of_passphrase(passphrase, salt, self._cost)
+        vault = Vault(rung, id, encrypt(key, id, "", _CHECKED), salt, self._cost)
+        if rung is StorageLevel.KEYCHAIN:
+            self._keychain.write(_account(vault), key)
+        self._held[id] = key
+        return vault
+
+    def forget(self, vault: Vault | None) -> None:
+        """Forget a deleted vault. Never fails: a key left in the keychain decrypts nothing."""
+        if vault is None:
+            return
+        self._held.pop(vault.id, None)
+        if vault.rung is StorageLevel.KEYCHAIN:
+            with contextlib.suppress(SecretsUnavailable):
+                self._keychain.delete(_account(vault))
+
+    # --------------------------------------------------------------
+
+    def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
+        """Return the vault with a secret added. Raises SecretsUnavailable."""
+        return vault.with_record(
+            name, value if vault.rung is StorageLevel.PLAIN else self._sealed(vault, name, value)
+        )
+
+    def open(self, vault: Vault, name: str) -> str:
+        """Decrypt a secret. Raises SecretsUnavailable, Tampered."""
+        record = vault.records[name]
+        if record.is_sealed == (vault.rung in _KEYLESS):
+            raise VaultTampered  # a plain record among encrypted ones was put there by someone else
+        return decrypt(self._key(vault), vault.id, name, record.text) if record.is_sealed else record.text
+
+    def open_all(self, vault: Vault | None) -> dict[str, str]:
+        """Decrypt all secrets, to move them. Raises ConfigError rather than lose one."""
+        values: dict[str, str] = {}
+        damaged: list[str] = []
+        if vault is not None:
+            for name in vault.records:
+                try:
+                    values[name] = self.open(vault, name)
+                except VaultTampered:
+                    damaged.append(name)
+        if damaged:
+            raise ConfigError(
+                f"{plural(len(damaged), 'secret')} cannot be opened and would be lost, first of all "
+                f"“{shown_name(damaged[0])}”.",
+                "Delete what cannot be opened, then try again.",
+            )
+        return values
+
+    def _sealed(self, vault: Vault, name: str, value: str) -> str:
+        return encrypt(self._key(vault), vault.id, name, value)
+
+    def _key(self, vault: Vault) -> bytes:
+        self.fetch(vault)
+        return self._held[vault.id]
+
+
+def locked() -> SecretsUnavailable:
+    return SecretsUnavailable(
+        StorageStatus.LOCKED, "The secrets are locked.", "Enter the passphrase under Secrets, once a run."
+    )
+
+
+def _fits(key: bytes, vault: Vault) -> bool:
+    try:
+        return decrypt(key, vault.id, "", vault.check) == _CHECKED
+    except VaultTampered:
+        return False
+
+
+def _account(vault: Vault) -> str:
+    return f"vault-{vault.id}"

@@ -1,0 +1,377 @@
+"""How a server is told who asks: OAuth with all that can be set for it, or a token that is always sent.
+
+Nothing secret is in these values: a secret is named (`{"ref": "…"}`) and kept in the secret store.
+
+A configured server, by how it is reached.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.redaction import MASK, masked_text, masked_url
+from inspector.config.secrets.records import is_name
+from inspector.protocol.discovery import read_era_choice
+from inspector.protocol.revisions import REVISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRef:
+    """Reference to a secret in the secret store, by name."""
+
+    ref: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProvider:
+    """Enterprise-managed authorization: the identity provider and our client registration there.
+
+    With `issuer` and `client_id`, the user logs in in the browser. With an existing `id_token` that login
+    is skipped, and `token_endpoint` saves discovery. `method` is the client authentication method, `scope`
+    the scope requested at login; "" and None select the default.
+    """
+
+    issuer: str = ""
+    token_endpoint: str = ""
+    client_id: str = ""
+    client_secret: SecretRef | None = None
+    method: str = ""
+    scope: str | None = None
+    id_token: SecretRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthSettings:
+    """OAuth settings of a server; "" and None select the default.
+
+    `issuer` is the authorization server that the client belongs to; with a grant that uses no browser, the
+    client secret is sent to no other. `assertion` (or a file or an environment variable, both reread each
+    time) is the workload's JWT. `audience` is the `aud` of the assertions we sign. `private` and
+    `plain_http` are the user's consent to addresses in private networks and to unencrypted URLs named by
+    this server.
+    """
+
+    type: Literal["oauth"] = "oauth"
+    grant: Literal["authorization_code", "client_credentials", "enterprise", "wif"] = "authorization_code"
+    issuer: str = ""
+    client_id: str = ""
+    client_secret: SecretRef | None = None
+    client_document: str = ""
+    method: str = ""
+    scope: str | None = None
+    resource: str | None = None
+    redirect_host: str = ""
+    redirect_port: int = 0
+    redirect_path: str = ""
+    key: SecretRef | None = None
+    algorithm: str = ""
+    audience: Literal["issuer", "token_endpoint"] = "issuer"
+    dpop: bool | None = None
+    assertion: SecretRef | None = None
+    assertion_file: str = ""
+    assertion_variable: str = ""
+    identity_provider: IdentityProvider | None = None
+    private: bool = False
+    plain_http: bool = False
+
+    def references(self) -> tuple[SecretRef, ...]:
+        """Return all secrets that these settings refer to."""
+        own, provider = (self.client_secret, self.key, self.assertion), self.identity_provider
+        theirs = (provider.client_secret, provider.id_token) if provider is not None else ()
+        return tuple(ref for ref in (*own, *theirs) if ref is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BearerSettings:
+    """A fixed bearer token, sent as is and never refreshed."""
+
+    token: SecretRef
+    type: Literal["bearer"] = "bearer"
+
+
+Auth: TypeAlias = OAuthSettings | BearerSettings
+_SECRETS = ("client_secret", "key", "assertion", "id_token", "token")
+
+
+def read_auth(value: JSON) -> Auth | None:
+    """Parse a server's `auth` member. Raises ConfigError, using the names in the file."""
+    if value is None:
+        return None
+    from pydantic import TypeAdapter, ValidationError  # takes 55 ms to import, and most servers have no auth
+
+    if not isinstance(value, dict) or value.get("type") not in ("oauth", "bearer"):
+        raise ConfigError("auth: it must be an object.", 'Give it "type": "oauth" or "type": "bearer".')
+    kind: type[Auth] = OAuthSettings if value["type"] == "oauth" else BearerSettings
+    _require_references(value)
+    try:
+        read: Auth = TypeAdapter[Auth](kind).validate_python(_known(value, kind))
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        place = ".".join(["auth", *(_member(str(part)) for part in first["loc"])])
+        raise ConfigError(f"{place}: {first['msg'].lower()}.", "Correct it in the file.") from exc
+    if isinstance(read, OAuthSettings) and not 0 <= read.redirect_port <= 65535:
+        raise ConfigError(f"auth.redirectPort: {read.redirect_port} is no port.", "Correct it in the file.")
+    return read
+
+
+def write_auth(auth: Auth | None, before: JSON = None) -> JSON:
+    """Return the `auth` member to write, keeping the unknown members of `before`."""
+    if auth is None:
+        return None
+    written = _written(auth) | {"type": auth.type}
+    ours = {_member(field.name) for field in fields(auth)}
+    members = before if isinstance(before, dict) else {}
+    return {**{name: item for name, item in members.items() if name not in ours}, **written}
+
+
+def _require_references(value: JSONObject) -> None:
+    for name, content in value.items():
+        if name == "identityProvider" and isinstance(content, dict):
+            _require_references(content)
+        if _field(name) not in _SECRETS or content is None:
+            continue
+        ref = content.get("ref") if isinstance(content, dict) else None
+        if not isinstance(ref, str) or not is_name(ref):
+            raise ConfigError(
+                f"auth.{name}: a secret does not belong into this file.",
+                'Keep it under Secrets, and write its name here: {"ref": "…"}.',
+            )
+
+
+def _known(value: JSONObject, kind: type) -> JSONObject:
+    names = {_member(field.name): field.name for field in fields(kind)}
+    known = {names[name]: content for name, content in value.items() if name in names}
+    provider = known.get("identity_provider")
+    if isinstance(provider, dict):
+        known["identity_provider"] = _known(provider, IdentityProvider)
+    return known
+
+
+def _written(value: Auth | IdentityProvider | SecretRef) -> JSONObject:
+    members: JSONObject = {}
+    for field in fields(value):
+        content = getattr(value, field.name)
+        if content != field.default:
+            is_nested = isinstance(content, IdentityProvider | SecretRef)
+            members[_member(field.name)] = _written(content) if is_nested else content
+    return members
+
+
+def _member(field: str) -> str:
+    first, *rest = field.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _field(member: str) -> str:
+    return re.sub("([A-Z])", r"_\1", member).lower()
+
+
+# Colors to mark a server with, as written in the file; the window maps each to a shade.
+COLOURS = ("blue", "green", "amber", "red", "violet", "teal")
+
+Given: TypeAlias = str | SecretRef
+"""The value of a header or a variable: as it is, or the name that it has in the secret store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Timeouts in seconds; None uses the app's settings.
+
+    `request` restarts with each progress notification, `total` does not. `keep_alive` is the ping interval;
+    0 turns it off.
+    """
+
+    connect: float | None = None
+    request: float | None = None
+    total: float | None = None
+    keep_alive: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """Network settings of a URL. Nothing is taken from the environment unless enabled here."""
+
+    proxy: str = ""
+    environment_proxy: bool = False
+    ca_file: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
+    verify: bool = True
+    http2: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """Settings common to all servers.
+
+    `era` is "auto" (detect), "legacy-first", or a protocol version. `auto_restart` reconnects when the
+    connection is lost. `capabilities` are the client capabilities to declare, None for all that are
+    supported; with `exact_capabilities` exactly these are sent with every protocol version. `auto_connect`
+    connects at app start. `watch` lists globs below the working directory: the server is restarted when a
+    matching file changes. `notes` and `colour` (one of COLOURS, or "") are for the user only.
+    """
+
+    name: str
+    enabled: bool = True
+    roots: tuple[str, ...] = ()
+    era: str = "auto"
+    timeouts: Timeouts = Timeouts()
+    auto_restart: bool = False
+    capabilities: dict[str, Any] | None = None  # JSON
+    exact_capabilities: bool = False
+    auto_connect: bool = False
+    watch: tuple[str, ...] = ()
+    notes: str = ""
+    colour: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdioEntry(_Entry):
+    """A stdio server: a program that MCP Lens starts."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, Given] = field(default_factory=dict)
+    cwd: str = ""
+
+    @property
+    def transport(self) -> str:
+        return "stdio"
+
+    @property
+    def address(self) -> str:
+        """The command line as it would be typed, secrets masked; for display."""
+        return " ".join(_quoted(word) for word in masked_text((self.command, *self.args)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UrlEntry(_Entry):
+    """A server reached by URL."""
+
+    url: str
+    headers: Mapping[str, Given] = field(default_factory=dict)
+    network: NetworkSettings = NetworkSettings()
+
+    @property
+    def address(self) -> str:
+        """The URL with secrets masked; for display."""
+        return masked_url(self.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpEntry(_UrlEntry):
+    """A server over Streamable HTTP ("http"), HTTP+SSE of 2024 ("sse"), or auto-detected.
+
+    Without `auth`, OAuth with default settings is used if the server requires a login.
+    """
+
+    type: Literal["auto", "http", "sse"] = "auto"
+    auth: OAuthSettings | BearerSettings | None = None
+
+    @property
+    def transport(self) -> str:
+        return "sse" if self.type == "sse" else "http"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSocketEntry(_UrlEntry):
+    """A server over WebSocket, which no protocol version defines but some servers speak."""
+
+    @property
+    def transport(self) -> str:
+        return "ws"
+
+
+Entry: TypeAlias = StdioEntry | HttpEntry | WebSocketEntry
+
+
+def entry_from_text(text: str, name: str = "") -> Entry:
+    """Create a server from a typed URL or command line. Raises ConfigError.
+
+    The command line is split like a shell does it, but no shell is involved: no variables, pipes or globs.
+    """
+    text = text.strip()
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
+        url = check_url(text)
+        kind = WebSocketEntry if is_websocket(url) else HttpEntry
+        return kind(name=name or _name_from_url(url), url=url)
+    try:
+        argv = shlex.split(text)
+    except ValueError as exc:
+        raise ConfigError(f"The command line cannot be read: {exc}.", "Close the quotes.") from exc
+    if not argv or not argv[0]:
+        raise ConfigError("Nothing was given.", "Type a command such as “npx -y some-server”, or a URL.")
+    return StdioEntry(name=name or name_from_argv(argv), command=argv[0], args=tuple(argv[1:]))
+
+
+def check_url(url: str) -> str:
+    """Return the URL if it is supported. Raises ConfigError."""
+    try:
+        parts = urlsplit(url)
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError as exc:
+        raise ConfigError(f"That is not a valid URL: {exc}.", "Check the host and the port.") from exc
+    if "@" in parts.netloc:
+        raise ConfigError("The URL holds a user name or a password.", "Give an Authorization header instead.")
+    if not parts.hostname or not port_is_fine:
+        raise ConfigError(f"{url!r} names no host.", "Give one such as http://localhost:8000/mcp.")
+    if parts.scheme.lower() not in ("http", "https", "ws", "wss"):
+        raise ConfigError(
+            f"We cannot speak to a {parts.scheme or 'relative'} URL.",
+            "Give an http, https, ws or wss URL.",
+        )
+    return url
+
+
+def check_era(era: str) -> str:
+    """Return `era` if it is a valid choice. Raises ConfigError."""
+    if read_era_choice(era) is None:
+        dates = ", ".join(revision.date for revision in REVISIONS)
+        raise ConfigError(
+            f"era: there is no {era!r}.", f"Give “auto”, “legacy-first”, or the date of a revision: {dates}."
+        )
+    return era
+
+
+def check_timeouts(timeouts: Timeouts) -> Timeouts:
+    """Return the timeouts if they are valid. Raises ConfigError."""
+    for name in ("connect", "request", "total", "keep_alive"):
+        seconds = getattr(timeouts, name)
+        is_never = name == "keep_alive" and seconds == 0
+        if seconds is not None and not is_never and not 0 < seconds < math.inf:
+            raise ConfigError(f"timeouts: {seconds} is no number of seconds to wait.", "Give more than 0.")
+    return timeouts
+
+
+def is_websocket(url: str) -> bool:
+    return url[:6].lower().startswith(("ws://", "wss://"))
+
+
+def name_from_argv(argv: list[str]) -> str:
+    """Return a short name: the package or script being started rather than `npx` or `python`."""
+    words = [word for word in argv[1:] if not word.startswith("-")]
+    runners = {"npx", "uvx", "uv", "node", "python", "python3", "bunx", "deno", "docker", "run", "tool"}
+    candidates = [argv[0], *words]
+    chosen = next((word for word in candidates if _stem(word) not in runners), argv[0])
+    return _stem(chosen)
+
+
+def _stem(word: str) -> str:
+    last = re.split(r"[/\\]", word.rstrip("/\\"))[-1] or word
+    return re.sub(r"\.(py|js|mjs|ts|sh|exe|cmd|bat)$", "", re.sub(r"(?<=.)@[\w.^~-]+$", "", last))
+
+
+def _name_from_url(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or "server"
+
+
+def _quoted(word: str) -> str:
+    return word if MASK in word else shlex.quote(word)

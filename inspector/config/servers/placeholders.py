@@ -1,0 +1,370 @@
+"""`${name}` in the settings of a server: replaced when it is connected, kept as written everywhere else.
+
+    ${NAME}  ${env:NAME}         a variable of the environment
+    ${NAME:-text}                … or this text, when there is none or it is empty
+    ${input:id}                  a value that the person gave for this server; it is in the secret store
+    ${userHome}                  the home folder; likewise ${workspaceFolder}, ${workspaceFolderBasename},
+                                 ${cwd}, ${pathSeparator} and ${/}, as other clients have them
+    $${NAME}                     stays as ${NAME}
+
+In the command, its arguments, variables and working folder, or in the URL, the headers and the proxy. What
+was put in is never expanded again, and no shell is asked. Nothing here reads anything: who calls gives the
+values.
+
+Secrets in the texts of a server: in its arguments, its URL, the URL of its proxy.
+
+They cannot be references like the value of a header is, for they are parts of a text. `${input:id}` takes
+their place (`expansion.py`), whose value is in the secret store: what is sent stays the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import header_in, is_secret_name, is_secret_parameter, looks_secret, url_start
+from inspector.config.secrets.records import make_name
+from inspector.config.servers.entries import Entry, Given, SecretRef, StdioEntry, check_url
+from inspector.config.servers.entry_secrets import (
+    check_header_value,
+    named_secrets_of,
+    plain_of,
+    references_of,
+    with_references,
+)
+
+INPUT = "input"
+"""What the values of inputs are called by in the secret store: `input/<server>/<id>`."""
+
+KNOWN = ("userHome", "workspaceFolder", "workspaceFolderBasename", "cwd", "pathSeparator", "/")
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_REFERENCE = re.compile(
+    r"\$\$\{|\$\{(?:"
+    r"input:(?P<input>[^{}:]+)"
+    rf"|(?P<known>{'|'.join(map(re.escape, KNOWN))})"
+    rf"|(?:env:)?(?P<variable>{_NAME})(?::-(?P<default>[^{{}}]*))?"
+    r")\}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Values for placeholders. `withheld` are variables that exist but not for this server."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)
+    withheld: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Placeholders in a server's settings, without duplicates, in order of appearance."""
+
+    variables: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names as written between the braces: HOME, input:key, workspaceFolder."""
+        return (*self.variables, *(f"{INPUT}:{each}" for each in self.inputs), *self.known)
+
+    def __bool__(self) -> bool:
+        return bool(self.variables or self.inputs or self.known)
+
+
+def names_in(entry: Entry) -> Names:
+    """Return the placeholders that connecting to this server would resolve."""
+    found: dict[str, dict[str, None]] = {"variable": {}, "input": {}, "known": {}}
+    for _, text in _texts(entry):
+        for match in _REFERENCE.finditer(text):
+            if match.lastgroup is not None:
+                kind = next(kind for kind in found if match[kind] is not None)
+                found[kind][match[kind]] = None
+    return Names(*(tuple(names) for names in found.values()))
+
+
+def is_expanded(text: str) -> bool:
+    """True if the text contains a placeholder or escape, i.e. is not sent verbatim."""
+    return _REFERENCE.search(text) is not None
+
+
+def needs_expansion(entry: Entry) -> bool:
+    return any(is_expanded(text) for _, text in _texts(entry))
+
+
+def expand(entry: Entry, values: Values) -> Entry:
+    """Return the server with all placeholders replaced.
+
+    Raises ConfigError for a name without a value, saying where it is used.
+    """
+
+    def put(place: str, text: str) -> str:
+        return _REFERENCE.sub(lambda match: _value(match, place, values), text)
+
+    expanded = _with_texts(entry, put)
+    if not isinstance(expanded, StdioEntry):
+        if expanded != entry:
+            check_url(expanded.url)
+        for name, value in expanded.headers.items():
+            if isinstance(value, str) and value != entry.headers[name]:  # type: ignore[union-attr]
+                check_header_value(value)
+    return expanded
+
+
+def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) -> Entry:
+    """Replace the placeholders that have a value; leave the others as they are.
+
+    A variable's default counts as a value only with `uses_defaults`.
+    """
+
+    def value(match: re.Match[str], place: str) -> str:
+        is_later = match["default"] is not None and not values.environment.get(match["variable"])
+        try:
+            if match.lastgroup is None or (is_later and not uses_defaults):
+                return match[0]
+            return _value(match, place, values)
+        except ConfigError:
+            return match[0]
+
+    return _with_texts(entry, lambda place, text: _REFERENCE.sub(lambda match: value(match, place), text))
+
+
+def input_secret(server: str, id: str) -> str:
+    """Return the secret name under which an input's value is stored."""
+    return make_name(INPUT, server, id)
+
+
+# ------------------------------------------------------------------
+
+
+def _value(match: re.Match[str], place: str, values: Values) -> str:
+    if match.lastgroup is None:
+        return "${"  # escaped
+    if (id := match["input"]) is not None:
+        value = values.inputs.get(id)
+        if value is None:
+            raise ConfigError(
+                f"{place}: the input “{id}” has no value.",
+                "Give it one under Server ▸ Secrets of this server….",
+            )
+        return value
+    if (known := match["known"]) is not None:
+        value = values.known.get(known)
+        if value is None:
+            raise ConfigError(f"{place}: nothing is known of ${{{known}}} here.", "Write it out instead.")
+        return value
+    return _variable(match["variable"], match["default"], place, values)
+
+
+def _variable(name: str, default: str | None, place: str, values: Values) -> str:
+    value = values.environment.get(name)
+    if value or (value is not None and default is None):
+        return value
+    if default is not None:
+        return default
+    if name in values.withheld:
+        raise ConfigError(
+            f"{place}: the variable {name} is not for this server: you did not agree to that.",
+            "Review the server, and agree to it there.",
+        )
+    raise ConfigError(
+        f"{place}: the environment has no variable {name}.",
+        f"Set it before MCP Lens is started, or write ${{{name}:-a default}}.",
+    )
+
+
+_Put: TypeAlias = Callable[[str, str], str]
+
+
+def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield every text that may contain placeholders, with its location."""
+    texts: list[tuple[str, str]] = []
+
+    def note(place: str, text: str) -> str:
+        texts.append((place, text))
+        return text
+
+    _with_texts(entry, note)
+    yield from texts
+
+
+def _with_texts(entry: Entry, put: _Put) -> Entry:
+    if isinstance(entry, StdioEntry):
+        return replace(
+            entry,
+            command=put("command", entry.command),
+            args=tuple(put(f"argument {number}", text) for number, text in enumerate(entry.args, 1)),
+            env=_with_given(entry.env, "variable", put),
+            cwd=put("cwd", entry.cwd),
+        )
+    return replace(
+        entry,
+        url=put("url", entry.url),
+        headers=_with_given(entry.headers, "header", put),
+        network=replace(entry.network, proxy=put("proxy", entry.network.proxy)),
+    )
+
+
+def _with_given(given: Mapping[str, Given], what: str, put: _Put) -> dict[str, Given]:
+    """Expand the plain values; secret references are left alone, their values are sent verbatim."""
+    return {
+        name: value if isinstance(value, SecretRef) else put(f"{what} {name}", value)
+        for name, value in given.items()
+    }
+
+
+_USER = re.compile(
+    r"[a-zA-Z][a-zA-Z0-9+.-]*://(?P<user>(?:\$\{[^}]*\}|[^/?#@:])*)(?::(?P<password>[^/?#]*))?@"
+)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
+_URL_PLACE, _PROXY_PLACE = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class TextSecret:
+    """A secret in a server's texts.
+
+    `words` describe it ("argument --token") and `id` is the input to replace it with. `place` is the index
+    of an argument, or stands for the URL or the proxy URL; `start` and `end` are offsets in that text.
+    """
+
+    words: str
+    id: str
+    place: int
+    start: int
+    end: int
+
+
+def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
+    """Return what looks like a secret in the texts.
+
+    Placeholders do not count: their values are stored elsewhere.
+    """
+    found = [each for each in _found(entry) if _is_plain(entry, each)]
+    taken: set[str] = set(names_in(entry).inputs)
+    said: set[str] = set()
+    secrets: list[TextSecret] = []
+    for each in found:
+        words, id = _free(each.words, said, " "), _free(each.id, taken, "-")
+        said.add(words)
+        taken.add(id)
+        secrets.append(replace(each, words=words, id=id))
+    return tuple(secrets)
+
+
+def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
+    """Return all plain-text secrets: names of headers or variables, and secrets in texts."""
+    given = [name for name in named_secrets_of(entry) if not is_expanded(plain_of(entry)[name])]
+    return (*given, *(each.words for each in text_secrets_of(entry)))
+
+
+def stored_secrets_of(entry: Entry) -> dict[str, str]:
+    """Return stored secret names by display name (a header, a variable, `input:id`)."""
+    inputs = {f"{INPUT}:{id}": input_secret(entry.name, id) for id in names_in(entry).inputs}
+    return {name: reference.ref for name, reference in references_of(entry).items()} | inputs
+
+
+def moved_to_store(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """Move these plain secrets out of the server; also return the values by secret name."""
+    entry, given = with_references(entry, names)
+    entry, texts = with_inputs(entry, names)
+    return entry, given | texts
+
+
+def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, str]]:
+    """Replace these secrets with inputs; also return the values by secret name."""
+    values: dict[str, str] = {}
+    chosen = [each for each in text_secrets_of(entry) if each.words in words]
+    for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # reversed: keeps offsets valid
+        text = _text(entry, each.place)
+        values[input_secret(entry.name, each.id)] = text[each.start : each.end]
+        changed = f"{text[: each.start]}${{input:{each.id}}}{text[each.end :]}"
+        entry = _with_text(entry, each.place, changed)
+    return entry, values
+
+
+# ------------------------------------------------------------------ finding
+
+
+def _found(entry: Entry) -> Iterator[TextSecret]:
+    if isinstance(entry, StdioEntry):
+        yield from _in_arguments(entry.args)
+        return
+    yield from _in_url(entry.url, _URL_PLACE, "URL")
+    yield from _in_url(entry.network.proxy, _PROXY_PLACE, "proxy")
+
+
+def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
+    option = ""  # the preceding option, if it takes a secret
+    for place, word in enumerate(args):
+        name, equals, _ = word.partition("=")
+        bare, start = name.lstrip("-"), len(name) + 1
+        if option and not word.startswith("-"):
+            yield TextSecret(f"argument {option}", _id(option), place, 0, len(word))
+        elif header := header_in(word):
+            name = header["name"]
+            yield TextSecret(f"argument {one_line(name)}", _id(name), place, *header.span("value"))
+        elif (begin := url_start(word)) >= 0:
+            yield from _in_url(word, place, f"argument {place + 1}", begin)
+        elif equals and is_secret_name(bare):
+            yield TextSecret(f"argument {one_line(name)}", _id(bare), place, start, len(word))
+        elif looks_secret(word):
+            yield TextSecret(f"argument {place + 1}", f"argument-{place + 1}", place, 0, len(word))
+        is_option = word.startswith("-") and not equals and is_secret_name(bare)
+        option = one_line(word) if is_option else ""
+
+
+def _in_url(url: str, place: int, what: str, begin: int = 0) -> Iterator[TextSecret]:
+    """Yield secrets in a URL that starts at offset `begin` of the text."""
+    if match := _USER.match(url, begin):
+        # A user without a password is just a user name, or a token in its place.
+        kind = "password" if match["password"] is not None else "user" if looks_secret(match["user"]) else ""
+        if kind:
+            yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), place, *match.span(kind))
+    for match in _PARAMETER.finditer(url, begin):
+        if is_secret_parameter(match[1]) and "#" not in url[: match.start()]:
+            words = f"{what} parameter {one_line(match[1])}"
+            yield TextSecret(words, _id(match[1]), place, *match.span(2))
+
+
+def _is_plain(entry: Entry, secret: TextSecret) -> bool:
+    value = _text(entry, secret.place)[secret.start : secret.end]
+    return bool(value) and not is_expanded(value)
+
+
+def _id(words: str) -> str:
+    """Return a valid id for `input:`."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", words).strip("-").lower() or "secret"
+
+
+def _free(wanted: str, taken: Collection[str], joint: str) -> str:
+    """Return `wanted`, numbered if taken."""
+    number, text = 1, wanted
+    while text in taken:
+        number += 1
+        text = f"{wanted}{joint}{number}"
+    return text
+
+
+# ------------------------------------------------------------------ where they stand
+
+
+def _text(entry: Entry, place: int) -> str:
+    if isinstance(entry, StdioEntry):
+        return entry.args[place]
+    return entry.url if place == _URL_PLACE else entry.network.proxy
+
+
+def _with_text(entry: Entry, place: int, text: str) -> Entry:
+    if isinstance(entry, StdioEntry):
+        return replace(entry, args=(*entry.args[:place], text, *entry.args[place + 1 :]))
+    if place == _URL_PLACE:
+        return replace(entry, url=text)
+    return replace(entry, network=replace(entry.network, proxy=text))

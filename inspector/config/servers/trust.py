@@ -1,0 +1,410 @@
+"""What a person should know before agreeing to a server of somebody else's: what its settings can do that one
+does not see at a glance. Sentences only; nothing here forbids or looks up anything.
+
+Which servers of somebody else's files the person agreed to, and to what exactly.
+
+An approval is for one server in one file, and for its exact content: the program that is started (its path
+and what is in it), its arguments, variables and folder, or the address and its headers, and all else that a
+connection depends on. Any other content is a question of its own. Of secrets only digests are kept, made with
+a salt that belongs to the file of approvals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK
+from inspector.config.json_file import JsonDocument
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_diff import FieldChange, compare_content, masked
+from inspector.config.servers.server_list import write_entry
+
+_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh"}
+# Options that take inline code, by interpreter.
+_CODE = {
+    "python": ("-c",),
+    "node": ("-e", "--eval", "-p", "--print"),
+    "bun": ("-e", "--eval"),
+    "deno": ("eval",),
+    "perl": ("-e", "-E"),
+    "ruby": ("-e",),
+    "php": ("-r",),
+    "lua": ("-e",),
+    "osascript": ("-e",),
+}
+# Commands that download and run a package: alone, or with one of these as the first argument.
+_FETCHERS: dict[str, tuple[str, ...]] = {
+    "npx": (),
+    "bunx": (),
+    "pnpx": (),
+    "uvx": (),
+    "npm": ("exec", "x"),
+    "pnpm": ("dlx",),
+    "yarn": ("dlx",),
+    "bun": ("x",),
+    "uv": ("tool",),
+    "pipx": ("run",),
+    "docker": ("run",),
+    "podman": ("run",),
+}
+_CONTAINERS = ("docker", "podman", "nerdctl")
+_OPENINGS = (
+    "-v",
+    "--volume",
+    "--mount",
+    "--privileged",
+    "--pid",
+    "--net",
+    "--network",
+    "--device",
+    "--cap-add",
+)
+_WRAPPERS = {"env", "sudo", "doas", "xargs", "nohup", "nice", "timeout", "setsid", "ssh"}
+# Variables that make the loader, a runtime or a package manager run or fetch something else.
+_RUNS_CODE = re.compile(
+    r"LD_\w+|DYLD_\w+|PATH|PATHEXT|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|STARTUP|HOME|USERBASE|INSPECT|BREAKPOINT)"
+    r"|PERL5(?:LIB|OPT|DB)|PERLLIB|RUBY(?:OPT|LIB)|CLASSPATH|_?JAVA_(?:TOOL_)?OPTIONS|JDK_JAVA_OPTIONS"
+    r"|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND|SHELL|IFS|EDITOR|VISUAL|PAGER|BROWSER"
+    r"|GIT_\w+|NPM_CONFIG_\w+|UV_\w+|PIP_\w+|BUN_\w+|DENO_\w+|DOTNET_STARTUP_HOOKS|COR_PROFILER\w*"
+)
+_REROUTES = re.compile(
+    r"(?:HTTPS?|ALL|FTP|WSS?)_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED"
+    r"|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|PYTHONHTTPSVERIFY|SSLKEYLOGFILE"
+)
+_LATIN = re.compile("[A-Za-z]")
+# Greek, Cyrillic, Armenian, Cherokee, letterlike, full width, mathematical: all contain homoglyphs of Latin
+# letters.
+_TWINS = re.compile(
+    "[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2100-\u214f\uff01-\uff5e"
+    "\U0001d400-\U0001d7ff]"
+)
+_ODD_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]")
+_LOOPBACK = re.compile(r"localhost|.+\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
+_MOST_NAMED = 8
+
+
+def warnings_for(entry: Entry) -> tuple[str, ...]:
+    """Return warnings about a server, most important first; empty if nothing is suspicious."""
+    if isinstance(entry, StdioEntry):
+        words = (entry.command, *entry.args)
+        return (*_of_command(entry), *_of_variables(entry.env), *_of_letters(words))
+    return (*_of_url(entry.url), *_of_letters((_behind_host(entry.url),)))
+
+
+def _of_command(entry: StdioEntry) -> Iterator[str]:
+    name, args = _program_name(entry.command), entry.args
+    if name in _WRAPPERS:
+        yield f"It starts another program through {name}: only {name} itself is checked for changes."
+    own = _own_options(args)
+    if name in _SHELLS and any(_is_shell_code(word) for word in own):
+        yield f"It hands a command to a shell, {name}, which can do anything. Read the whole of it."
+    if any(word.partition("=")[0] in _CODE.get(_without_version(name), ()) for word in own):
+        yield f"Its arguments are a program for {name}. Read the whole of it."
+    if name in _FETCHERS and _fetches(name, args):
+        yield f"{name} downloads what it runs, which can change without being noticed here."
+    if name in _CONTAINERS:
+        opened = [word.partition("=")[0] for word in args if word.partition("=")[0] in _OPENINGS]
+        if opened:
+            yield f"It gives the container access to this machine: {_listed(opened)}."
+
+
+def _own_options(args: Sequence[str]) -> list[str]:
+    """Return the program's own arguments: those up to the script or module it runs."""
+    own: list[str] = []
+    for word in args:
+        is_value = bool(own) and own[-1].startswith("-") and "=" not in own[-1]
+        own.append(word)
+        is_option = word.startswith("-") or (word.startswith("/") and len(word) == 2)
+        if word == "-m" or not (is_option or is_value):
+            break
+    return own
+
+
+def _is_shell_code(word: str) -> bool:
+    lower = word.lower()
+    is_posix = word.startswith("-") and not word.startswith("--") and "c" in word  # also -lc, -ec
+    return is_posix or lower in ("/c", "/k", "-command", "-encodedcommand", "-enc", "--command")
+
+
+def _fetches(name: str, args: Sequence[str]) -> bool:
+    first = next((word for word in args if not word.startswith("-")), "")
+    return not _FETCHERS[name] or first in _FETCHERS[name]
+
+
+def _of_variables(env: Iterable[str]) -> Iterator[str]:
+    names = list(env)
+    if running := [name for name in names if _RUNS_CODE.fullmatch(name.upper())]:
+        yield f"It sets {_listed(running)}, by which programs can be made to run other code."
+    if rerouting := [name for name in names if _REROUTES.fullmatch(name.upper())]:
+        yield f"It sets {_listed(rerouting)}, which decides where traffic goes or whom it trusts."
+
+
+def _of_url(url: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    shown = one_line(shorten(host, 200))
+    if "@" in parts.netloc:
+        yield f"What stands before the “@” is a user name: it contacts {shown}."
+    if not host.isascii():
+        yield f"The host is not written in plain letters. It is {_punycode(host)}."
+    if parts.scheme in ("http", "ws") and not _LOOPBACK.fullmatch(host):
+        yield "It is not encrypted: everybody on the way can read and change what is sent."
+
+
+def _behind_host(url: str) -> str:
+    return "/".join(url.split("/")[3:])
+
+
+def _punycode(host: str) -> str:
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        return one_line(shorten(ascii(host), 200))
+
+
+def _of_letters(words: Iterable[str]) -> Iterator[str]:
+    """Yield one warning per kind of suspicious character, with the first word that contains it."""
+    found: dict[str, str] = {}
+    for word in words:
+        if _LATIN.search(word) and (twins := _TWINS.findall(word)):
+            found.setdefault("letters that may look like Latin ones", _codes(word, twins))
+        if spaces := _ODD_SPACES.findall(word):
+            found.setdefault("spaces that are none", _codes(word, spaces))
+    for what, where in found.items():
+        yield f"There are {what} in {where}."
+
+
+def _codes(word: str, characters: Sequence[str]) -> str:
+    kinds = _listed([f"U+{ord(each):04X}" for each in dict.fromkeys(characters)])
+    return f"“{one_line(shorten(word, 60))}”: {kinds}"
+
+
+def _without_version(name: str) -> str:
+    return re.sub(r"[\d.]+w?$", "", name)
+
+
+def _program_name(command: str) -> str:
+    name = re.split(r"[/\\]", command)[-1].lower()
+    return re.sub(r"\.(?:exe|cmd|bat)$", "", name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(dict.fromkeys(one_line(shorten(name, 60)) for name in names))
+    more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
+    return ", ".join(shown[:_MOST_NAMED]) + more
+
+
+_APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "colour")
+_LONGEST_DIGEST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a command would start: the resolved program and the scripts in its arguments.
+
+    Each with the SHA-256 of its content.
+    """
+
+    path: str = ""
+    sha256: str = ""
+    scripts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The user's approval of a server from another tool's file.
+
+    `key` is the digest of exactly what was approved; `content` is for showing changes, with secrets
+    replaced by digests. `folder`: one file may define servers for several folders. `variables` are the
+    environment variables that the server may use.
+    """
+
+    file: str
+    folder: str
+    name: str
+    key: str
+    content: JSONObject
+    variables: tuple[str, ...] = ()
+    at: str = ""
+
+
+def content_of(entry: Entry, file: str, folder: str, program: Program | None = None) -> JSONObject:
+    """Return everything that connecting depends on, with placeholders not expanded."""
+    members = {name: value for name, value in write_entry(entry).items() if name not in _APART}
+    content: JSONObject = {"file": file, "folder": folder, "name": entry.name, **members}
+    if program is not None:
+        scripts: JSONObject = dict(program.scripts)
+        content["program"] = {"path": program.path, "sha256": program.sha256, "scripts": scripts}
+    return content
+
+
+def digest_of(content: JSONObject, salt: str = "") -> str:
+    """Return a digest that is independent of member order."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(f"{salt}\n{canonical}".encode(errors="surrogatepass")).hexdigest()
+
+
+class TrustStore:
+    """Approvals in a private file. Without a path, they are not saved.
+
+    Errors are ConfigErrors that name the file.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._file = JsonDocument(path) if path is not None else None
+        self._memory: JSONObject = {}
+
+    def find(self, file: str, folder: str, name: str) -> Approval | None:
+        """Return the approval of a server in a file. Raises ConfigError."""
+        for approval in self.approvals():
+            if (approval.file, approval.folder, approval.name) == (file, folder, name):
+                return approval
+        return None
+
+    def approvals(self) -> tuple[Approval, ...]:
+        """Return all readable approvals; tampered ones are ignored. Raises ConfigError."""
+        return _approvals(self._read())
+
+    def is_for(self, approval: Approval, content: JSONObject) -> bool:
+        """True if exactly this content was approved."""
+        return secrets.compare_digest(approval.key, digest_of(content, _salt(self._read())))
+
+    def changes(self, approval: Approval, content: JSONObject) -> tuple[FieldChange, ...]:
+        """Return what changed since the approval."""
+        return compare_content(approval.content, self._kept(content, _salt(self._read())))
+
+    def approve(self, content: JSONObject, variables: Iterable[str] = ()) -> Approval:
+        """Approve this content, replacing an earlier approval of the server. Raises ConfigError."""
+        with self._changing():
+            document = self._read()
+            salt = _salt(document) or secrets.token_hex(16)
+            approval = Approval(
+                str(content["file"]),
+                str(content["folder"]),
+                str(content["name"]),
+                digest_of(content, salt),
+                self._kept(content, salt),
+                tuple(variables),
+                datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+            others = self._others(document, approval.file, approval.folder, approval.name)
+            self._write(document, salt, [*others, approval])
+        return approval
+
+    def forget(self, file: str, folder: str, name: str) -> None:
+        """Revoke the approval of a server. Raises ConfigError."""
+        with self._changing():
+            document = self._read()
+            others = self._others(document, file, folder, name)
+            if len(others) < len(_approvals(document)):
+                self._write(document, _salt(document), others)
+
+    # --------------------------------------------------------------
+
+    def _others(self, document: JSONObject, *place: str) -> list[Approval]:
+        approvals = _approvals(document)
+        return [each for each in approvals if (each.file, each.folder, each.name) != place]
+
+    def _kept(self, content: JSONObject, salt: str) -> JSONObject:
+        def mask(value: str) -> str:
+            return f"{MASK} ({digest_of({'secret': value}, salt)[:_LONGEST_DIGEST_SHOWN]})"
+
+        return masked(content, mask)
+
+    def _changing(self) -> AbstractContextManager[None]:
+        return self._file.changing() if self._file is not None else nullcontext()
+
+    def _read(self) -> JSONObject:
+        return self._memory if self._file is None else self._file.read()
+
+    def _write(self, document: JSONObject, salt: str, approvals: list[Approval]) -> None:
+        written: list[JSON] = [_written(approval) for approval in approvals]
+        document = {**document, "salt": salt, "approvals": written}
+        if self._file is None:
+            self._memory = document
+        else:
+            self._file.write(document)
+
+
+def check_command(command: str, is_absolute: bool) -> None:
+    """Raise ConfigError for a relative command from another tool's file.
+
+    Only a program on the PATH or with its full path is certain to be the one that the user saw.
+    """
+    if is_relative(command, is_absolute):
+        raise ConfigError(
+            f"It starts a program by a relative path, {command!r}. From a file of another tool, none is.",
+            "Import a copy: that has the full path.",
+        )
+
+
+def is_relative(command: str, is_absolute: bool) -> bool:
+    """True if the command depends on the working directory; so does `C:x.exe` (drive-relative)."""
+    return not is_absolute and any(character in command for character in "/\\:")
+
+
+def check_batch(program: str, args: Iterable[str]) -> None:
+    """Raise ConfigError for batch file arguments that cmd.exe would interpret.
+
+    Windows always runs batch files in a shell, which parses their arguments again.
+    """
+    if not program.lower().endswith((".bat", ".cmd")):
+        return
+    for argument in args:
+        if any(character in '"%!^&|<>()' or ord(character) < 32 for character in argument):
+            raise ConfigError(
+                f"It starts a batch file, {program}, with an argument that the shell of Windows would read "
+                f"as more than text: {argument!r}.",
+                "Start the program behind the batch file instead, such as node.exe with a script.",
+            )
+
+
+def _salt(document: JSONObject) -> str:
+    salt = document.get("salt", "")
+    return salt if isinstance(salt, str) else ""
+
+
+def _approvals(document: JSONObject) -> tuple[Approval, ...]:
+    listed = document.get("approvals", [])
+    read = map(_read_approval, listed if isinstance(listed, list) else [])
+    return tuple(approval for approval in read if approval is not None)
+
+
+def _read_approval(value: JSON) -> Approval | None:
+    if not isinstance(value, dict):
+        return None
+    texts = [text for each in ("file", "folder", "name", "key") if isinstance(text := value.get(each), str)]
+    content, variables, at = value.get("content"), value.get("variables", []), value.get("at", "")
+    if len(texts) < 4 or not isinstance(content, dict) or not isinstance(variables, list):
+        return None
+    file, folder, name, key = texts
+    return Approval(file, folder, name, key, content, tuple(map(str, variables)), str(at))
+
+
+def _written(approval: Approval) -> JSONObject:
+    variables: list[JSON] = list(approval.variables)
+    return {
+        "file": approval.file,
+        "folder": approval.folder,
+        "name": approval.name,
+        "key": approval.key,
+        "content": approval.content,
+        "variables": variables,
+        "at": approval.at,
+    }

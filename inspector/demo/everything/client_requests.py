@@ -1,0 +1,208 @@
+"""Asking the client back, in the way of its era.
+
+In the handshake era the question is a request from the server while the call is open. In the stateless era
+(2026-07-28) it is an `input_required` result, and the client calls again with the answer.
+
+Messages and results that the SDK's models refuse, on purpose or because they do not know them.
+
+State that the client carries from round to round (2026-07-28, `requestState`), sealed against changes.
+
+"Servers MUST treat requestState as attacker-controlled": what comes back is believed only with its seal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar, cast
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from inspector.demo.toolbox import Call, Context, DemoTool, Outcome, Run, Schema, failure, schema, tool
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+OPEN_WORLD = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
+
+_KEY = "question"
+
+
+def is_stateless(call: Call) -> bool:
+    return call.context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+# ------------------------------------------------------------------ what the client can be asked
+
+
+def declared(call: Call) -> types.ClientCapabilities:
+    return call.session.client_capabilities or types.ClientCapabilities()
+
+
+def takes_forms(call: Call) -> bool:
+    """True if the client supports form elicitation.
+
+    An empty object declares form mode: it was the only mode before 2025-11-25.
+    """
+    elicitation = declared(call).elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+def takes_pages(call: Call) -> bool:
+    """True if the client supports URL elicitation.
+
+    URL mode was added in 2025-11-25; older clients never have it, whatever they declare.
+    """
+    elicitation = declared(call).elicitation
+    is_known = call.context.protocol_version >= "2025-11-25"
+    return is_known and elicitation is not None and elicitation.url is not None
+
+
+def undeclared(capability: str) -> types.CallToolResult:
+    return failure(f"This client did not declare the {capability} capability, so there is nobody to ask.")
+
+
+# ------------------------------------------------------------------ questions and answers
+
+
+def form(message: str, requested: Schema) -> types.ElicitRequest:
+    params = types.ElicitRequestFormParams(message=message, requested_schema=requested)
+    return types.ElicitRequest(params=params)
+
+
+async def ask(
+    call: Call, request: types.InputRequest, answer_type: type[Answer]
+) -> Answer | types.InputRequiredResult:
+    """Return the reply to one request; in the stateless era, first the result that asks for it."""
+    if not is_stateless(call):
+        return await send(call, request, answer_type)
+    answer = answer_in(call, _KEY, answer_type)
+    return types.InputRequiredResult(input_requests={_KEY: request}) if answer is None else answer
+
+
+async def send(call: Call, request: types.InputRequest, answer_type: type[Answer]) -> Answer:
+    """Send a server request, as in the handshake era."""
+    related = ServerMessageMetadata(related_request_id=call.context.request_id)
+    return await call.session.send_request(request, answer_type, metadata=related)
+
+
+def answer_in(call: Call, key: str, answer_type: type[Answer]) -> Answer | None:
+    """Return the reply that this round of the call carries for a key (stateless era)."""
+    answer = (call.params.input_responses or {}).get(key)
+    return answer if isinstance(answer, answer_type) else None
+
+
+# ------------------------------------------------------------------ tools that ask
+
+
+def asking_tool(
+    name: str, title: str, description: str, run: Run, input_schema: Schema | None = None
+) -> DemoTool:
+    """Build a tool that sends server requests."""
+    arguments = schema() if input_schema is None else input_schema
+    return tool(name, title, description, _refusals_as_text(run), arguments, annotations=OPEN_WORLD)
+
+
+def _refusals_as_text(run: Run) -> Run:
+    """Turn an error response of the client into a tool result: it is not a protocol failure."""
+
+    async def guarded(call: Call) -> Outcome:
+        try:
+            return await run(call)
+        except MCPError as refusal:
+            return failure(f"The client answered with error {refusal.code}: {refusal.message}")
+        except ValidationError as problem:
+            return failure(f"The client's answer is not what {problem.title} asks for.")
+
+    return guarded
+
+
+class RawResult(Exception):
+    """Raised by a tool to return a raw result: the only way around the SDK's validation."""
+
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        super().__init__("a result that the SDK does not check")
+        self.result = dict(result)
+
+
+async def let_raw_results_out(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Middleware that returns raw results; the SDK does not validate what middleware returns."""
+    try:
+        return await call_next(ctx)
+    except RawResult as raw:
+        return raw.result
+
+
+class _Request(BaseModel):
+    """A request of any method.
+
+    It is sent under its real name, while the SDK looks up `method` and finds no result type to validate
+    against.
+    """
+
+    method: ClassVar[str] = ""
+    name: str = Field(serialization_alias="method")
+    params: dict[str, Any] | None = None
+
+
+class _Answer(types.Result):
+    model_config = ConfigDict(extra="allow")
+
+
+class _Notification(types.Notification[dict[str, Any], str]):
+    pass
+
+
+async def request_raw(
+    session: ServerSession, method: str, params: dict[str, Any] | None, related: types.RequestId | None = None
+) -> dict[str, Any]:
+    """Send a request of any shape and return its result. Raises MCPError if it is rejected."""
+    request = cast(types.ServerRequest, _Request(name=method, params=params))
+    metadata = ServerMessageMetadata(related_request_id=related)
+    answer = await session.send_request(request, _Answer, metadata=metadata)
+    return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+async def notify_raw(
+    session: ServerSession, method: str, params: dict[str, Any], related: types.RequestId | None = None
+) -> None:
+    """Send a notification of any shape; without `related` on the connection's own channel."""
+    notification = cast(types.ServerNotification, _Notification(method=method, params=params))
+    await session.send_notification(notification, related)
+
+
+_KEY_SEALING = secrets.token_bytes(32)
+
+# Detects clients that trim, fold or re-encode what they must return unchanged.
+_TAIL = ' "ü→\\u00fc" '
+
+
+def seal(value: Any) -> str:
+    """Serialize a JSON value and sign it with a key of this process."""
+    words = json.dumps(value, ensure_ascii=False)
+    return f"{words}\n{_seal_of(words)}{_TAIL}"
+
+
+def unseal(state: str | None) -> Any:
+    """Verify and parse a sealed value.
+
+    Raises ValueError, with a sentence, if it did not come back unchanged.
+    """
+    if state is None:
+        raise ValueError("The requestState did not come back.")
+    words, _, rest = state.partition("\n")
+    if not hmac.compare_digest(rest.encode(), f"{_seal_of(words)}{_TAIL}".encode()):
+        raise ValueError("The requestState did not come back exactly as it was sent.")
+    return json.loads(words)
+
+
+def _seal_of(words: str) -> str:
+    return hmac.new(_KEY_SEALING, words.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,358 @@
+"""Forms that the user is asked to fill in: a plain one, one with every kind of field, one that should not be.
+
+2025-11-25, Elicitation: only flat objects with primitive properties.
+
+Pages that the user is asked to open (URL elicitation), and a tool that does not run before they are done.
+
+2025-11-25 refuses such a call with error -32042, tells by a notification when a page is done with, and the
+client calls again. 2026-07-28 asks by an `input_required` result like for anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import anyio
+import mcp_types as types
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import UrlElicitationRequiredError
+
+from inspector.demo.everything.argument_tools import STRING
+from inspector.demo.everything.behavior_tools import CHANGES
+from inspector.demo.everything.client_requests import (
+    OPEN_WORLD,
+    answer_in,
+    ask,
+    asking_tool,
+    form,
+    is_stateless,
+    seal,
+    takes_forms,
+    takes_pages,
+    undeclared,
+    unseal,
+)
+from inspector.demo.everything.state import Background, connection_of
+from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text, tool
+
+_TITLED = [{"const": "free", "title": "Free"}, {"const": "pro", "title": "Professional"}]
+_TOPICS = ["news", "releases", "security"]
+
+PROFILE: Schema = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "minLength": 1},
+        "email": {"type": "string", "title": "E-mail", "format": "email"},
+        "age": {"type": "integer", "title": "Age", "minimum": 0, "maximum": 150},
+        "plan": {"type": "string", "title": "Plan", "oneOf": _TITLED, "default": "free"},
+        "topics": {"type": "array", "title": "Topics", "items": {"type": "string", "enum": _TOPICS}},
+        "subscribe": {"type": "boolean", "title": "Keep me informed", "default": False},
+    },
+    "required": ["name"],
+}
+
+# Field types by protocol version. 2025-06-18 started with these; its only titles for choices are
+# `enumNames`, which later versions keep as deprecated.
+_SINCE_2025_06_18: dict[str, Schema] = {
+    "text": {"type": "string", "title": "Text"},
+    "text_length": {
+        "type": "string",
+        "title": "Text of 2 to 5 characters",
+        "description": "With minLength and maxLength.",
+        "minLength": 2,
+        "maxLength": 5,
+    },
+    "email": {"type": "string", "title": "E-mail", "format": "email"},
+    "uri": {"type": "string", "title": "Address of a page", "format": "uri"},
+    "date": {"type": "string", "title": "Date", "format": "date"},
+    "date_time": {"type": "string", "title": "Date and time", "format": "date-time"},
+    "number": {"type": "number", "title": "Number", "minimum": -1.5, "maximum": 1.5},
+    "integer": {"type": "integer", "title": "Whole number", "minimum": 0, "maximum": 10},
+    "boolean": {"type": "boolean", "title": "Yes or no"},
+    "boolean_default": {"type": "boolean", "title": "Yes or no, yes by default", "default": True},
+    "choice": {"type": "string", "title": "Choice", "enum": ["red", "green", "blue"]},
+    "choice_names": {
+        "type": "string",
+        "title": "Choice with enumNames",
+        "enum": ["r", "g", "b"],
+        "enumNames": ["Red", "Green", "Blue"],
+    },
+}
+_SINCE_2025_11_25: dict[str, Schema] = {
+    "text_default": {"type": "string", "title": "Text with a default", "default": "hello"},
+    "email_default": {
+        "type": "string",
+        "title": "E-mail with a default",
+        "format": "email",
+        "default": "ada@example.com",
+    },
+    "number_default": {"type": "number", "title": "Number with a default", "default": 0.5},
+    "integer_default": {"type": "integer", "title": "Whole number with a default", "default": 7},
+    "choice_default": {
+        "type": "string",
+        "title": "Choice with a default",
+        "enum": ["red", "green", "blue"],
+        "default": "green",
+    },
+    "choice_titled": {"type": "string", "title": "Titled choice", "oneOf": _TITLED, "default": "pro"},
+    "several": {
+        "type": "array",
+        "title": "Up to two choices",
+        "items": {"type": "string", "enum": _TOPICS},
+        "maxItems": 2,
+    },
+    "several_titled": {
+        "type": "array",
+        "title": "Titled choices, at least one",
+        "items": {"anyOf": _TITLED},
+        "minItems": 1,
+        "default": ["free"],
+    },
+}
+_PASSWORD: Schema = {
+    "type": "object",
+    "properties": {
+        "user": {"type": "string", "title": "User name"},
+        "password": {"type": "string", "title": "Password", "description": "The password of your bank."},
+    },
+    "required": ["user", "password"],
+}
+
+
+async def _elicit_form(call: Call) -> Outcome:
+    return await _elicit(call, call.arguments["message"], PROFILE)
+
+
+async def _elicit_all_fields(call: Call) -> Outcome:
+    fields = dict(_SINCE_2025_06_18)
+    if call.context.protocol_version >= "2025-11-25":
+        fields |= _SINCE_2025_11_25
+    wanted: Schema = {"type": "object", "properties": fields, "required": ["text", "choice"]}
+    return await _elicit(call, "One field of every kind that this revision has.", wanted)
+
+
+async def _elicit_password(call: Call) -> Outcome:
+    """Ask for a password. Reports only that something was received, never the value."""
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    asked = form("Please sign in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
+    answer = await ask(call, asked, types.ElicitResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    if answer.action != "accept":
+        return text(f"The form was not filled in: {answer.action}.")
+    return text("I was told a password, and have forgotten it already.")
+
+
+async def _elicit(call: Call, message: str, wanted: Schema) -> Outcome:
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    answer = await ask(call, form(message, wanted), types.ElicitResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    if answer.action != "accept":
+        return text(f"The form was not filled in: {answer.action}.")
+    return text("Received:\n" + json.dumps(answer.content, ensure_ascii=False, indent=2))
+
+
+def form_tools() -> list[DemoTool]:
+    message = {**STRING, "default": "Please tell us about yourself.", "description": "Shown above the form."}
+    return [
+        asking_tool(
+            "elicit_form",
+            "Elicit by form",
+            "Asks the user to fill in a form.",
+            _elicit_form,
+            schema(message=message),
+        ),
+        asking_tool(
+            "elicit_all_fields",
+            "Elicit every field",
+            "Asks by a form with every kind of field that the revision has.",
+            _elicit_all_fields,
+        ),
+        asking_tool(
+            "elicit_password",
+            "Elicit a password",
+            "Asks for a password by form, which servers must not do.",
+            _elicit_password,
+        ),
+    ]
+
+
+_PATIENCE = 5.0  # seconds, before a user who is not done yet is sent to the page again
+_SIGN_IN = "https://example.com/sign-in?page="
+
+
+async def _elicit_url(call: Call) -> Outcome:
+    if not takes_pages(call):
+        return undeclared("elicitation (url)")
+    number = None if is_stateless(call) else str(uuid.uuid4())
+    params = types.ElicitRequestURLParams(
+        message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=number
+    )
+    answer = await ask(call, types.ElicitRequest(params=params), types.ElicitResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    if answer.action == "accept" and number is not None:
+        await anyio.sleep(call.arguments["seconds"])
+        await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
+    return text(f"The page was answered with: {answer.action}.")
+
+
+# ------------------------------------------------------------------ pages that a call waits for
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A page that a user was sent to; `session` is notified when it is completed."""
+
+    id: str
+    session: ServerSession
+    is_stateless: bool
+    done: anyio.Event
+
+
+class Pages:
+    """The open pages of all calls."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._pages: dict[str, _Page] = {}
+
+    def open(self, call: Call, count: int) -> list[str]:
+        ids = [str(uuid.uuid4()) for _ in range(count)]
+        for id in ids:
+            page = _Page(id, call.session, is_stateless(call), anyio.Event())
+            self._pages[id] = page
+            if call.arguments["seconds"] > 0:
+                self._background.start(self._finish_later, page, call.arguments["seconds"])
+        return ids
+
+    async def finish_all(self) -> int:
+        """Complete every open page and send the notifications; return how many there were."""
+        pages = [page for page in self._pages.values() if not page.done.is_set()]
+        for page in pages:
+            await self._finish(page)
+        return len(pages)
+
+    async def wait(self, ids: Iterable[str]) -> None:
+        for page in self._known(ids):
+            await page.done.wait()
+
+    def are_done(self, ids: Iterable[str]) -> bool:
+        """True if all pages are completed; an unknown page counts as completed."""
+        return all(page.done.is_set() for page in self._known(ids))
+
+    def forget(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            self._pages.pop(id, None)
+
+    def _known(self, ids: Iterable[str]) -> list[_Page]:
+        return [self._pages[id] for id in ids if id in self._pages]
+
+    async def _finish_later(self, page: _Page, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        await self._finish(page)
+
+    async def _finish(self, page: _Page) -> None:
+        if not page.done.is_set():
+            page.done.set()
+            if not page.is_stateless:  # 2026-07-28 has no such notification: the call is simply repeated
+                await page.session.send_elicit_complete(page.id)
+
+
+def url_tools(background: Background) -> list[DemoTool]:
+    pages = Pages(background)
+    wanted: dict[str, list[str]] = {}
+    """Handshake era: the pages that a call was refused for, by connection and arguments: it comes again."""
+
+    async def url_required(call: Call) -> Outcome:
+        if not takes_pages(call):
+            return undeclared("elicitation (url)")
+        return await _ask_in_rounds(call, pages) if is_stateless(call) else _refuse(call, pages, wanted)
+
+    async def finish_pages(call: Call) -> Outcome:
+        return text(f"Done with {await pages.finish_all()} pages.")
+
+    url = {**STRING, "format": "uri", "default": "https://example.com/confirm"}
+    seconds = {
+        "type": "number",
+        "default": 2,
+        "minimum": 0,
+        "maximum": 3600,
+        "description": "How long the page takes.",
+    }
+    later = {**seconds, "description": "How long the pages take; 0 waits for the tool finish_pages."}
+    count = {"type": "integer", "default": 1, "minimum": 1, "maximum": 5, "description": "How many pages."}
+    return [
+        asking_tool(
+            "elicit_url",
+            "Elicit by URL",
+            "Asks the user to open a page.",
+            _elicit_url,
+            schema(url=url, seconds={**seconds, "default": 0}),
+        ),
+        # Not an `asking_tool`: its error response is meant for the client.
+        tool(
+            "url_required",
+            "URL required",
+            "Runs only after the user was on a page; before that the call is refused or asks for it.",
+            url_required,
+            schema(count=count, seconds=later),
+            annotations=OPEN_WORLD,
+        ),
+        tool(
+            "finish_pages",
+            "Finish pages",
+            "Is done with the pages that url_required waits for.",
+            finish_pages,
+            annotations=CHANGES,
+        ),
+    ]
+
+
+def _refuse(call: Call, pages: Pages, wanted: dict[str, list[str]]) -> Outcome:
+    subject = repr((connection_of(call.context), sorted(call.arguments.items())))
+    ids = wanted.get(subject)
+    if ids is not None and pages.are_done(ids):
+        pages.forget(wanted.pop(subject))
+        return _welcome(len(ids))
+    if ids is None:
+        ids = wanted[subject] = pages.open(call, call.arguments["count"])
+    raise UrlElicitationRequiredError([_sign_in(number, id) for number, id in enumerate(ids, 1)])
+
+
+async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
+    ids: list[str] = []
+    if call.params.request_state is not None:
+        try:
+            ids = unseal(call.params.request_state)
+        except ValueError as problem:
+            return failure(str(problem))
+        answers = [answer_in(call, id, types.ElicitResult) for id in ids]
+        refused = next((answer.action for answer in answers if answer and answer.action != "accept"), None)
+        if refused is not None:
+            pages.forget(ids)
+            return text(f"The page was answered with: {refused}.")
+        with anyio.move_on_after(_PATIENCE + call.arguments["seconds"]):
+            await pages.wait(ids)
+        if pages.are_done(ids):
+            pages.forget(ids)
+            return _welcome(len(ids))
+    ids = ids or pages.open(call, call.arguments["count"])
+    requests = {id: types.ElicitRequest(params=_sign_in(number)) for number, id in enumerate(ids, 1)}
+    return types.InputRequiredResult(input_requests={**requests}, request_state=seal(ids))
+
+
+def _sign_in(number: int, id: str | None = None) -> types.ElicitRequestURLParams:
+    return types.ElicitRequestURLParams(
+        message=f"Please sign in on page {number}.", url=f"{_SIGN_IN}{number}", elicitation_id=id
+    )
+
+
+def _welcome(count: int) -> types.CallToolResult:
+    return text(f"Welcome: {count} of {count} pages done.")

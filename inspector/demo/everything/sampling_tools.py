@@ -1,0 +1,385 @@
+"""Tools that ask for what the client has: its model (sampling), also with tools to use, and its roots.
+
+Tools that ask more than once: two questions at the same time, three one after the other, without end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from inspector.demo.everything.argument_tools import STRING
+from inspector.demo.everything.client_requests import (
+    answer_in,
+    ask,
+    asking_tool,
+    declared,
+    form,
+    is_stateless,
+    seal,
+    send,
+    takes_forms,
+    undeclared,
+    unseal,
+)
+from inspector.demo.everything.resources import CITIES
+from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
+
+_MOST_TURNS = 5
+_KEY = "model"
+
+_SampledAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools
+
+
+async def _sampling(call: Call) -> Outcome:
+    if declared(call).sampling is None:
+        return undeclared("sampling")
+    prompt = types.TextContent(text=call.arguments["prompt"])
+    params = types.CreateMessageRequestParams(
+        messages=[types.SamplingMessage(role="user", content=prompt)],
+        max_tokens=call.arguments["max_tokens"],
+        system_prompt="You answer in one sentence.",
+        temperature=0.2,
+        model_preferences=types.ModelPreferences(
+            hints=[types.ModelHint(name="small")], speed_priority=0.9, intelligence_priority=0.3
+        ),
+    )
+    answer = await ask(call, types.CreateMessageRequest(params=params), types.CreateMessageResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    return _said(answer.model, [answer.content])
+
+
+def _said(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
+    words = [block.text if isinstance(block, types.TextContent) else f"({block.type})" for block in blocks]
+    return text(f"{model} said: {' '.join(words)}")
+
+
+# ------------------------------------------------------------------ with tools in the question
+
+
+async def _sampling_tools(call: Call) -> Outcome:
+    """Sample with tools.
+
+    If the model calls `weather`, it is run here and the model is sampled again with its result.
+    """
+    sampling = declared(call).sampling
+    if sampling is None or sampling.tools is None:
+        return undeclared("sampling (tools)")
+    return await (_turn_by_rounds(call) if is_stateless(call) else _turns_by_requests(call))
+
+
+async def _turns_by_requests(call: Call) -> Outcome:
+    messages = [_question(call)]
+    for _ in range(_MOST_TURNS):
+        answer = await send(call, _with_tools(messages), types.CreateMessageResultWithTools)
+        wishes = _tool_uses(answer)
+        if not wishes:
+            return _said(answer.model, answer.content_as_list)
+        messages += _replies(answer, wishes)
+    return _too_often()
+
+
+async def _turn_by_rounds(call: Call) -> Outcome:
+    """Sample in rounds; the conversation so far is carried in the requestState."""
+    messages = [_question(call)]
+    answer = (call.params.input_responses or {}).get(_KEY)
+    if isinstance(answer, _SampledAnswer):
+        try:
+            messages = [
+                types.SamplingMessage.model_validate(one) for one in unseal(call.params.request_state)
+            ]
+        except ValueError as problem:
+            return failure(str(problem))
+        wishes = _tool_uses(answer)
+        if not wishes:
+            return _said(answer.model, _blocks(answer))
+        messages += _replies(answer, wishes)
+    if len(messages) > 2 * _MOST_TURNS:
+        return _too_often()
+    state = seal([message.model_dump(by_alias=True, mode="json", exclude_none=True) for message in messages])
+    return types.InputRequiredResult(input_requests={_KEY: _with_tools(messages)}, request_state=state)
+
+
+def _question(call: Call) -> types.SamplingMessage:
+    return types.SamplingMessage(role="user", content=types.TextContent(text=call.arguments["prompt"]))
+
+
+def _with_tools(messages: list[types.SamplingMessage]) -> types.CreateMessageRequest:
+    city = {"type": "string", "enum": sorted(CITIES)}
+    weather = types.Tool(
+        name="weather",
+        description="The temperature in a city, in degrees Celsius.",
+        input_schema={"type": "object", "properties": {"city": city}, "required": ["city"]},
+    )
+    return types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=messages,
+            max_tokens=500,
+            system_prompt="You look things up with the tools that you are given.",
+            tools=[weather],
+            tool_choice=types.ToolChoice(mode="auto"),
+        )
+    )
+
+
+def _blocks(answer: _SampledAnswer) -> list[Any]:
+    return answer.content if isinstance(answer.content, list) else [answer.content]
+
+
+def _tool_uses(answer: _SampledAnswer) -> list[types.ToolUseContent]:
+    return [block for block in _blocks(answer) if isinstance(block, types.ToolUseContent)]
+
+
+def _replies(answer: _SampledAnswer, wishes: list[types.ToolUseContent]) -> list[types.SamplingMessage]:
+    """Return the model's message, and one with only tool results, as the specification requires."""
+    return [
+        types.SamplingMessage(role="assistant", content=_blocks(answer)),
+        types.SamplingMessage(role="user", content=[_run(wish) for wish in wishes]),
+    ]
+
+
+def _run(wish: types.ToolUseContent) -> types.ToolResultContent:
+    city = str(wish.input.get("city"))
+    if wish.name == "weather" and city in CITIES:
+        words = json.dumps({"city": city, "temperature": CITIES[city]["temperature"]}, ensure_ascii=False)
+        return types.ToolResultContent(tool_use_id=wish.id, content=[types.TextContent(text=words)])
+    words = f"There is no tool {wish.name!r}." if wish.name != "weather" else f"No weather for {city!r}."
+    return types.ToolResultContent(
+        tool_use_id=wish.id, content=[types.TextContent(text=words)], is_error=True
+    )
+
+
+def _too_often() -> types.CallToolResult:
+    return failure(f"The model called tools {_MOST_TURNS} times and has not answered yet.")
+
+
+# ------------------------------------------------------------------ roots
+
+
+async def _list_roots(call: Call) -> Outcome:
+    if declared(call).roots is None:
+        return undeclared("roots")
+    answer = await ask(call, types.ListRootsRequest(), types.ListRootsResult)
+    if isinstance(answer, types.InputRequiredResult):
+        return answer
+    lines = [f"{root.uri}  {root.name or ''}".rstrip() for root in answer.roots]
+    return text("\n".join(lines) or "The client has no roots.")
+
+
+def sampling_tools() -> list[DemoTool]:
+    prompt = {**STRING, "default": "Name a colour.", "description": "What the model is asked."}
+    weather = {**prompt, "default": "Is it warmer in Lima or in Oslo?"}
+    limit = {"type": "integer", "default": 200, "minimum": 1, "maximum": 100_000}
+    return [
+        asking_tool(
+            "sampling",
+            "Sampling",
+            "Asks the client's model.",
+            _sampling,
+            schema(prompt=prompt, max_tokens=limit),
+        ),
+        asking_tool(
+            "sampling_tools",
+            "Sampling with tools",
+            "Asks the client's model, which may call a tool to find the answer.",
+            _sampling_tools,
+            schema(prompt=weather),
+        ),
+        asking_tool("list_roots", "List roots", "Asks the client for its roots.", _list_roots),
+    ]
+
+
+_MOST_QUESTIONS = 1000
+
+
+def _object(**properties: Schema) -> Schema:
+    """Build an object schema as elicitation defines it: without `additionalProperties`."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+# ------------------------------------------------------------------ two at once
+
+
+async def _ask_twice(call: Call) -> Outcome:
+    """Send two requests at the same time; they may be answered in either order."""
+    second = call.arguments["second"]
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    if second != "form" and getattr(declared(call), second) is None:
+        return undeclared(second)
+    name = form("What is your name?", _object(name={"type": "string", "title": "Name", "minLength": 1}))
+    requests = {"name": name, "second": _SECOND[second]}
+    if is_stateless(call):
+        given = call.params.input_responses or {}
+        if given.keys() != requests.keys():
+            return types.InputRequiredResult(input_requests=requests)
+        return text(*(f"{key}: {_shown(given[key])}" for key in requests))
+    answers: dict[str, str] = {}
+    async with anyio.create_task_group() as group:
+        for key, request in requests.items():
+            group.start_soon(_collect, call, key, request, answers)
+    return text(*(f"{key}: {answers[key]}" for key in requests))
+
+
+_SECOND: Mapping[str, types.InputRequest] = {
+    "form": form("Which colour?", _object(colour={"type": "string", "enum": ["red", "blue"]})),
+    "sampling": types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=[types.SamplingMessage(role="user", content=types.TextContent(text="Name a colour."))],
+            max_tokens=100,
+        )
+    ),
+    "roots": types.ListRootsRequest(),
+}
+_ANSWER_TYPES: Mapping[str, type[types.Result]] = {
+    "elicitation/create": types.ElicitResult,
+    "sampling/createMessage": types.CreateMessageResult,
+    "roots/list": types.ListRootsResult,
+}
+
+
+async def _collect(call: Call, key: str, request: types.InputRequest, answers: dict[str, str]) -> None:
+    try:
+        answers[key] = _shown(await send(call, request, _ANSWER_TYPES[request.method]))
+    except MCPError as refusal:  # the other request is still pending
+        answers[key] = f"error {refusal.code}: {refusal.message}"
+
+
+def _shown(answer: types.Result) -> str:
+    members = answer.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+    return json.dumps(members, ensure_ascii=False)
+
+
+# ------------------------------------------------------------------ one after the other
+
+_STEPS: tuple[tuple[str, str, Schema], ...] = (
+    ("city", "Where do you want to go?", {"type": "string", "title": "City", "enum": sorted(CITIES)}),
+    ("day", "When do you want to go?", {"type": "string", "title": "Day", "format": "date"}),
+    ("seats", "For how many people?", {"type": "integer", "title": "Seats", "minimum": 1, "maximum": 9}),
+)
+
+
+async def _book_trip(call: Call) -> Outcome:
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    return _book_by_rounds(call) if is_stateless(call) else await _book_by_requests(call)
+
+
+async def _book_by_requests(call: Call) -> Outcome:
+    booking: dict[str, Any] = {}
+    for step, (name, message, field) in enumerate(_STEPS):
+        asked = form(_step(step, message), _object(**{name: field}))
+        answer = await send(call, asked, types.ElicitResult)
+        if answer.action != "accept":
+            return _not_booked(answer.action, step)
+        booking |= answer.content or {}
+    return _booked(booking)
+
+
+def _book_by_rounds(call: Call) -> Outcome:
+    """Book in rounds.
+
+    The answers so far are carried in the requestState: the server is stateless.
+    """
+    booking: dict[str, Any] = {}
+    if call.params.input_responses is not None or call.params.request_state is not None:
+        try:
+            booking = unseal(call.params.request_state)
+        except ValueError as problem:
+            return failure(str(problem))
+        step = len(booking)
+        answer = answer_in(call, _STEPS[step][0], types.ElicitResult)
+        if answer is not None and answer.action != "accept":
+            return _not_booked(answer.action, step)
+        if answer is not None:
+            name = _STEPS[step][0]
+            booking[name] = (answer.content or {}).get(name)
+    if len(booking) == len(_STEPS):
+        return _booked(booking)
+    name, message, field = _STEPS[len(booking)]
+    asked = form(_step(len(booking), message), _object(**{name: field}))
+    return types.InputRequiredResult(input_requests={name: asked}, request_state=seal(booking))
+
+
+def _step(step: int, message: str) -> str:
+    return f"Step {step + 1} of {len(_STEPS)}: {message}"
+
+
+def _booked(booking: Mapping[str, Any]) -> types.CallToolResult:
+    return text("Booked:\n" + json.dumps(booking, ensure_ascii=False, indent=2))
+
+
+def _not_booked(action: str, step: int) -> types.CallToolResult:
+    return text(f"Nothing was booked: {action} at step {step + 1}.")
+
+
+# ------------------------------------------------------------------ without end
+
+
+async def _ask_forever(call: Call) -> Outcome:
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    if is_stateless(call):
+        return _next_round(call)
+    for number in range(1, _MOST_QUESTIONS + 1):
+        answer = await send(call, _again(number), types.ElicitResult)
+        if answer.action != "accept":
+            return _enough(answer.action, number)
+    return failure(f"I asked {_MOST_QUESTIONS} times. Even I have enough now.")
+
+
+def _next_round(call: Call) -> Outcome:
+    number = 1
+    if call.params.request_state is not None:
+        try:
+            number = unseal(call.params.request_state) + 1
+        except ValueError as problem:
+            return failure(str(problem))
+    answer = answer_in(call, "again", types.ElicitResult)
+    if answer is not None and answer.action != "accept":
+        return _enough(answer.action, number - 1)
+    return types.InputRequiredResult(input_requests={"again": _again(number)}, request_state=seal(number))
+
+
+def _again(number: int) -> types.ElicitRequest:
+    return form(f"Question {number}: may I ask another one?", {"type": "object", "properties": {}})
+
+
+def _enough(action: str, number: int) -> types.CallToolResult:
+    return text(f"I was told to stop ({action}) at question {number}.")
+
+
+def round_trip_tools() -> list[DemoTool]:
+    second = {
+        "type": "string",
+        "enum": list(_SECOND),
+        "default": "sampling",
+        "description": "What is asked besides a form.",
+    }
+    return [
+        asking_tool(
+            "ask_twice",
+            "Ask two questions",
+            "Asks two questions at the same time.",
+            _ask_twice,
+            schema(second=second),
+        ),
+        asking_tool(
+            "book_trip",
+            "Book a trip",
+            "Asks three questions, each after the answer to the one before.",
+            _book_trip,
+        ),
+        asking_tool(
+            "ask_forever",
+            "Ask for ever",
+            "Asks one question after the other until you decline or something stops it.",
+            _ask_forever,
+        ),
+    ]

@@ -1,0 +1,453 @@
+"""Tasks as 2025-11-25 has them: asked for with `task`, nested in the result, `tasks/result` waits.
+
+Tasks as the extension for 2026-07-28 has them: the server decides, and `tasks/get` holds everything.
+
+The tasks of this process, whatever design they are spoken of in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
+
+import anyio
+import mcp_types as types
+from mcp.server.subscriptions import (
+    SUBSCRIPTION_ID_META_KEY,
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ServerEvent,
+)
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import event_matches, event_to_notification
+from pydantic import BaseModel
+
+from inspector.demo.everything.client_requests import RawResult, notify_raw, request_raw
+from inspector.demo.everything.state import Background
+from inspector.demo.toolbox import Call, Context, page
+
+REVISION = "2025-11-25"
+
+CAPABILITY: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+
+_RELATED = "io.modelcontextprotocol/related-task"
+_PAGE_SIZE = 20
+
+
+def core_task_view(run: Run) -> dict[str, Any]:
+    """Return a task as 2025-11-25 defines it.
+
+    A tool error counts as a failure here; in the extension it does not.
+    """
+    failed = run.status == "completed" and run.result is not None and run.result.is_error
+    return {
+        "taskId": run.id,
+        "status": "failed" if failed else run.status,
+        "statusMessage": run.message,
+        "createdAt": run.created_at,
+        "lastUpdatedAt": run.updated_at,
+        "ttl": run.ttl_ms,
+        "pollInterval": run.poll_ms,
+    }
+
+
+class CoreTasks:
+    """Handles the four task methods of 2025-11-25."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    def start(self, call: Call, body: Body) -> RawResult:
+        """Start a task; return the raw result of the call, which the SDK has no model for."""
+        assert call.params.task is not None
+        asked = call.params.task.ttl
+        run = Run(call.arguments["ttl"] if asked is None else asked, call.arguments["poll_interval"])
+        token = (call.context.meta or {}).get("progress_token")
+
+        async def report(step: int, total: int, message: str) -> None:
+            if token is not None:  # "stays valid until the task is terminal"
+                params = {"progressToken": token, "progress": step, "total": total, "message": message}
+                await notify_raw(call.session, "notifications/progress", {**params, "_meta": _related(run)})
+
+        async def tell(run: Run) -> None:
+            seen, is_told = 0, False
+            while not is_told:
+                seen = await run.news(seen)
+                is_told = run.is_final
+                await notify_raw(call.session, "notifications/tasks/status", core_task_view(run))
+
+        created = RawResult({"task": core_task_view(run)})
+        self._runs.start(run, body, Work(dict(call.arguments), report, run))
+        self._runs.watch(tell, run)
+        return created
+
+    async def get(self, context: Context, params: types.GetTaskRequestParams) -> dict[str, Any]:
+        return core_task_view(self._runs.get(params.task_id))
+
+    async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
+        run = self._runs.get(params.task_id)
+        if run.is_final:
+            words = f"The task is {core_task_view(run)['status']} already and cannot be cancelled"
+            raise MCPError(types.INVALID_PARAMS, words)
+        run.cancel("Cancelled by the client")
+        return core_task_view(run)
+
+    async def list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        tasks, following = page([core_task_view(run) for run in self._runs.all()], params, _PAGE_SIZE)
+        return {"tasks": tasks, **({} if following is None else {"nextCursor": following})}
+
+    async def result(self, context: Context, params: types.GetTaskPayloadRequestParams) -> dict[str, Any]:
+        """Return what the call would have returned.
+
+        Meanwhile, send the requests that the task needs answered.
+        """
+        run = self._runs.get(params.task_id)
+        async with anyio.create_task_group() as asking:
+            seen = -1
+            while not run.is_final:
+                seen = await run.news(seen)
+                for key, question in run.questions.items():
+                    if not question.is_with_client and question.answer is None:
+                        question.is_with_client = True
+                        asking.start_soon(_ask, context, run, key, question)
+            asking.cancel_scope.cancel()
+        if run.error is not None:
+            raise run.error
+        if run.result is None:
+            raise MCPError(types.INVALID_REQUEST, "The task was cancelled")
+        result = run.result.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+        return {**result, "_meta": {**(run.result.meta or {}), **_related(run)}}
+
+
+async def _ask(context: Context, run: Run, key: str, question: Question) -> None:
+    asked = question.request.model_dump(by_alias=True, mode="json", exclude_none=True)
+    params = {**(asked.get("params") or {}), "_meta": _related(run)}
+    try:
+        answer = await request_raw(context.session, asked["method"], params, context.request_id)
+    except MCPError as refusal:
+        run.answer(key, refusal)
+    else:
+        run.answer(key, answer)
+    finally:
+        question.is_with_client = False  # cancelled with this tasks/result: the next one asks again
+
+
+def _related(run: Run) -> dict[str, Any]:
+    return {_RELATED: {"taskId": run.id}}
+
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+
+_MISSING_CAPABILITY = -32021
+
+
+class TaskUpdateParams(types.RequestParams):
+    """Parameters of `tasks/update`, which the SDK does not know."""
+
+    task_id: str
+    input_responses: dict[str, dict[str, Any]]
+
+
+def is_declared(context: Context) -> bool:
+    """True if the client supports tasks; every request declares it again."""
+    capabilities = context.session.client_capabilities
+    return capabilities is not None and EXTENSION in (capabilities.extensions or {})
+
+
+def require_declared(context: Context) -> None:
+    if not is_declared(context):
+        required: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+        words = f"This needs the extension {EXTENSION}, which the request did not declare"
+        raise MCPError(_MISSING_CAPABILITY, words, required)
+
+
+def extension_task_view(run: Run) -> dict[str, Any]:
+    """Return a task as the extension defines it.
+
+    A tool error is a result like any other: only a JSON-RPC error is a failure.
+    """
+    task: dict[str, Any] = {
+        "taskId": run.id,
+        "status": run.status,
+        "statusMessage": run.message,
+        "createdAt": run.created_at,
+        "lastUpdatedAt": run.updated_at,
+        "ttlMs": run.ttl_ms,
+        "pollIntervalMs": run.poll_ms,
+    }
+    if run.status == "input_required":
+        task["inputRequests"] = {key: _dump(question.request) for key, question in run.questions.items()}
+    if run.status == "completed" and run.result is not None:
+        task["result"] = {"resultType": "complete", **_dump(run.result)}
+    if run.status == "failed" and run.error is not None:
+        task["error"] = _dump(run.error.error)
+    return task
+
+
+def _dump(model: types.InputRequest | types.Result | types.ErrorData) -> dict[str, Any]:
+    dumped: dict[str, Any] = model.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return dumped
+
+
+class ExtensionTasks:
+    """Handles the three task methods of the extension, and notifies subscribers of their tasks."""
+
+    def __init__(self, runs: Runs, bus: InMemorySubscriptionBus) -> None:
+        self._runs = runs
+        self._bus = bus
+        self._listen = ListenHandler(bus)
+
+    def start(self, call: Call, body: Body) -> RawResult:
+        """Start a task; return the result of the call.
+
+        There is no progress: the status message serves instead.
+        """
+        run = Run(call.arguments["ttl"], call.arguments["poll_interval"])
+
+        async def report(step: int, total: int, message: str) -> None:
+            pass
+
+        created = RawResult({**extension_task_view(run), "resultType": "task"})
+        self._runs.start(run, body, Work(dict(call.arguments), report, run))
+        return created
+
+    async def get(self, context: Context, params: types.GetTaskRequestParams) -> dict[str, Any]:
+        require_declared(context)
+        return extension_task_view(self._runs.get(params.task_id))
+
+    async def update(self, context: Context, params: TaskUpdateParams) -> dict[str, Any]:
+        require_declared(context)
+        run = self._runs.get(params.task_id)
+        for key, answer in params.input_responses.items():
+            run.answer(key, answer)
+        return {}
+
+    async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
+        """Cancel a task.
+
+        The result does not report its status; a task that has ended stays as it is.
+        """
+        require_declared(context)
+        self._runs.get(params.task_id).cancel("Cancelled by the client")
+        return {}
+
+    # -------------------------------------------------------------- subscriptions/listen
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Handle `subscriptions/listen`.
+
+        Delegates to the SDK's handler, unless tasks are requested, which it does not know.
+        """
+        asked = (params.notifications.model_extra or {}).get("taskIds")
+        known = {run.id for run in self._runs.all()}
+        ids = [id for id in asked if id in known] if isinstance(asked, list) else []
+        if not ids or not is_declared(context):
+            return await self._listen(context, params)
+        return await self._listen_to_tasks(context, params.notifications, ids)
+
+    async def _listen_to_tasks(
+        self, context: Context, asked: types.SubscriptionFilter, ids: list[str]
+    ) -> types.SubscriptionsListenResult:
+        wanted = {key: value for key, value in asked.model_dump(by_alias=True).items() if value}
+        honoured = types.SubscriptionFilter.model_validate({**wanted, "taskIds": ids})
+        uris = frozenset(honoured.resource_subscriptions or ())
+        meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
+        send, receive = anyio.create_memory_object_stream[ServerEvent](1024)
+
+        def deliver(event: ServerEvent) -> None:
+            if event_matches(honoured, uris, event):
+                with contextlib.suppress(anyio.WouldBlock):  # a client that does not read has lost interest
+                    send.send_nowait(event)
+
+        unsubscribe = self._bus.subscribe(deliver)
+        try:
+            acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
+                notifications=honoured, _meta=meta
+            )
+            await context.session.send_notification(
+                types.SubscriptionsAcknowledgedNotification(params=acknowledged), context.request_id
+            )
+            async with receive, send, anyio.create_task_group() as telling:
+                for id in ids:
+                    telling.start_soon(_tell, context, self._runs.get(id), meta)
+                async for event in receive:
+                    await context.session.send_notification(
+                        event_to_notification(event, meta), context.request_id
+                    )
+        finally:
+            unsubscribe()
+        return types.SubscriptionsListenResult(_meta=meta)
+
+
+async def _tell(context: Context, run: Run, meta: dict[str, Any]) -> None:
+    """Send a task's status, starting with the current one: it may have changed before listening."""
+    seen, is_told = -1, False
+    while not is_told:
+        seen = await run.news(seen)
+        is_told = run.is_final
+        await notify_raw(
+            context.session,
+            "notifications/tasks",
+            {**extension_task_view(run), "_meta": meta},
+            context.request_id,
+        )
+
+
+Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
+Answer = TypeVar("Answer", bound=BaseModel)
+Report = Callable[[int, int, str], Awaitable[None]]
+Body = Callable[["Work"], Awaitable[types.CallToolResult]]
+
+_FINAL: tuple[Status, ...] = ("completed", "failed", "cancelled")
+
+
+class Work:
+    """A task tool's view of the call that it works for. `run` is None for a plain call."""
+
+    def __init__(self, arguments: dict[str, Any], report: Report, run: Run | None = None) -> None:
+        self.arguments = arguments
+        self._report = report
+        self._run = run
+
+    async def step(self, number: int, total: int) -> None:
+        message = f"Step {number} of {total}"
+        if self._run is not None:
+            self._run.tell(message)
+        await self._report(number, total, message)
+
+    async def ask(self, key: str, request: types.InputRequest, answer_type: type[Answer]) -> Answer:
+        assert self._run is not None, "only a tool that always runs as a task asks on the way"
+        return answer_type.model_validate(await self._run.ask(key, request), by_name=False)
+
+
+@dataclass(slots=True)
+class Question:
+    """A request that a task needs answered before it goes on."""
+
+    request: types.InputRequest
+    is_with_client: bool = False
+    answer: dict[str, Any] | MCPError | None = None
+    answered: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Run:
+    """One task. `version` counts its changes."""
+
+    def __init__(self, ttl_ms: int, poll_ms: int) -> None:
+        self.id = str(uuid.uuid4())
+        self.ttl_ms = ttl_ms
+        self.poll_ms = poll_ms
+        self.status: Status = "working"
+        self.message = "Started"
+        self.created_at = self.updated_at = _now()
+        self.result: types.CallToolResult | None = None
+        self.error: MCPError | None = None
+        self.questions: dict[str, Question] = {}
+        self.version = 0
+        self.scope = anyio.CancelScope()
+        self._changed = anyio.Event()
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in _FINAL
+
+    async def news(self, seen: int) -> int:
+        """Wait until the version differs from `seen`; return the current version."""
+        while self.version == seen:
+            await self._changed.wait()
+        return self.version
+
+    # -------------------------------------------------------------- what happens to it
+
+    def tell(self, message: str) -> None:
+        self._stand(self.status, message)
+
+    async def ask(self, key: str, request: types.InputRequest) -> dict[str, Any]:
+        """Ask the client and return its reply. Raises MCPError if it rejects the request."""
+        question = self.questions[key] = Question(request)
+        self._stand("input_required", "Waiting for an answer")
+        await question.answered.wait()
+        del self.questions[key]
+        if not self.questions:
+            self._stand("working", "Got an answer")
+        if isinstance(question.answer, MCPError):
+            raise question.answer
+        return question.answer or {}
+
+    def answer(self, key: str, answer: dict[str, Any] | MCPError) -> None:
+        """Deliver a reply. A key that is not pending is ignored: it was answered before."""
+        question = self.questions.get(key)
+        if question is not None and question.answer is None:
+            question.answer = answer
+            question.answered.set()
+
+    def complete(self, result: types.CallToolResult) -> None:
+        self.result = result
+        self._stand("completed", "The tool reported an error" if result.is_error else "Done")
+
+    def fail(self, error: MCPError) -> None:
+        self.error = error
+        self._stand("failed", error.message)
+
+    def cancel(self, message: str) -> None:
+        self._stand("cancelled", message)
+        self.scope.cancel()
+
+    def _stand(self, status: Status, message: str) -> None:
+        if self.is_final:
+            return
+        self.status, self.message, self.updated_at = status, message, _now()
+        self.version += 1
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+class Runs:
+    """All tasks that are still stored. Over HTTP they outlive the connection that started them."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._runs: dict[str, Run] = {}
+
+    def start(self, run: Run, body: Body, work: Work) -> None:
+        self._runs[run.id] = run
+        self._background.start(self._keep, run, body, work)
+
+    def watch(self, watching: Callable[[Run], Coroutine[Any, Any, None]], run: Run) -> None:
+        """Follow a task until it ends."""
+        self._background.start(watching, run)
+
+    def get(self, id: str) -> Run:
+        run = self._runs.get(id)
+        if run is None:
+            raise MCPError(types.INVALID_PARAMS, "Unknown task", {"taskId": id})
+        return run
+
+    def all(self) -> list[Run]:
+        return list(self._runs.values())
+
+    async def _keep(self, run: Run, body: Body, work: Work) -> None:
+        with anyio.move_on_after(run.ttl_ms / 1000):
+            with run.scope:
+                await self._execute(run, body, work)
+            await anyio.sleep_forever()  # "may delete the task after its ttl": until then it can be requested
+        run.cancel("Its time was over")
+        del self._runs[run.id]
+
+    async def _execute(self, run: Run, body: Body, work: Work) -> None:
+        try:
+            run.complete(await body(work))
+        except MCPError as error:
+            run.fail(error)
+        except Exception as error:  # one failing task must not take the others down
+            run.fail(MCPError(types.INTERNAL_ERROR, f"The tool broke: {error}"))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

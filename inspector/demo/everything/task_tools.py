@@ -1,0 +1,234 @@
+"""The tools that run as tasks, and who decides whether a call becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
+
+from inspector.demo.everything import task_designs
+from inspector.demo.everything import task_designs as extension
+from inspector.demo.everything.client_requests import form, is_stateless, takes_forms, undeclared
+from inspector.demo.everything.state import Background, State
+from inspector.demo.everything.task_designs import Body, Runs, Work
+from inspector.demo.toolbox import (
+    Call,
+    Context,
+    DemoTool,
+    Outcome,
+    Schema,
+    Toolbox,
+    failure,
+    schema,
+    text,
+    tool,
+)
+
+Support = Literal["optional", "required"]
+
+_TRIP: Schema = {
+    "type": "object",
+    "properties": {"go": {"type": "boolean", "title": "Go on", "default": True}},
+}
+
+
+# ------------------------------------------------------------------ what they do
+
+
+async def _steps(work: Work) -> types.CallToolResult:
+    seconds, steps = work.arguments["seconds"], work.arguments["steps"]
+    for step in range(1, steps + 1):
+        await anyio.sleep(seconds / steps)
+        await work.step(step, steps)
+    return text(f"Done: {steps} steps in {seconds:g} s.")
+
+
+async def _question(work: Work) -> types.CallToolResult:
+    for number in range(1, work.arguments["questions"] + 1):
+        await work.step(number, work.arguments["questions"])
+        answer = await work.ask(
+            f"question-{number}", form(f"Question {number}: go on?", _TRIP), types.ElicitResult
+        )
+        if answer.action != "accept":
+            return text(f"Stopped at question {number}: {answer.action}.")
+    return text(f"Got {work.arguments['questions']} answers.")
+
+
+async def _failure(work: Work) -> types.CallToolResult:
+    await anyio.sleep(work.arguments["seconds"])
+    if work.arguments["how"] == "protocol error":
+        raise MCPError(types.INTERNAL_ERROR, "The task broke on the way", {"demo": True})
+    return failure("The task could not do its work.")
+
+
+async def _endless(work: Work) -> types.CallToolResult:
+    """Run until cancelled, or until the ttl expires."""
+    await anyio.sleep_forever()
+    raise AssertionError("not reached")
+
+
+# ------------------------------------------------------------------ who decides
+
+
+class TaskRunner:
+    """Runs calls as tasks where client and version ask for it; handles both designs' methods."""
+
+    def __init__(self, state: State, background: Background) -> None:
+        runs = Runs(background)
+        self._core = task_designs.CoreTasks(runs)
+        self._extension = extension.ExtensionTasks(runs, state.bus)
+        self._names = [row.name for row in _ROWS]
+
+    def tools(self) -> list[DemoTool]:
+        return [self._tool(row) for row in _ROWS]
+
+    def register(self, server: Server[Any]) -> None:
+        """Register the handlers and the extension (for the handshake era, see `declare`)."""
+        server.extensions[extension.EXTENSION] = {}
+        for method, params_type, in_core, in_extension in (
+            ("tasks/get", types.GetTaskRequestParams, self._core.get, self._extension.get),
+            ("tasks/cancel", types.CancelTaskRequestParams, self._core.cancel, self._extension.cancel),
+            ("tasks/result", types.GetTaskPayloadRequestParams, self._core.result, None),
+            ("tasks/list", types.PaginatedRequestParams, self._core.list, None),
+            ("tasks/update", extension.TaskUpdateParams, None, self._extension.update),
+        ):
+            server.add_request_handler(method, params_type, _by_revision(method, in_core, in_extension))
+        server.add_request_handler(
+            "subscriptions/listen", types.SubscriptionsListenRequestParams, self._extension.listen
+        )
+
+    def guarding(
+        self, toolbox: Toolbox
+    ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[Outcome]]:
+        """Return a `tools/call` handler that rejects task requests for tools that cannot run as one."""
+
+        async def call_tool(context: Context, params: types.CallToolRequestParams) -> Outcome:
+            is_asked = params.task is not None and context.protocol_version == task_designs.REVISION
+            if is_asked and params.name not in self._names:
+                raise MCPError(types.METHOD_NOT_FOUND, f"The tool {params.name} does not run as a task")
+            return await toolbox.call_tool(context, params)
+
+        return call_tool
+
+    def _tool(self, row: _Row) -> DemoTool:
+        async def run(call: Call) -> Outcome:
+            return await self._run(call, row)
+
+        plain = tool(row.name, row.title, row.description, run, schema(**row.arguments, **_TIMES))
+        execution = types.ToolExecution(task_support=row.support)
+        return replace(plain, definition=plain.definition.model_copy(update={"execution": execution}))
+
+    async def _run(self, call: Call, row: _Row) -> Outcome:
+        if row.asks and not takes_forms(call):
+            return undeclared("elicitation (form)")
+        if is_stateless(call):
+            if extension.is_declared(call.context):
+                raise self._extension.start(call, row.body)
+            if row.support == "required":
+                extension.require_declared(call.context)
+        elif call.context.protocol_version == task_designs.REVISION:
+            if call.params.task is not None:
+                raise self._core.start(call, row.body)
+            if row.support == "required":
+                raise MCPError(types.METHOD_NOT_FOUND, f"The tool {row.name} only runs as a task")
+        elif row.support == "required":
+            return failure(
+                f"This tool only runs as a task, which {call.context.protocol_version} does not have."
+            )
+        return await row.body(Work(dict(call.arguments), call.session.report_progress))
+
+
+def declare(capabilities: dict[str, Any], revision: str) -> None:
+    """Add what a protocol version has of tasks to the capabilities of an `initialize` result."""
+    capabilities.pop("extensions", None)  # the extension is only for 2026-07-28
+    if revision == task_designs.REVISION:
+        capabilities["tasks"] = task_designs.CAPABILITY
+
+
+_Handler = Callable[[Context, Any], Awaitable[dict[str, Any]]]
+
+
+def _by_revision(method: str, in_core: _Handler | None, in_extension: _Handler | None) -> _Handler:
+    async def handle(context: Context, params: BaseModel) -> dict[str, Any]:
+        handler = {task_designs.REVISION: in_core, "2026-07-28": in_extension}.get(context.protocol_version)
+        if handler is None:
+            raise MCPError(types.METHOD_NOT_FOUND, "Method not found", method)
+        return await handler(context, params)
+
+    return handle
+
+
+# ------------------------------------------------------------------ the table
+
+
+def _number(default: float, least: float, most: float, description: str, kind: str = "integer") -> Schema:
+    return {"type": kind, "default": default, "minimum": least, "maximum": most, "description": description}
+
+
+_SECONDS = _number(5, 0, 3600, "How long it takes.", "number")
+_TIMES: dict[str, Schema] = {
+    "poll_interval": _number(500, 1, 60_000, "As a task: how long to wait between polls, in milliseconds."),
+    "ttl": _number(300_000, 1, 86_400_000, "As a task: how long it is kept, in milliseconds."),
+}
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    title: str
+    description: str
+    body: Body
+    support: Support
+    arguments: dict[str, Schema]
+    asks: bool = False
+
+
+_ROWS: Sequence[_Row] = (
+    _Row(
+        "task_steps",
+        "Task with steps",
+        "Takes a while and tells how far it is; may run as a task.",
+        _steps,
+        "optional",
+        {"seconds": _SECONDS, "steps": _number(10, 1, 10_000, "How many steps.")},
+    ),
+    _Row(
+        "task_question",
+        "Task with questions",
+        "Asks by forms on the way; only runs as a task.",
+        _question,
+        "required",
+        {"questions": _number(1, 1, 20, "How many questions, one after the other.")},
+        asks=True,
+    ),
+    _Row(
+        "task_failure",
+        "Task that fails",
+        "Fails after a while; may run as a task.",
+        _failure,
+        "optional",
+        {
+            "seconds": {**_SECONDS, "default": 1},
+            "how": {
+                "type": "string",
+                "enum": ["tool error", "protocol error"],
+                "default": "tool error",
+                "description": "What the failure is.",
+            },
+        },
+    ),
+    _Row(
+        "task_endless",
+        "Endless task",
+        "Runs until it is cancelled or its ttl is over; only runs as a task.",
+        _endless,
+        "required",
+        {},
+    ),
+)

@@ -1,0 +1,214 @@
+"""A question that the client is to run as a task of its own (2025-11-25): here the client does the work.
+
+The client answers at once with a task; this server then polls it, and fetches its result.
+
+Questions that a client must cope with: one that the server takes back, and ones that break the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import anyio
+import mcp_types as types
+
+from inspector.demo.everything import task_designs
+from inspector.demo.everything.client_requests import (
+    RawResult,
+    answer_in,
+    asking_tool,
+    declared,
+    form,
+    is_stateless,
+    request_raw,
+    seal,
+    send,
+    takes_forms,
+    undeclared,
+    unseal,
+)
+from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
+
+_LEAST_POLL = 0.05
+
+
+async def _ask_as_task(call: Call) -> Outcome:
+    if call.context.protocol_version != task_designs.REVISION:
+        return failure(f"Clients have tasks only in {task_designs.REVISION}.")
+    tasks = declared(call).tasks
+    wanted = tasks.requests.elicitation if tasks is not None and tasks.requests is not None else None
+    if wanted is None or wanted.create is None or not takes_forms(call):
+        return undeclared("tasks (elicitation)")
+    created = await _request(
+        call, "elicitation/create", {**_question(), "task": {"ttl": call.arguments["ttl"]}}
+    )
+    task = created.get("task")
+    if not isinstance(task, dict):
+        return failure(f"The client made no task of it: {json.dumps(created, ensure_ascii=False)}")
+    cancel_after = call.arguments["cancel_after"]
+    with anyio.move_on_after(cancel_after or None) as limit:
+        statuses = await _follow(call, task)
+    if limit.cancelled_caught:
+        cancelled = await _request(call, "tasks/cancel", {"taskId": task["taskId"]})
+        return text(f"The task of the client was cancelled and is {cancelled.get('status')}.")
+    result = await _request(call, "tasks/result", {"taskId": task["taskId"]})
+    return text(f"{' → '.join(statuses)}: {json.dumps(result, ensure_ascii=False)}")
+
+
+def _question() -> dict[str, Any]:
+    field = {"type": "string", "title": "Answer"}
+    return {
+        "mode": "form",
+        "message": "Take your time: this question is a task of yours.",
+        "requestedSchema": {"type": "object", "properties": {"answer": field}},
+    }
+
+
+async def _follow(call: Call, task: dict[str, Any]) -> list[str]:
+    """Poll at the interval the client requests until the task ends; return the statuses seen."""
+    statuses = [str(task.get("status"))]
+    while statuses[-1] not in ("completed", "failed", "cancelled"):
+        await anyio.sleep(max(_LEAST_POLL, (task.get("pollInterval") or 1000) / 1000))
+        task = await _request(call, "tasks/get", {"taskId": task["taskId"]})
+        if task.get("status") != statuses[-1]:
+            statuses.append(str(task.get("status")))
+    return statuses
+
+
+async def _request(call: Call, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return await request_raw(call.session, method, params, call.context.request_id)
+
+
+def client_task_tools() -> list[DemoTool]:
+    ttl = {
+        "type": "integer",
+        "default": 300_000,
+        "minimum": 1,
+        "maximum": 86_400_000,
+        "description": "How long the client is to keep the task, in milliseconds.",
+    }
+    cancel_after = {
+        "type": "number",
+        "default": 0,
+        "minimum": 0,
+        "maximum": 3600,
+        "description": "After how many seconds the task is cancelled; 0 waits.",
+    }
+    return [
+        asking_tool(
+            "ask_as_task",
+            "Ask as a task",
+            "Asks by a form that the client is to run as a task.",
+            _ask_as_task,
+            schema(ttl=ttl, cancel_after=cancel_after),
+        )
+    ]
+
+
+_CONFIRM: Schema = {"type": "object", "properties": {"sure": {"type": "boolean", "title": "Sure"}}}
+
+# ------------------------------------------------------------------ taken back
+
+
+async def _ask_and_withdraw(call: Call) -> Outcome:
+    """Send a request and cancel it.
+
+    In the stateless era nothing can be cancelled; a reply can only come too late.
+    """
+    if not takes_forms(call):
+        return undeclared("elicitation (form)")
+    seconds = call.arguments["seconds"]
+    asked = form(f"Quick! This question is only open for {seconds:g} s.", _CONFIRM)
+    if is_stateless(call):
+        return _answer_before_deadline(call, asked, seconds)
+    with anyio.move_on_after(seconds):  # the SDK sends notifications/cancelled
+        answer = await send(call, asked, types.ElicitResult)
+        return text(f"Answered in time: {answer.action}.")
+    return text(f"The question was taken back after {seconds:g} s.")
+
+
+def _answer_before_deadline(call: Call, asked: types.ElicitRequest, seconds: float) -> Outcome:
+    answer = answer_in(call, "quick", types.ElicitResult)
+    if answer is None:
+        return types.InputRequiredResult(
+            input_requests={"quick": asked}, request_state=seal(time.time() + seconds)
+        )
+    try:
+        deadline = unseal(call.params.request_state)
+    except ValueError as problem:
+        return failure(str(problem))
+    if time.time() > deadline:
+        return text(f"The answer came too late: the question was open for {seconds:g} s.")
+    return text(f"Answered in time: {answer.action}.")
+
+
+# ------------------------------------------------------------------ malformed
+
+_OBJECT: Schema = {"type": "object", "properties": {}}
+
+_MALFORMED: dict[str, tuple[str, dict[str, Any]]] = {
+    "no schema": ("elicitation/create", {"mode": "form", "message": "A form without fields?"}),
+    "no message": ("elicitation/create", {"mode": "form", "requestedSchema": _OBJECT}),
+    "schema is a text": (
+        "elicitation/create",
+        {"mode": "form", "message": "What is this?", "requestedSchema": "a name, please"},
+    ),
+    "unknown mode": ("elicitation/create", {"mode": "pigeon", "message": "Send a pigeon."}),
+    "address of a file": (
+        "elicitation/create",
+        {"mode": "url", "message": "Open this.", "url": "file:///etc/passwd", "elicitationId": "pigeon-1"},
+    ),
+    "no messages": ("sampling/createMessage", {"maxTokens": 10}),
+    "unknown method": ("elicitation/guess", {"message": "Guess what I want."}),
+}
+
+
+async def _ask_malformed(call: Call) -> Outcome:
+    method, params = _MALFORMED[call.arguments["fault"]]
+    if is_stateless(call):
+        given = (call.params.input_responses or {}).get("odd")
+        if given is None:
+            raise RawResult(
+                {
+                    "resultType": "input_required",
+                    "inputRequests": {"odd": {"method": method, "params": params}},
+                }
+            )
+        answer = given.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+    else:
+        answer = await request_raw(call.session, method, dict(params), call.context.request_id)
+    return text("The client answered all the same:\n" + json.dumps(answer, ensure_ascii=False))
+
+
+def invalid_request_tools() -> list[DemoTool]:
+    seconds = {
+        "type": "number",
+        "default": 3,
+        "minimum": 0.01,
+        "maximum": 3600,
+        "description": "How long the question is open.",
+    }
+    fault = {
+        "type": "string",
+        "enum": list(_MALFORMED),
+        "default": "no schema",
+        "description": "What is wrong with the question.",
+    }
+    return [
+        asking_tool(
+            "ask_and_withdraw",
+            "Ask and withdraw",
+            "Asks by a form and takes the question back after a moment.",
+            _ask_and_withdraw,
+            schema(seconds=seconds),
+        ),
+        asking_tool(
+            "ask_malformed",
+            "Ask malformed",
+            "Asks in a way that breaks the rules.",
+            _ask_malformed,
+            schema(fault=fault),
+        ),
+    ]

@@ -1,0 +1,351 @@
+"""What stands before the SDK's bearer check: challenges, scopes per tool, proofs, and their faults.
+
+The SDK decides whether a token holds. It knows neither scopes of single tools, nor DPoP, nor the scope in a
+challenge, so the gate reads the call, turns a proven DPoP request into a bearer request, and writes the
+challenge of the SDK's 401 anew.
+
+The protected MCP server: a few notes, on the SDK, behind the SDK's own bearer check.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.lowlevel import Server
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import inspector
+from inspector.demo.login import tokens
+from inspector.demo.login.metadata import RESOURCE_PATH, on_localhost
+from inspector.demo.login.realm import READ, SHARE, WRITE, Realm
+from inspector.demo.login.tokens import ALGORITHMS, Grant
+from inspector.demo.toolbox import Call, Outcome, Toolbox, failure, schema, structured, text, tool
+
+_LARGEST_BODY = 1024 * 1024
+
+
+class Gate:
+    """ASGI middleware around the whole app; only acts on the MCP endpoint."""
+
+    def __init__(self, app: ASGIApp, realm: Realm, verifier: Verifier) -> None:
+        self._app = app
+        self._realm = realm
+        self._verifier = verifier
+        self._path = urlsplit(realm.resource).path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != self._path:
+            await self._app(scope, receive, send)
+            return
+        body = await _read(receive)
+        if body is None:
+            await PlainTextResponse("The body is larger than 1 MiB.", 413)(scope, receive, send)
+            return
+        answer = self._answer(scope, _message(body))
+        if answer is not None:
+            await answer(scope, receive, send)
+        else:
+            await self._app(scope, _replay(body, receive), self._rewriting(scope, send))
+
+    def _answer(self, scope: Scope, message: dict[str, Any]) -> Response | None:
+        """Return the gate's own response; None lets the request through, with its token if any."""
+        scheme, token = self._credentials(scope)
+        if not token:
+            return self._without_token(scope, message)
+        if self._realm.wants_proof or scheme == "dpop":
+            refused = self._check_proof(scope, scheme, token)
+            if refused is not None:
+                return refused
+        grant = self._verifier.grant(token)
+        if grant is None and self._realm.bench.on("codes_swapped"):
+            challenge = self._challenge([("error", "invalid_token")])
+            return Response(status_code=403, headers={"WWW-Authenticate": challenge})
+        if grant is not None:
+            missing = self._missing(message, grant)
+            if missing:
+                return self._insufficient(missing)
+        _become(scope, token)
+        return None
+
+    def _credentials(self, scope: Scope) -> tuple[str, str]:
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() in ("bearer", "dpop") and token.strip():
+            return scheme.lower(), token.strip()
+        if self._realm.bench.on("query_token"):
+            values = parse_qs(scope["query_string"].decode("latin-1")).get("access_token", [""])
+            return "bearer", values[0]
+        return "", ""
+
+    # ------------------------------------------------------------------ no token
+
+    def _without_token(self, scope: Scope, message: dict[str, Any]) -> Response | None:
+        bench = self._realm.bench
+        if bench.on("crash_without_token"):
+            return PlainTextResponse("TypeError: cannot read property 'split' of undefined", 500)
+        if bench.on("forbidden_without_token"):
+            return PlainTextResponse("Forbidden", 403)
+        if bench.on("refusal_with_200"):
+            error = {"code": -32001, "message": "Unauthorized"}
+            return JSONResponse({"jsonrpc": "2.0", "id": message.get("id"), "error": error})
+        is_open = bench.on("lists_are_open") and message.get("method") == "tools/list"
+        if is_open or (bench.on("get_is_open") and scope["method"] != "POST"):
+            _become(scope, self._realm.guest)
+        return None
+
+    # ------------------------------------------------------------------ proofs
+
+    def _check_proof(self, scope: Scope, scheme: str, token: str) -> Response | None:
+        realm = self._realm
+        grant = self._verifier.grant(token)
+        if grant is None or realm.bench.on("bearer_for_proof"):
+            return None  # The SDK rejects the first; the second has nothing to prove.
+        if not grant.jkt or scheme != "dpop":
+            return self._refuse_proof("invalid_token", "The token must come with a proof.")
+        headers, nonce = Headers(scope=scope), realm.nonce if realm.bench.on("dpop_nonce") else ""
+        try:
+            key = tokens.verify(
+                headers.getlist("dpop"),
+                scope["method"],
+                realm.resource,
+                seen=realm.seen,
+                nonce=nonce,
+                access_token=token,
+            )
+        except tokens.BadProof as problem:
+            return self._refuse_proof("invalid_dpop_proof", str(problem))
+        except tokens.WantsNonce:
+            refusal = self._refuse_proof("use_dpop_nonce", "The proof needs our nonce.")
+            refusal.headers["DPoP-Nonce"] = nonce
+            return refusal
+        return None if key == grant.jkt else self._refuse_proof("invalid_token", "The token has another key.")
+
+    def _refuse_proof(self, error: str, description: str) -> Response:
+        challenge = self._challenge([("error", error), ("error_description", description)])
+        return Response(status_code=401, headers={"WWW-Authenticate": challenge})
+
+    # ------------------------------------------------------------------ scopes
+
+    def _missing(self, message: dict[str, Any], grant: Grant) -> str:
+        """Return the scope that this call lacks, or ""."""
+        if message.get("method") != "tools/call":
+            return ""
+        params = message.get("params")
+        name = params.get("name") if isinstance(params, dict) else None
+        needed = NEEDS.get(str(name), "")
+        if needed == WRITE and self._realm.bench.on("step_up_always"):
+            return WRITE
+        if needed and needed not in grant.scopes:
+            return needed
+        if needed == WRITE and self._realm.bench.on("piecemeal") and SHARE not in grant.scopes:
+            return SHARE
+        return ""
+
+    def _insufficient(self, missing: str) -> Response:
+        bench = self._realm.bench
+        if bench.on("bare_403"):
+            return PlainTextResponse("Forbidden", 403)
+        description = f"This tool needs the scope {missing}."
+        parts = [("error", "insufficient_scope"), ("error_description", description)]
+        if not bench.on("step_up_no_scope"):
+            parts += [("scope", missing), ("resource_metadata", self._metadata_url())]
+        return JSONResponse(
+            {"error": "insufficient_scope", "error_description": description},
+            401 if bench.on("codes_swapped") else 403,
+            {"WWW-Authenticate": self._challenge(parts)},
+        )
+
+    # ------------------------------------------------------------------ the SDK's own answers
+
+    def _rewriting(self, scope: Scope, send: Send) -> Send:
+        has_token = bool(Headers(scope=scope).get("authorization"))
+
+        async def rewrite(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if message["status"] == 401:
+                    self._rewrite_challenge(headers, has_token=has_token)
+                if message["status"] == 404 and self._realm.bench.on("session_crash"):
+                    message["status"] = 500
+            await send(message)
+
+        return rewrite
+
+    def _rewrite_challenge(self, headers: MutableHeaders, *, has_token: bool) -> None:
+        bench = self._realm.bench
+        del headers["www-authenticate"]
+        if bench.on("no_challenge"):
+            return
+        if bench.on("basic_challenge"):
+            headers["WWW-Authenticate"] = 'Basic realm="notes"'
+            return
+        parts = [("error", "invalid_token"), ("error_description", "The token does not hold.")]
+        parts = parts if has_token else []
+        if not bench.first("no_resource_metadata", "no_prm"):
+            parts.append(("resource_metadata", self._metadata_url()))
+        challenge = self._challenge([*parts, *self._scope_parts()])
+        headers["WWW-Authenticate"] = challenge[:-1] if bench.on("broken_challenge") else challenge
+
+    def _scope_parts(self) -> list[tuple[str, str]]:
+        bench = self._realm.bench
+        if bench.on("no_scopes"):
+            return []
+        if bench.on("empty_scope"):
+            return [("scope", "")]
+        if bench.on("repeated_scope"):
+            return [("scope", READ), ("scope", WRITE)]
+        return [("scope", f"{READ} offline_access" if bench.on("offline_in_challenge") else READ)]
+
+    def _challenge(self, parts: Iterable[tuple[str, str]]) -> str:
+        wants_proof = self._realm.wants_proof
+        text = ", ".join(f'{name}="{value}"' for name, value in parts)
+        if wants_proof:
+            text = ", ".join(filter(None, (f'algs="{" ".join(ALGORITHMS)}"', text)))
+        return f"{'DPoP' if wants_proof else 'Bearer'} {text}".strip()
+
+    def _metadata_url(self) -> str:
+        bench, path = self._realm.bench, f"{RESOURCE_PATH}{self._path}"
+        if bench.on("relative_metadata_url"):
+            return path
+        url = f"{self._realm.origin}{path}"
+        if bench.on("foreign_metadata_url"):
+            return on_localhost(url)
+        return f"{url}?dead=1" if bench.on("prm_dead_link") else url
+
+
+def _become(scope: Scope, token: str) -> None:
+    """Replace the request's credentials with this bearer token."""
+    others = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
+    scope["headers"] = [*others, (b"authorization", f"Bearer {token}".encode("latin-1"))]
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the whole body, or None if it is too large."""
+    body = b""
+    while True:
+        message = await receive()
+        chunk: bytes = message.get("body", b"")
+        body += chunk
+        if len(body) > _LARGEST_BODY:
+            return None
+        if not message.get("more_body"):
+            return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that replays the body, then continues with the original."""
+    left = [body]
+
+    async def again() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return again
+
+
+def _message(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+NEEDS: dict[str, str] = {"read_notes": READ, "write_note": WRITE}
+"""Which scope a tool needs; any token will do for the others."""
+
+_MOST_NOTES = 100
+
+
+class Verifier(TokenVerifier):
+    """Token verifier for the SDK."""
+
+    def __init__(self, realm: Realm) -> None:
+        self._realm = realm
+
+    def grant(self, token: str) -> Grant | None:
+        """Return the grant behind a token, with faults applied."""
+        realm = self._realm
+        if realm.bench.on("token_refused"):
+            return None
+        audiences = [realm.resource, f"{realm.resource}/", realm.origin, f"{realm.origin}/"]
+        found = realm.tokens.check(token, audiences)
+        if found is None and realm.bench.on("any_token"):
+            return Grant("anybody", "anybody", tuple(realm.scopes), realm.resource)
+        return found
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if token == self._realm.guest:
+            return AccessToken(token=token, client_id="guest", scopes=[], subject="guest")
+        grant = self.grant(token)
+        if grant is None:
+            return None
+        return AccessToken(
+            token=token,
+            client_id=grant.client_id,
+            scopes=list(grant.scopes),
+            resource=grant.resource,
+            subject=grant.subject,
+            claims={"iss": self._realm.issuer},
+        )
+
+
+def build() -> Server[Any]:
+    """Build the notes server. All users share the notes, which last as long as the process."""
+    notes = ["Buy apples", "The engine weaves algebraic patterns"]
+
+    async def read_notes(call: Call) -> Outcome:
+        return structured({"notes": notes})
+
+    async def write_note(call: Call) -> Outcome:
+        if len(notes) >= _MOST_NOTES:
+            return failure(f"There is no room for more than {_MOST_NOTES} notes.")
+        notes.append(call.arguments["text"])
+        return text(f"Written by {_user(call).subject}: there are {len(notes)} notes now.")
+
+    note = {"type": "string", "minLength": 1, "maxLength": 500, "description": "What to write down."}
+    changes = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+    toolbox = Toolbox(
+        [
+            tool("whoami", "Who am I", "Says who is logged in, with which client and scopes.", _whoami),
+            tool("read_notes", "Read notes", f"Lists all notes. Needs the scope {READ}.", read_notes),
+            tool(
+                "write_note",
+                "Write note",
+                f"Adds a note. Needs the scope {WRITE}, which the first login does not ask for.",
+                write_note,
+                schema(["text"], text=note),
+                annotations=changes,
+            ),
+        ]
+    )
+    return Server(
+        "login",
+        version=inspector.__version__,
+        title="Notes behind a login",
+        description="A few notes that only those who log in can read.",
+        instructions="whoami and read_notes work after a login; write_note asks for one more scope.",
+        on_list_tools=toolbox.list_tools,
+        on_call_tool=toolbox.call_tool,
+    )
+
+
+async def _whoami(call: Call) -> Outcome:
+    user = _user(call)
+    return structured({"person": user.subject, "client": user.client_id, "scopes": user.scopes})
+
+
+def _user(call: Call) -> AccessToken:
+    request = call.context.request
+    assert isinstance(request, Request)
+    assert isinstance(request.user, AuthenticatedUser)
+    return request.user.access_token

@@ -1,0 +1,130 @@
+"""Is a tool's result what its `outputSchema` promised?
+
+The schema and the result are both the server's, and a schema can be made to be evaluated for ever:
+`check_packed` is for the worker process, under a time limit. Nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, shorten
+from inspector.base.plain_text import one_line
+from inspector.protocol.jsonrpc import Kind, read
+from inspector.schema.validation import validate
+
+MOST_DIFFERENCES = 100
+TIME_LIMIT = 5.0
+_LONGEST_MESSAGE = 300
+
+
+class OutputState(Enum):
+    """Result of an output check; the values are display text."""
+
+    NOT_DECLARED = "no output schema"
+    FITS = "fits the output schema"
+    DIFFERS = "differs from the output schema"
+    MISSING = "structured content is missing"
+    NOT_EXPECTED = "no structured content, as errors may"  # isError, or no result
+    UNCHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A schema violation.
+
+    `pointer` is a JSON pointer into the structured content; "" is all of it. `message` completes a sentence
+    that starts with the location.
+    """
+
+    pointer: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCheck:
+    """Result of validating structured content.
+
+    `reason` says why all or part of it was not checked. `remarks` are about things that are allowed but not
+    recommended. Each is a sentence.
+    """
+
+    state: OutputState
+    differences: tuple[Difference, ...] = ()
+    has_more: bool = False  # more than listed
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def pack(answer: bytes, output_schema: JSON) -> bytes:
+    """Return the input of `check_packed`; `output_schema` is None if none is declared."""
+    return pickle.dumps((answer, output_schema))
+
+
+def check_packed(data: bytes) -> OutputCheck:
+    answer, schema = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return check_output(answer, schema)
+
+
+def check_output(answer: bytes, output_schema: JSON) -> OutputCheck:
+    """Check a tools/call response against the tool's schema. Never raises for its content."""
+    try:
+        message = read(answer)
+        result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
+    except JSONProblem as exc:
+        return OutputCheck(OutputState.UNCHECKED, reason=f"The answer cannot be read: {exc}.")
+    has_content = "structuredContent" in result
+    remarks = _mirror_remarks(result) if has_content else ()
+    if output_schema is None:
+        return OutputCheck(OutputState.NOT_DECLARED, remarks=remarks)
+    if not has_content:
+        is_error = result.get("isError") is True
+        return OutputCheck(OutputState.NOT_EXPECTED if is_error else OutputState.MISSING)
+    verdict = validate(output_schema, result["structuredContent"])
+    found = [Difference(error.pointer, _cut(error.problem)) for error in verdict.errors]
+    if not found and verdict.unchecked:
+        return OutputCheck(OutputState.UNCHECKED, reason=verdict.unchecked, remarks=remarks)
+    return OutputCheck(
+        OutputState.DIFFERS if found else OutputState.FITS,
+        tuple(found[:MOST_DIFFERENCES]),
+        len(found) > MOST_DIFFERENCES,
+        verdict.unchecked,
+        remarks,
+    )
+
+
+def _cut(text: str) -> str:
+    return shorten(one_line(text[: 2 * _LONGEST_MESSAGE]), _LONGEST_MESSAGE)
+
+
+def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:
+    """Check for a text copy of the structured content.
+
+    "For backwards compatibility, a tool that returns structured content SHOULD also return the serialized
+    JSON in a TextContent block." (2025-06-18, Tools.)
+    """
+    content = result.get("content")
+    texts = (
+        [text for block in content if (text := _text_of(block)) is not None]
+        if isinstance(content, list)
+        else []
+    )
+    if not texts:
+        return ("No text block repeats the structured content: older clients see nothing of it.",)
+    if any(_is_mirror(text, result["structuredContent"]) for text in texts):
+        return ()
+    return ("No text block repeats the structured content as JSON: older clients see something else.",)
+
+
+def _text_of(block: JSON) -> str | None:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _is_mirror(text: str, value: JSON) -> bool:
+    try:
+        return parse(text) == value
+    except (JSONProblem, RecursionError):
+        return False

@@ -1,0 +1,266 @@
+"""A call made many times over: one after another or several at once, with figures on how it went.
+
+Looking at a tool or a resource again and again, and telling what changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from bisect import insort
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.base.json.values import JSONProblem, to_wire
+from inspector.config.json_file import read_exactly
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.traffic.compare.diff import Diff, Ignoring
+from inspector.traffic.compare.texts import carried, compare_texts
+
+MOST_TIMES = 100_000
+MOST_IN_FLIGHT = 64
+_ANSWERED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatPlan:
+    """How often, how many concurrently, and whether to stop at the first failed call."""
+
+    times: int = 10
+    in_flight: int = 1
+    stops_on_error: bool = True
+
+    def check(self) -> None:
+        """Raise UserError if the plan is invalid."""
+        if not 1 <= self.times <= MOST_TIMES:
+            raise UserError(f"A call can be made 1 to {MOST_TIMES:,} times.", "Choose a number between.")
+        if not 1 <= self.in_flight <= MOST_IN_FLIGHT:
+            raise UserError(f"1 to {MOST_IN_FLIGHT} calls can be on their way.", "Choose a number between.")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatReport:
+    """Progress of a repeat. Times are of answered calls; 0 if there are none."""
+
+    wanted: int
+    done: int = 0
+    kinds: tuple[tuple[OutcomeKind, int], ...] = ()
+    least_ns: int = 0
+    median_ns: int = 0
+    p95_ns: int = 0
+    most_ns: int = 0
+    elapsed_ns: int = 0  # total
+    first_error: CallOutcome | None = None
+    latest: CallOutcome | None = None
+    is_over: bool = False
+    stopped: str = ""  # why it ended early, as a sentence
+
+    @property
+    def errors(self) -> int:
+        """Number of calls without a result or with isError."""
+        return sum(count for kind, count in self.kinds if kind is not OutcomeKind.RESULT)
+
+    @property
+    def per_second(self) -> float:
+        return self.done / (self.elapsed_ns / 1e9) if self.elapsed_ns else 0.0
+
+
+async def repeat(
+    call: Callable[[], Awaitable[CallOutcome]],
+    plan: RepeatPlan,
+    clock: Clock,
+    on_report: Callable[[RepeatReport], None],
+) -> RepeatReport:
+    """Run the calls; `on_report` is called after each. Stops when the connection is lost.
+
+    Cancelling the caller cancels the calls in flight; the last report remains valid. Raises UserError for
+    an invalid plan.
+    """
+    plan.check()
+    tally = _Tally(plan, clock)
+
+    async def work() -> None:
+        while tally.takes_another():
+            tally.add(await call())
+            on_report(tally.report())
+            await asyncio.sleep(0)  # calls that fail at once must not starve the loop
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(plan.in_flight, plan.times)):
+            group.create_task(work())
+    report = tally.report(is_over=True)
+    on_report(report)
+    return report
+
+
+class _Tally:
+    """Collects results; times are kept sorted, so that a report takes constant time."""
+
+    def __init__(self, plan: RepeatPlan, clock: Clock) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._begun_at = clock.monotonic_ns()
+        self._begun = 0
+        self._done = 0
+        self._times: list[int] = []
+        self._kinds: Counter[OutcomeKind] = Counter()
+        self._first_error: CallOutcome | None = None
+        self._latest: CallOutcome | None = None
+        self._stopped = ""
+
+    def takes_another(self) -> bool:
+        if self._stopped or self._begun == self._plan.times:
+            return False
+        self._begun += 1
+        return True
+
+    def add(self, outcome: CallOutcome) -> None:
+        self._done += 1
+        self._kinds[outcome.kind] += 1
+        self._latest = outcome
+        if outcome.kind in _ANSWERED:
+            insort(self._times, outcome.elapsed_ns)
+        if outcome.kind is not OutcomeKind.RESULT:
+            self._first_error = self._first_error or outcome
+            self._stopped = self._stopped or self._reason_to_stop(outcome)
+
+    def _reason_to_stop(self, error: CallOutcome) -> str:
+        if error.is_lost:
+            return error.summary
+        return f"Call {self._done:,} gave no result." if self._plan.stops_on_error else ""
+
+    def report(self, *, is_over: bool = False) -> RepeatReport:
+        return RepeatReport(
+            self._plan.times,
+            self._done,
+            tuple(self._kinds.most_common()),
+            self._percentile(0),
+            self._percentile(50),
+            self._percentile(95),
+            self._percentile(100),
+            self._clock.monotonic_ns() - self._begun_at,
+            self._first_error,
+            self._latest,
+            is_over,
+            self._stopped if self._done < self._plan.times else "",
+        )
+
+    def _percentile(self, percent: int) -> int:
+        """Return the nearest-rank percentile, i.e. an actual time."""
+        if not self._times:
+            return 0
+        rank = -(-percent * len(self._times) // 100)
+        return self._times[max(rank, 1) - 1]
+
+
+LEAST_INTERVAL = 1.0
+MOST_INTERVAL = 24 * 3600.0
+DEFAULT_INTERVAL = 5.0
+Looking: TypeAlias = Awaitable[CallOutcome]
+WATCH_IGNORING = Ignoring(ids=True, times=True, metadata=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPlan:
+    """Interval in seconds between the starts of two looks, and what to ignore.
+
+    A look that takes longer delays the next: two never overlap.
+    """
+
+    interval: float = DEFAULT_INTERVAL
+    ignoring: Ignoring = WATCH_IGNORING
+
+    def check(self) -> None:
+        """Raise UserError if the plan is invalid."""
+        if not LEAST_INTERVAL <= self.interval <= MOST_INTERVAL:
+            raise UserError("A watch looks every 1 s to 24 h.", "Choose an interval between.")
+        self.ignoring.check()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One look. `before` is the previous outcome, None for the first.
+
+    `diff` is set if both had a response; without it, `has_changed` means that it ended in a different way.
+    """
+
+    number: int
+    at_ns: int  # wall time of its start
+    outcome: CallOutcome
+    before: CallOutcome | None = None
+    has_changed: bool = False
+    diff: Diff | None = None
+    changes: int = 0  # so far, including this one
+
+
+async def watch(
+    look: Callable[[], Looking],
+    compare: Callable[[CallOutcome, CallOutcome], Awaitable[Diff]],
+    plan: WatchPlan,
+    on_sight: Callable[[Observation], None],
+    lost: asyncio.Future[str],
+    clock: Clock,
+) -> str:
+    """Look until the server is lost and return the reason; cancel the caller to end it.
+
+    Raises UserError for an invalid plan.
+    """
+    plan.check()
+    loop = asyncio.get_running_loop()
+    latest: Observation | None = None
+    while not lost.done():
+        due, at = loop.time() + plan.interval, clock.wall_ns()
+        outcome = await look()
+        if lost.done() or outcome.is_lost:
+            return lost.result() if lost.done() else outcome.summary
+        latest = await _sighting(latest, outcome, at, compare)
+        on_sight(latest)
+        await asyncio.wait([lost], timeout=max(0.0, due - loop.time()))
+    return lost.result()
+
+
+async def _sighting(
+    latest: Observation | None,
+    outcome: CallOutcome,
+    at: int,
+    compare: Callable[[CallOutcome, CallOutcome], Awaitable[Diff]],
+) -> Observation:
+    if latest is None:
+        return Observation(1, at, outcome)
+    before = latest.outcome
+    diff = await compare(before, outcome) if before.answer and outcome.answer else None
+    if before.kind is not outcome.kind:
+        has_changed = True
+    else:
+        has_changed = before.summary != outcome.summary if diff is None else not diff.is_same
+    changes = latest.changes + has_changed
+    return Observation(latest.number + 1, at, outcome, before, has_changed, diff, changes)
+
+
+# ------------------------------------------------------------------ comparing
+
+
+def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
+    """Pickle the input of `compare_packed`."""
+    return pickle.dumps((before, after, ignoring))
+
+
+def compare_packed(data: bytes) -> Diff:
+    """Compare two responses (their results or errors only) in the worker process."""
+    before, after, ignoring = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return carried(compare_texts(comparable_part(before), comparable_part(after), ignoring))
+
+
+def comparable_part(answer: bytes) -> bytes:
+    """Return a response without its id; unchanged if it cannot be parsed."""
+    try:
+        message = read_exactly(answer.decode())
+        if not isinstance(message, dict):
+            return answer
+        return to_wire({name: value for name, value in message.items() if name not in ("jsonrpc", "id")})
+    except (UnicodeDecodeError, JSONProblem):
+        return answer

@@ -1,0 +1,326 @@
+"""Saved calls that are made again when the files of their server changed: edit, save, see red or green.
+
+A call with `watch` is compared with its expected result, which the person accepted (`expectedresults`);
+until there is one, with the first good result of this run of the app. That stays what is compared with until
+the person accepts another one: a mistake does not turn green by being made twice.
+
+Calls of other people's folders are made by themselves only when the person has allowed exactly them: by
+running them by hand, or by marking them here (`allowedcalls`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.signals import Signal
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.engine.calls import repetition
+from inspector.engine.calls.tool_calls import ToolCall, failed
+from inspector.engine.processes.file_watch import FileWatchView
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
+from inspector.traffic.compare.diff import Diff
+from inspector.transport.task_scope import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+_Run: TypeAlias = "asyncio.Task[None]"
+
+LONGEST_CALL = 60.0  # total timeout in seconds, unless the call has its own
+BY_HAND = "run by hand"
+
+
+class RerunState(Enum):
+    """State of a watched call; the values are display text."""
+
+    NOT_RUN = "not run yet"
+    RUNNING = "running"
+    SAME = "as expected"
+    DIFFERENT = "different"
+    NEW = "new"  # nothing to compare with yet
+    FAILED = "no answer"
+    STOPPED = "stopped"
+    ASKING = "waits for you"  # not allowed by the user yet
+
+    @property
+    def is_bad(self) -> bool:
+        return self in (RerunState.DIFFERENT, RerunState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class RerunResult:
+    """Result of one call.
+
+    `expected` is the JSON it was compared with: the accepted result if `is_accepted`, else the first good
+    result of this run. `diff` is from that to the actual result.
+    """
+
+    call: SavedCall
+    state: RerunState = RerunState.NOT_RUN
+    outcome: CallOutcome | None = None
+    expected: bytes = b""
+    is_accepted: bool = False
+    diff: Diff | None = None
+    problem: str = ""
+
+    @property
+    def can_accept(self) -> bool:
+        """True if there is a result that is not the expected one already."""
+        is_expected = self.state is RerunState.SAME and self.is_accepted
+        return self.outcome is not None and bool(self.outcome.answer) and not is_expected
+
+
+@dataclass(frozen=True, slots=True)
+class RerunView:
+    """The watched calls of a server and their latest run; `number` is 0 before the first."""
+
+    server: str
+    results: tuple[RerunResult, ...] = ()
+    number: int = 0
+    cause: str = ""
+    at_ns: int = 0  # wall time
+    is_running: bool = False
+
+    def count(self, *states: RerunState) -> int:
+        return sum(result.state in states for result in self.results)
+
+    @property
+    def bad(self) -> int:
+        return sum(result.state.is_bad for result in self.results)
+
+
+class Reruns:
+    """Runs watched calls, on the engine's loop. A new run of a server replaces the current one.
+
+    Signals:
+        changed: The watched calls of a server or their run changed; carries its RerunView.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.changed: Signal[RerunView] = Signal()
+        self._engine = engine
+        self._views: dict[str, RerunView] = {}
+        self._good: dict[tuple[object, ...], bytes] = {}
+        self._running: dict[str, _Run] = {}
+        self._tasks = TaskScope()
+        engine.filewatch.restarted.connect(self.begin)
+        engine.filewatch.not_restarted.connect(self._on_not_restarted)
+        engine.filewatch.changed.connect(self._on_files_changed)
+        engine.server_removed.connect(self._forget)
+
+    async def view(self, server: str) -> RerunView:
+        """Return the view with the watched calls as currently saved."""
+        known = self._view(server)
+        if known.is_running:
+            return known
+        before = {_key(result.call): result for result in known.results}
+        calls = await self._watched(server)
+        results = tuple(_renewed(before.get(_key(call)), call) for call in calls)
+        view = replace(self._view(server), results=results)
+        if not self._view(server).is_running:
+            self._views[server] = view
+        return view
+
+    def begin(self, server: str, cause: str = BY_HAND) -> None:
+        """Start a run; `changed` reports its progress."""
+        self._begin(server, lambda before: self._run(server, cause, before))
+
+    def _on_not_restarted(self, server: str, cause: str, failure: str) -> None:
+        """Mark all calls as failed: earlier results do not apply to the changed files."""
+        self._begin(server, lambda before: self._fail(server, cause, failure, before))
+
+    def _begin(self, server: str, make: Callable[[_Run | None], Coroutine[Any, Any, None]]) -> None:
+        self._halt(server)
+        work = make(self._running.get(server))
+        self._running[server] = self._tasks.spawn(f"run watched calls of {server}", work)
+
+    async def run(self, server: str) -> None:
+        """Like `begin`, at the user's request. Raises ConfigError if there is nothing to run."""
+        calls = await self._watched(server)
+        if not calls:
+            raise ConfigError(
+                "No saved call of this server is watched.", "Save a call, and mark it as watched."
+            )
+        if self._engine.view(server).status is not ServerStatus.CONNECTED:
+            raise ConfigError("The server is not connected.", "Connect first.")
+        await self._engine.calls.allow(*calls)
+        self.begin(server)
+
+    async def stop(self, server: str) -> None:
+        """Stop the run; calls in flight are cancelled."""
+        self._halt(server)
+
+    def _halt(self, server: str) -> None:
+        task = self._running.get(server)
+        if task is not None:
+            task.cancel()
+
+    async def accept(self, server: str, path: Path) -> None:
+        """Make the last result of this file's call the expected one. Raises ConfigError."""
+        result = next((each for each in self._view(server).results if each.call.path == path), None)
+        if result is None or result.outcome is None or not result.can_accept:
+            raise ConfigError("There is no result to accept.", "Run the call first.")
+        essence = repetition.comparable_part(result.outcome.answer)
+        await self._engine.calls.set_expected(result.call, essence)
+        self._put(
+            server, replace(result, state=RerunState.SAME, expected=essence, is_accepted=True, diff=None)
+        )
+
+    async def accept_all(self, server: str) -> None:
+        """Accept all results that differ from the expected ones or have none yet."""
+        for result in self._view(server).results:
+            if result.can_accept and result.call.path is not None:
+                await self.accept(server, result.call.path)
+
+    async def set_watched(self, server: str, call: SavedCall, watched: bool) -> None:
+        """Set and save whether a call is watched. Raises ConfigError."""
+        await self._engine.calls.set_watched(call, watched)
+        self.changed.emit(await self.view(server))
+
+    async def ignore(self, server: str, call: SavedCall, place: str) -> None:
+        """Ignore this place in comparisons from now on. Raises UserError."""
+        plan = replace(repetition.WATCH_IGNORING, paths=(*call.ignore, place))
+        plan.check()
+        saved = await self._engine.calls.save(replace(call, ignore=plan.paths))
+        result = next((each for each in self._view(server).results if each.call.path == call.path), None)
+        if result is not None and result.outcome is not None:
+            self._put(server, await self._compared(replace(result, call=saved), result.outcome))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    # -------------------------------------------------------------- a run
+
+    async def _run(self, server: str, cause: str, before: _Run | None) -> None:
+        view = await self._new_run(server, cause, before)
+        if not view.results:
+            return
+        self._say(replace(view, is_running=True))
+        try:
+            for result in view.results:
+                self._put(server, replace(result, state=RerunState.RUNNING))
+                self._put(server, await self._result(server, result.call))
+        finally:
+            self._end(server)
+
+    async def _fail(self, server: str, cause: str, failure: str, before: _Run | None) -> None:
+        """Report a run that could not start: the server is down."""
+        view = await self._new_run(server, cause, before)
+        words = f"The server did not come up. {failure}"
+        results = tuple(replace(each, state=RerunState.FAILED, problem=words) for each in view.results)
+        if results:
+            self._say(replace(view, results=results))
+        self._end(server)
+
+    async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
+        if before is not None:
+            await asyncio.wait([before])  # stopping: two runs must not overlap
+        calls = await self._watched(server)
+        number, at = self._view(server).number + 1, self._engine.clock.wall_ns()
+        return RerunView(server, tuple(RerunResult(call) for call in calls), number, cause, at)
+
+    def _end(self, server: str) -> None:
+        if self._running.get(server) is asyncio.current_task():
+            del self._running[server]
+        view = self._views.get(server)
+        if view is None or not view.is_running:
+            return
+        unsure = (RerunState.RUNNING, RerunState.NOT_RUN)
+        results = [
+            replace(each, state=RerunState.STOPPED) if each.state in unsure else each for each in view.results
+        ]
+        self._say(replace(view, results=tuple(results), is_running=False))
+
+    async def _result(self, server: str, call: SavedCall) -> RerunResult:
+        if not await self._engine.calls.is_allowed(call):
+            return RerunResult(call, RerunState.ASKING)
+        outcome = await self._outcome(server, call)
+        return await self._compared(RerunResult(call), outcome)
+
+    async def _outcome(self, server: str, call: SavedCall) -> CallOutcome:
+        engine = self._engine
+        made = ToolCall(
+            call.tool,
+            call.arguments,
+            call.timeout,
+            call.meta,
+            call.as_task,
+            await engine.calls.variables(call.folder),
+            call.capabilities,
+            call.total or LONGEST_CALL,
+        )
+        try:
+            return await engine.processes.measured(server, lambda: engine.by_hand.call(server, made))
+        except UserError as exc:
+            return failed(exc, 0)
+
+    async def _compared(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+        result = replace(result, outcome=outcome, diff=None, problem="")
+        if not outcome.answer:
+            return replace(result, state=RerunState.FAILED, problem=outcome.summary)
+        try:
+            accepted = await self._engine.calls.expected(result.call)
+        except ConfigError as exc:
+            return replace(result, state=RerunState.NEW, problem=str(exc))
+        expected = accepted or self._good.get(_key(result.call), b"")
+        if not expected:
+            if outcome.kind is OutcomeKind.RESULT:
+                self._good[_key(result.call)] = repetition.comparable_part(outcome.answer)
+            return replace(result, state=RerunState.NEW)
+        result = replace(result, expected=expected, is_accepted=accepted is not None)
+        return await self._with_diff(result, outcome)
+
+    async def _with_diff(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
+        ignoring = replace(repetition.WATCH_IGNORING, paths=result.call.ignore)
+        try:
+            ignoring.check()
+            packed = repetition.pack(result.expected, outcome.answer, ignoring)
+            diff = await self._engine.work(repetition.compare_packed, packed)
+        except UserError as exc:
+            return replace(result, state=RerunState.DIFFERENT, problem=str(exc))
+        state = RerunState.SAME if diff.is_same else RerunState.DIFFERENT
+        return replace(result, state=state, diff=diff)
+
+    # --------------------------------------------------------------
+
+    async def _watched(self, server: str) -> Sequence[SavedCall]:
+        """Return the watched calls that name this server: none runs automatically on another."""
+        folders = await self._engine.calls.saved()
+        calls = (call for folder in folders for call in folder.loaded.calls)
+        return [call for call in calls if call.watch and call.server == server]
+
+    def _on_files_changed(self, view: FileWatchView) -> None:
+        if view.is_restarting:
+            self._halt(view.server)
+
+    def _forget(self, server: str) -> None:
+        self._views.pop(server, None)
+        self._halt(server)
+
+    def _view(self, server: str) -> RerunView:
+        return self._views.get(server, RerunView(server))
+
+    def _put(self, server: str, result: RerunResult) -> None:
+        view = self._view(server)
+        path = result.call.path
+        results = tuple(result if each.call.path == path else each for each in view.results)
+        self._say(replace(view, results=results))
+
+    def _say(self, view: RerunView) -> None:
+        self._views[view.server] = view
+        self.changed.emit(view)
+
+
+def _key(call: SavedCall) -> tuple[object, ...]:
+    """Return a key that changes when the call is edited, so that it counts as not run."""
+    return call.path, call.tool, repr(call.arguments), repr(call.meta)
+
+
+def _renewed(known: RerunResult | None, call: SavedCall) -> RerunResult:
+    return replace(known, call=call) if known is not None else RerunResult(call)

@@ -1,0 +1,370 @@
+"""What a person does with one tool or resource by hand: call it, call it often, watch it.
+
+How something that was asked of a server ended, in every way that it can.
+
+Bytes sent as they are: what may be sent again, and what came of it, found in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from inspector.base.clock import Clock
+from inspector.base.errors import (
+    ConnectionLost,
+    LensError,
+    RequestCancelled,
+    RequestTimedOut,
+    RpcError,
+    UserError,
+)
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.base.plain_text import visible
+from inspector.config.calls.variables import Variables, expand_object
+from inspector.engine.calls import output_check, repetition
+from inspector.engine.calls.output_check import OutputCheck, OutputState
+from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan, repeat, watch
+from inspector.engine.views import CallOutcome, OutcomeKind, RawOutcome, ServerStatus, ServerView
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, error_of
+from inspector.protocol.tasks import Task
+from inspector.session.input_rounds import CompletedCall
+from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.raw_send import RawReply
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind
+from inspector.traffic.records import Status as TrafficStatus
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+OnTask: TypeAlias = Callable[[Task], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as the user composed it.
+
+    `timeout` is in seconds since the last progress, None for the server's default. `total` is in seconds
+    regardless of progress, not counting time in which a server request waits for the user; None for no
+    limit. `meta` goes into `_meta`. `capabilities` are declared for this call instead of the usual ones,
+    where the era allows it. With `variables`, `${name}` in the arguments and in `meta` is expanded when
+    sent; the history keeps what was typed.
+    """
+
+    tool: str
+    arguments: JSONObject = field(default_factory=dict)
+    timeout: float | None = None
+    meta: JSONObject = field(default_factory=dict)
+    as_task: bool = False
+    variables: Variables | None = None
+    capabilities: JSONObject | None = None
+    total: float | None = None
+
+    def options(self) -> JSONObject:
+        """Return the non-default options, with the member names of a saved call."""
+        said: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
+        said |= {"task": self.as_task or None, "capabilities": self.capabilities}
+        return {member: value for member, value in said.items() if value is not None}
+
+    def expanded(self) -> ToolCall:
+        """Return the call as sent. Raises UserError naming variables without a value."""
+        if self.variables is None:
+            return self
+        both = expand_object({"arguments": self.arguments, "meta": self.meta}, self.variables)
+        arguments, meta = both["arguments"], both["meta"]
+        assert isinstance(arguments, dict)
+        assert isinstance(meta, dict)
+        return replace(self, arguments=arguments, meta=meta, variables=None)
+
+
+class ToolCaller:
+    """Manual calls, repeats and watches. Runs on the engine's loop.
+
+    Every way in which a call can end is an outcome; to cancel a call, cancel the caller.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    # -------------------------------------------------------------- one call
+
+    async def call(
+        self,
+        server: str,
+        call: ToolCall,
+        *,
+        keep: bool = False,
+        on_progress: OnProgress | None = None,
+        on_task: OnTask | None = None,
+    ) -> CallOutcome:
+        """Call a tool. `keep` adds it to the history; `on_task` gets status updates of its task."""
+        started = self._engine.clock.monotonic_ns()
+        try:
+            sent = call.expanded()
+        except UserError as exc:
+            return failed(exc, 0)
+        human = HumanWaitTime()
+        attempt = self._outcome(server, sent, on_progress, on_task, human, started)
+        try:
+            outcome = await (attempt if sent.total is None else human.limit(attempt, sent.total))
+        except RequestTimedOut as exc:
+            outcome = failed(exc, self._since(started))
+        except asyncio.CancelledError:
+            self._keep(server, call, OutcomeKind.CANCELLED, self._since(started), keep)
+            raise
+        if human.ns:
+            outcome = replace(outcome, waited_ns=human.ns)
+        self._keep(server, call, outcome.kind, outcome.elapsed_ns, keep)
+        return outcome
+
+    async def _outcome(
+        self,
+        server: str,
+        call: ToolCall,
+        on_progress: OnProgress | None,
+        on_task: OnTask | None,
+        human: HumanWaitTime,
+        started: int,
+    ) -> CallOutcome:
+        engine = self._engine
+        client = engine.client(server)
+        try:
+            done = await client.call_tool(
+                call.tool,
+                call.arguments,
+                timeout=call.timeout,
+                on_progress=on_progress,
+                as_task=call.as_task,
+                meta=call.meta,
+                human=human,
+                capabilities=call.capabilities,
+            )
+            if done.task is not None:
+                with self._cancelling(server, done.task):
+                    return await engine.tasks.finish(
+                        server, call.tool, done, started, on_task, on_progress, human
+                    )
+        except LensError as exc:
+            return failed(exc, self._since(started))
+        outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
+        # The log also detects isError in messages that were too big to be parsed on arrival.
+        is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
+        return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
+
+    @contextmanager
+    def _cancelling(self, server: str, task: Task) -> Iterator[None]:
+        """Cancel the task that a call became when the call is cancelled, if possible."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._engine.tasks.cancel_soon(server, task.id)
+            raise
+
+    def _keep(self, server: str, call: ToolCall, kind: OutcomeKind, elapsed_ns: int, keep: bool) -> None:
+        if keep:
+            self._engine.calls.history.add(
+                server,
+                call.tool,
+                call.arguments,
+                outcome=kind.value,
+                elapsed_ns=elapsed_ns,
+                at_ns=self._engine.clock.wall_ns(),
+                options=call.options(),
+            )
+
+    # -------------------------------------------------------------- many
+
+    async def repeat(
+        self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
+    ) -> RepeatReport:
+        """Repeat a call (`repeating.repeat`). Variables are expanded once. Raises UserError."""
+        return await repeat(partial(self.call, server, call.expanded()), plan, self._engine.clock, on_report)
+
+    # -------------------------------------------------------------- watching
+
+    async def watch_tool(
+        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Observation], None]
+    ) -> str:
+        """Call a tool periodically and report changes; return the reason if the server is lost.
+
+        Variables are expanded once. Raises UserError if it cannot start.
+        """
+        return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_sight)
+
+    async def watch_resource(
+        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Observation], None]
+    ) -> str:
+        """Read a resource periodically; otherwise like `watch_tool`."""
+        return await self._watch(server, plan, partial(self._engine.read_resource, server, uri), on_sight)
+
+    async def _watch(
+        self,
+        server: str,
+        plan: WatchPlan,
+        look: Callable[[], repetition.Looking],
+        on_sight: Callable[[Observation], None],
+    ) -> str:
+        async def compare(before: CallOutcome, after: CallOutcome) -> Diff:
+            packed = repetition.pack(before.answer, after.answer, plan.ignoring)
+            return await self._engine.work(repetition.compare_packed, packed)
+
+        async with self._loss_of(server) as lost:
+            return await watch(look, compare, plan, on_sight, lost, self._engine.clock)
+
+    @asynccontextmanager
+    async def _loss_of(self, server: str) -> AsyncIterator[asyncio.Future[str]]:
+        """Yield a future that is set to the reason as soon as the server is no longer connected."""
+        lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def on_changed(view: ServerView) -> None:
+            if view.name == server and view.status is not ServerStatus.CONNECTED and not lost.done():
+                lost.set_result(f"The server is {view.status.value}. {view.reason}".strip())
+
+        def on_removed(name: str) -> None:
+            if name == server and not lost.done():
+                lost.set_result("The server was removed.")
+
+        self._engine.server_changed.connect(on_changed)
+        self._engine.server_removed.connect(on_removed)
+        try:
+            on_changed(self._engine.view(server))
+            yield lost
+        finally:
+            self._engine.server_changed.disconnect(on_changed)
+            self._engine.server_removed.disconnect(on_removed)
+
+    # -------------------------------------------------------------- results
+
+    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+        """Check the result against the tool's outputSchema, in another process with a time limit."""
+        if output_schema is None:
+            return await self._engine.work(output_check.check_packed, output_check.pack(answer, None))
+        try:
+            packed = output_check.pack(answer, output_schema)
+            return await self._engine.work_apart(output_check.check_packed, packed)
+        except UserError as exc:
+            return OutputCheck(OutputState.UNCHECKED, reason=exc.summary)
+        except RecursionError:
+            return OutputCheck(OutputState.UNCHECKED, reason="The output schema is nested too deeply.")
+
+    # --------------------------------------------------------------
+
+    def _since(self, started: int) -> int:
+        return self._engine.clock.monotonic_ns() - started
+
+
+async def conclude(
+    asking: Coroutine[Any, Any, CompletedCall], clock: Clock, human: HumanWaitTime
+) -> CallOutcome:
+    """Await a response; an exception becomes an outcome too. `human` counts the user's time."""
+    started = clock.monotonic_ns()
+    try:
+        exchange = (await asking).exchange
+    except LensError as exc:
+        outcome = failed(exc, clock.monotonic_ns() - started)
+    else:
+        outcome = answered(exchange.answer, exchange.row, clock.monotonic_ns() - started)
+    return replace(outcome, waited_ns=human.ns)
+
+
+def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
+    """Return the outcome of a call without a response."""
+    next_step = error.next_step if isinstance(error, UserError) else ""
+    summary = error.summary if isinstance(error, UserError) else str(error)
+    is_lost = type(error) is ConnectionLost  # subclasses are about one request only
+    return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, next_step, is_lost=is_lost)
+
+
+def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
+    """Return the outcome of a response: a result, an error, or an unreadable message."""
+    kind, summary = OutcomeKind.RESULT, ""
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
+        elif answer.parsed is None and answer.problem:
+            answer.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
+    except JSONProblem as exc:
+        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
+    return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)
+
+
+# ------------------------------------------------------------------ calls that became tasks
+
+
+async def conclude_task(
+    fetching: Coroutine[Any, Any, JSONObject], task_id: str, request_id: RequestId | None, row: int | None
+) -> CallOutcome:
+    """Await the outcome of a call that became a task; the elapsed time is not set.
+
+    It has the shape of a response to the call itself. One of the two task designs sends the result as part
+    of the task state, so the message is composed here (`is_composed`); the original is in the traffic.
+    """
+    id = task_id if request_id is None else request_id  # a task of another client's call: any id will do
+    outcome = CallOutcome(OutcomeKind.RESULT, 0, row=row, task_id=task_id)
+    try:
+        result = await fetching
+    except RpcError as exc:
+        error: JSONObject = {"code": exc.code, "message": exc.message, "data": exc.data}
+        outcome = replace(outcome, answer=_composed(id, "error", error), is_composed=True)
+        summary = f"{visible(exc.message)} ({exc.code})"
+        return replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
+    except RequestCancelled as exc:
+        return replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
+    kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
+    return replace(outcome, kind=kind, answer=_composed(id, "result", result), is_composed=True)
+
+
+def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:
+    return to_wire({"jsonrpc": "2.0", "id": id, member: value})
+
+
+_CAN_BE_RESENT = (RecordKind.REQUEST, RecordKind.NOTIFICATION)
+
+
+def require_sent_message(log: TrafficLog, row: int) -> None:
+    """Raise UserError unless the row is a request or notification sent by us."""
+    is_there = 0 <= row < len(log)
+    if is_there and log.kind(row) in _CAN_BE_RESENT and log.direction(row) == Direction.OUT:
+        return
+    raise UserError(
+        f"Row {row + 1} of the traffic is no request or notification of ours.",
+        "Only what was sent can be sent again.",
+    )
+
+
+def raw_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> RawOutcome:
+    """Return the outcome of the bytes sent in `row`."""
+    http = log.http(row)
+    failure = reply.failure
+    return RawOutcome(
+        row,
+        _answer_row(log, row),
+        elapsed_ns,
+        failure.summary if failure is not None else "",
+        failure.next_step if failure is not None else "",
+        http.status if http is not None and log.exchange(row) is not None else None,
+    )
+
+
+def _answer_row(log: TrafficLog, row: int) -> int | None:
+    """Return the response's row, else the first message received in the same HTTP exchange.
+
+    The latter is for responses that cannot be paired, such as an error without an id. A WebSocket is a
+    single exchange, so messages sent on it have none.
+    """
+    partner, exchange = log.partner(row), log.exchange(row)
+    if partner is not None or exchange is None:
+        return partner
+    columns = log.columns
+    for other in range(row + 1, len(log)):
+        is_frame = columns.kind[other] <= RecordKind.TEXT and columns.direction[other] == Direction.IN
+        if is_frame and columns.exchange[other] == exchange:
+            return other
+    return None

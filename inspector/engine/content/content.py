@@ -1,0 +1,314 @@
+"""What reading a resource or getting a prompt gave, ready to show. Pure functions of bytes.
+
+They run in the worker process for big answers, and keep every byte: the views page through them, and save
+them. What something is follows from how it begins first, from what the server says second, and from the
+end of its URI last.
+
+What a tool gave back, ready to show part by part. Pure functions of bytes.
+
+Everything is kept to the last byte: the views page through it and save it. Runs in the worker process for big
+answers.
+"""
+
+from __future__ import annotations
+
+import binascii
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from inspector.base.json.scanner import member_text
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, pretty
+from inspector.engine.content.text_formats import (
+    Table,
+    TextFormat,
+    declared_format,
+    detect_format,
+    looks_like_json,
+    read_table,
+)
+from inspector.protocol.jsonrpc import read
+from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognised
+
+_MOST_TABLE = 32 * 1024 * 1024
+
+
+class ContentKind(Enum):
+    """How content is displayed; the values are display text."""
+
+    TEXT = "text"
+    MARKDOWN = "Markdown"
+    JSON = "JSON"
+    TABLE = "table"
+    PICTURE = "picture"
+    SOUND = "sound"
+    BINARY = "binary"
+    LINK = "resource link"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One content item from a server. `data` is all of it: text as UTF-8, or decoded bytes.
+
+    `mime_type` is as declared by the server, for images and audio as detected. `title` is the title of a
+    link. `problem` says what is wrong with it, as the end of a sentence.
+    """
+
+    kind: ContentKind
+    data: bytes = b""
+    mime_type: str = ""
+    uri: str = ""
+    title: str = ""
+    table: Table | None = None
+    problem: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind not in (ContentKind.PICTURE, ContentKind.SOUND, ContentKind.BINARY)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A prompt message. `about` describes it where the content alone would not."""
+
+    role: str
+    content: Content
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContent:
+    """The result of prompts/get."""
+
+    messages: tuple[Message, ...]
+    description: str = ""
+
+
+# ------------------------------------------------------------------ answers
+
+
+def read_contents(raw: bytes) -> tuple[Content, ...]:
+    """Parse a resources/read response. Unusable entries are included as unknown."""
+    contents = _result(raw).get("contents")
+    if not isinstance(contents, list):
+        return (unknown(contents, "“contents” is missing or is no array"),)
+    return tuple(resource_content(item) for item in contents)
+
+
+def read_prompt(raw: bytes) -> PromptContent:
+    """Parse a prompts/get response."""
+    result = _result(raw)
+    messages = result.get("messages")
+    if not isinstance(messages, list):
+        return PromptContent((Message("", unknown(messages, "“messages” is missing or is no array")),))
+    return PromptContent(tuple(_message(item) for item in messages), _string(result, "description"))
+
+
+def _result(raw: bytes) -> JSONObject:
+    try:
+        return read(raw).result
+    except JSONProblem:  # the message itself is shown, with the problem
+        return {}
+
+
+def _message(item: JSON) -> Message:
+    if not isinstance(item, dict):
+        return Message("", unknown(item, "a message must be an object"))
+    role, content = _string(item, "role"), item.get("content")
+    if isinstance(content, list):
+        return Message(role, unknown(content, "“content” must be one block, and is an array"))
+    return Message(role, block_content(content))
+
+
+# ------------------------------------------------------------------ parts of answers
+
+
+def block_content(item: JSON) -> Content:
+    """Parse a content block of a prompt message or tool result."""
+    if not isinstance(item, dict):
+        return unknown(item, "a content block must be an object")
+    match item.get("type"):
+        case "text" if isinstance(text := item.get("text"), str):
+            return Content(ContentKind.TEXT, _utf8(text))
+        case "image" | "audio":
+            return _decoded(item, "data", "")
+        case "resource_link":
+            title = _string(item, "title") or _string(item, "name")
+            return Content(
+                ContentKind.LINK, _utf8(pretty(item)), _string(item, "mimeType"), _string(item, "uri"), title
+            )
+        case "resource":
+            return resource_content(item.get("resource"))
+    return unknown(item, "an unknown kind of content")
+
+
+def resource_content(item: JSON) -> Content:
+    """Parse resource contents: text, or Base64 bytes."""
+    if not isinstance(item, dict):
+        return unknown(item, f"not an object: {excerpt(item)}")
+    uri, text = _string(item, "uri"), item.get("text")
+    if isinstance(text, str):
+        return _text(text, _string(item, "mimeType"), uri)
+    if "blob" in item:
+        return _decoded(item, "blob", uri)
+    return replace(unknown(item, "it has neither a “text” nor a “blob” that is a string"), uri=uri)
+
+
+def unknown(item: JSON, problem: str) -> Content:
+    """Return content that cannot be shown any other way, as its JSON."""
+    try:
+        shown = pretty(item)
+    except RecursionError:  # parsing it needed less stack than writing it does
+        shown, problem = "…", f"{problem}, and nested too deeply to be shown"
+    return Content(ContentKind.UNKNOWN, _utf8(shown), problem=problem)
+
+
+def _decoded(item: JSONObject, member: str, uri: str) -> Content:
+    mime_type = _string(item, "mimeType")
+    if not isinstance(item.get(member), str):
+        return replace(unknown(item, "its data is missing"), uri=uri)
+    try:
+        data = binascii.a2b_base64(_string(item, member), strict_mode=True)
+    except (binascii.Error, ValueError) as exc:
+        return replace(unknown(item, f"its data is not Base64: {exc}"), uri=uri)
+    return _file(data, mime_type, uri)
+
+
+def _file(data: bytes, mime_type: str, uri: str) -> Content:
+    """Detect what bytes are from their first bytes."""
+    if (text := readable(data)) is not None:
+        return _text(text, mime_type, uri)
+    found = recognised(data, "")
+    kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
+    if found is None or found.kind not in kinds or found.data != data:
+        is_said = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
+        problem = f"it is said to be {mime_type}, and does not begin like one" if is_said else ""
+        return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
+    is_other = mime_type.startswith("image/") and mime_type != found.mime_type
+    problem = f"it is said to be {mime_type}, and is {found.mime_type}" if is_other else ""
+    return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
+
+
+# ------------------------------------------------------------------ text
+
+_KINDS: dict[TextFormat, ContentKind] = {
+    "plain": ContentKind.TEXT,
+    "json": ContentKind.JSON,
+    "markdown": ContentKind.MARKDOWN,
+    "csv": ContentKind.TABLE,
+}
+_BY_END: dict[str, TextFormat] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+
+
+def text_content(text: str, flavour: TextFormat, mime_type: str = "", uri: str = "") -> Content:
+    """Return text in its declared or detected format; a very long table stays text."""
+    kind = _KINDS[flavour]
+    table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MOST_TABLE else None
+    if kind is ContentKind.TABLE and table is None:
+        kind = ContentKind.TEXT
+    return Content(kind, _utf8(text), mime_type, uri, table=table)
+
+
+def _text(text: str, mime_type: str, uri: str) -> Content:
+    """Detect the format by MIME type or file extension; without either, only JSON is detected."""
+    by_end = (flavour for end, flavour in _BY_END.items() if uri.lower().endswith(end))
+    flavour = (
+        declared_format(mime_type) or next(by_end, None) or ("json" if looks_like_json(text) else "plain")
+    )
+    return text_content(text, flavour, mime_type, uri)
+
+
+def _utf8(text: str) -> bytes:
+    """Encode as UTF-8; a lone surrogate is kept and shown as invalid UTF-8."""
+    return text.encode(errors="surrogatepass")
+
+
+def _string(item: JSONObject, member: str) -> str:
+    value = item.get(member)
+    return value if isinstance(value, str) else ""
+
+
+_MOST_GUESSED = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A content block. `type` is from the server; `remarks` are its annotations as text."""
+
+    type: str
+    content: Content
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A parsed tool result. `structured` is the structured content as JSON, None if absent."""
+
+    parts: tuple[Part, ...] = ()
+    structured: Content | None = None
+
+
+def read_result(raw: bytes) -> CallResult:
+    """Parse a tools/call response. Never raises; invalid content is a part like any other."""
+    try:
+        result = read(raw).result
+    except JSONProblem:  # the message itself is shown, with the problem
+        return CallResult()
+    has_structured = "structuredContent" in result
+    return CallResult(_parts(result.get("content")), _structured(raw) if has_structured else None)
+
+
+def _structured(raw: bytes) -> Content:
+    """Return the content verbatim: numbers beyond float range stay exact. The view indents it."""
+    try:
+        text = member_text(raw.decode(errors="replace"), "result", "structuredContent")
+    except JSONProblem as exc:
+        return Content(ContentKind.UNKNOWN, "…".encode(), problem=f"it cannot be shown by itself: {exc}")
+    return Content(ContentKind.JSON, text.encode())
+
+
+def _parts(content: JSON) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        problem = "“content” is not an array"
+        return (Part("", replace(block_content(content), problem=problem)),)
+    return tuple(_part(item) for item in content)
+
+
+def _part(item: JSON) -> Part:
+    content = block_content(item)
+    if not isinstance(item, dict):
+        return Part("", content)
+    kind, text = item.get("type"), item.get("text")
+    if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
+        content = _flavoured(text)
+    return Part(kind if isinstance(kind, str) else "", content, tuple(_remarks(item)))
+
+
+def _flavoured(text: str) -> Content:
+    """Return text in the format it seems to have; a very long one as plain text."""
+    return text_content(text, detect_format(text) if len(text) <= _MOST_GUESSED else "plain")
+
+
+def _remarks(item: JSONObject) -> list[str]:
+    """Return the server's description and annotations of a block, truncated."""
+    description = item.get("description")
+    words = [description[:500]] if isinstance(description, str) else []
+    given = item.get("annotations")
+    annotations = given if isinstance(given, dict) else {}
+    audience, priority = annotations.get("audience"), annotations.get("priority")
+    if isinstance(audience, list):
+        words.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
+    if isinstance(priority, int | float) and not isinstance(priority, bool):
+        words.append(f"priority {priority:g}")
+    modified = annotations.get("lastModified")
+    if isinstance(modified, str):
+        words.append(f"changed {modified[:40]}")
+    return [word for word in words if word]

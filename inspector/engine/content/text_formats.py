@@ -1,0 +1,203 @@
+"""What a text looks like: JSON, Markdown, separated values, or nothing in particular.
+
+A guess that chooses how a text is shown first, never what it is: the person can look at it as plain text.
+Looks at the head of a text only, and errs on the side of plain.
+
+A frame laid out for a glance: pretty JSON, or the text that it is. A pure function of bytes.
+
+It runs on the engine's thread for small frames and in the worker process for big ones, so what it gives is
+bounded: the head of the text, with its whole length.
+
+Text with separated values as rows of cells. Bounded: of a long table the beginning.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from inspector.base.json.scanner import reindent
+from inspector.base.json.values import JSONProblem, parse
+
+TextFormat: TypeAlias = Literal["plain", "json", "markdown", "csv"]
+
+_HEAD = 64 * 1024
+_MOST_PARSED = 4 * 1024 * 1024
+_BY_TYPE: dict[str, TextFormat] = {
+    "application/json": "json",
+    "text/json": "json",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/csv": "csv",
+    "text/tab-separated-values": "csv",
+}
+_UNTOLD = ("", "text/plain", "application/octet-stream")
+
+# Unambiguous Markdown, and marks that only count in combination. Matched line by line.
+_SURE = re.compile(
+    r"^ {0,3}(?:`{3}[\w+-]*|~{3}[\w+-]*)[ \t]*$|^ {0,3}\|?(?: *:?-{3,}:? *\|)+(?: *:?-{3,}:?)? *$"
+    r"|!?\[[^\[\]\n]{1,200}\]\((?:[a-z]+:|/|#|\.)[^()\s]{1,500}\)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HINTS = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^#{1,6} +\S",
+        r"^ {0,3}[-*+] +\S[^\n]*\n(?:[^\n]*\n){0,3}? {0,3}[-*+] +\S",
+        r"^ {0,3}1[.)] +\S[^\n]*\n(?:[^\n]*\n){0,3}? {0,3}2[.)] +\S",
+        r"\*\*[^\s*][^*\n]{0,200}\*\*",
+        r"(?<!`)`[^`\n]{1,200}`(?!`)",
+        r"^> \S",
+    )
+)
+_SEPARATORS = ",\t;|"
+_LOOKED_AT = 30  # lines examined for a table
+_WIDEST_NAME = 60  # characters of a column name
+
+
+def declared_format(mime_type: str) -> TextFormat | None:
+    """Return the format declared by the MIME type, None if that is not specific."""
+    said = mime_type.partition(";")[0].strip().lower()
+    if said.endswith("+json"):
+        return "json"
+    if said in _UNTOLD:
+        return None
+    return _BY_TYPE.get(said, "plain")
+
+
+def detect_format(text: str, mime_type: str = "") -> TextFormat:
+    """Return the format by MIME type if specific, else by content."""
+    said = declared_format(mime_type)
+    if said is not None:
+        return said
+    if looks_like_json(text):
+        return "json"
+    if looks_like_csv(text):
+        return "csv"
+    return "markdown" if looks_like_markdown(text) else "plain"
+
+
+def looks_like_json(text: str) -> bool:
+    """True for an object or array; a very long text is judged by its first and last character."""
+    start, end = text[:100].lstrip()[:1], text[-100:].rstrip()[-1:]
+    if (start, end) not in (("{", "}"), ("[", "]")):
+        return False
+    if len(text) > _MOST_PARSED:
+        return True
+    try:
+        parse(text)
+    except JSONProblem as exc:
+        return exc.is_too_deep
+    return True
+
+
+def looks_like_markdown(text: str) -> bool:
+    head = text[:_HEAD]
+    return _SURE.search(head) is not None or sum(hint.search(head) is not None for hint in _HINTS) >= 2
+
+
+def looks_like_csv(text: str) -> bool:
+    """True for rows of equal width under a header of distinct, short names."""
+    lines = [line for line in text[:_HEAD].splitlines()[: _LOOKED_AT + 1] if line.strip()]
+    if len(text) > _HEAD or len(lines) > _LOOKED_AT:
+        lines = lines[:-1]  # may be truncated
+    return len(lines) >= 2 and any(_fits(lines, separator) for separator in _SEPARATORS)
+
+
+def _fits(lines: list[str], separator: str) -> bool:
+    if separator not in lines[0]:
+        return False
+    try:
+        header, *rows = csv.reader(lines, delimiter=separator, strict=True)
+    except (csv.Error, ValueError):
+        return False
+    width = len(header)
+    # Two lines of prose easily have one comma each.
+    is_enough = len(rows) >= 2 or width >= 3
+    return is_enough and all(len(row) == width for row in rows) and _are_names(header)
+
+
+def _are_names(header: list[str]) -> bool:
+    bare = [cell.strip() for cell in header]
+    if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _WIDEST_NAME for cell in bare):
+        return False
+    # "Hello, world" is a sentence; so is anything that ends like one.
+    return not any(cell[:1] == " " for cell in header[1:]) and not bare[-1].endswith((".", "!", "?", ":"))
+
+
+HEAD = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PrettyText:
+    """The first part of a text of `length` characters; `problem` says why it is not JSON."""
+
+    text: str
+    length: int
+    is_json: bool
+    problem: str = ""
+
+
+def pretty_text(raw: bytes) -> PrettyText:
+    """Return a message indented if it is JSON, else as it came."""
+    text = raw.decode(errors="replace").removeprefix("\ufeff")
+    try:
+        parse(text)
+    except JSONProblem as exc:
+        if not exc.is_too_deep:
+            return PrettyText(text[:HEAD], len(text), is_json=False, problem=str(exc))
+    shown = reindent(text, HEAD)
+    return PrettyText(shown[:HEAD], max(len(text), len(shown)), is_json=True)
+
+
+MOST_ROWS = 5_000
+MOST_COLUMNS = 200
+MOST_CELL = 1_000
+_SEPARATORS_TABLES = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first row is the header. `note` says what is not shown or odd, "" if nothing."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def read_table(text: str) -> Table | None:
+    """Parse a table; None if the text is empty."""
+    reader = csv.reader(_lines(text), delimiter=_separator(text), strict=False)
+    rows: list[tuple[str, ...]] = []
+    notes: list[str] = []
+    widest = 0
+    try:
+        for row in reader:
+            if len(rows) > MOST_ROWS:
+                notes.append(f"Only the first {MOST_ROWS:,} rows are shown.")
+                break
+            widest = max(widest, len(row))
+            rows.append(tuple(cell[:MOST_CELL] for cell in row[:MOST_COLUMNS]))
+    except csv.Error as exc:
+        notes.append(f"It cannot be read beyond row {len(rows):,}: {exc}.")
+    if widest > MOST_COLUMNS:
+        notes.append(f"Only the first {MOST_COLUMNS:,} of {widest:,} columns are shown.")
+    return Table(rows[0], tuple(rows[1:]), " ".join(notes)) if rows else None
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines lazily: a long text is not split for its first rows."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _separator(text: str) -> str:
+    """Return the separator most frequent in the first line."""
+    first = text[: text.find("\n") if "\n" in text else 10_000][:10_000]
+    return max(_SEPARATORS_TABLES, key=first.count)

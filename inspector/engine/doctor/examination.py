@@ -1,0 +1,153 @@
+"""Walks the way to a server, step by step: results as they come, then what follows from them.
+
+What MCP Lens can do itself about a diagnosis: a server's settings, changed as the diagnosis says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from inspector.base.errors import ConfigError
+from inspector.base.redaction import MASK
+from inspector.config.json_file import read_text, readable_stem, write_bytes
+from inspector.config.servers.entries import (
+    Entry,
+    HttpEntry,
+    StdioEntry,
+    WebSocketEntry,
+    check_url,
+    is_websocket,
+)
+from inspector.engine.doctor.exam import Exam, ExamTools
+from inspector.engine.doctor.process_exam import ProcessExam
+from inspector.engine.doctor.results import Action, ActionKind, CheckResult, CheckState, Diagnosis
+from inspector.engine.doctor.url_exam import UrlExam
+from inspector.traffic.log import Credentials
+from inspector.traffic.masking.masker import masked_alone
+
+_NOT_TRUSTED = Diagnosis(
+    "not-trusted",
+    "started",
+    "This server was found in a file, and you have not trusted it: it is neither started nor contacted.",
+    "Look at what it would do, and trust it; then examine again.",
+    is_warning=True,
+)
+
+
+async def run_examination(entry: Entry, tools: ExamTools) -> AsyncGenerator[CheckResult | Diagnosis, None]:
+    """Yield each step (first as running, then its result), skipped steps, then diagnoses.
+
+    The first diagnosis is the one to act on. All secrets are masked.
+    """
+    exam: Exam = ProcessExam(entry, tools) if isinstance(entry, StdioEntry) else UrlExam(entry, tools)
+    mask = masker(tools.log.credentials)
+    seen: set[str] = set()
+    async with aclosing(exam.walk()) as results:
+        async for result in results:
+            if result.state is not CheckState.RUNNING:
+                seen.add(result.id)
+            yield _masked_result(result, mask)
+    why = _why_left_out(exam)
+    for id in exam.steps:
+        if id not in seen:
+            yield CheckResult(id, CheckState.SKIPPED, why)
+    if not tools.may_contact and exam.failure is None:
+        first = next(id for id in exam.steps if id not in seen)
+        exam.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
+    for diagnosis in (*((exam.failure,) if exam.failure is not None else ()), *exam.warnings):
+        yield _masked_diagnosis(diagnosis, mask)
+
+
+def _why_left_out(exam: Exam) -> str:
+    if exam.failure is not None:
+        return ""
+    return "" if exam.tools.may_contact else "Not before you trust it."
+
+
+# ------------------------------------------------------------------ masking
+
+
+def masker(credentials: Credentials) -> Callable[[str], str]:
+    """Return a function that masks known credentials and anything that looks like one."""
+
+    def mask(text: str) -> str:
+        for value in credentials.names():
+            known = value.decode("utf-8", "surrogatepass")
+            if len(known) >= 4:
+                text = text.replace(known, MASK)
+        return masked_alone(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+    return mask
+
+
+def _masked_result(result: CheckResult, mask: Callable[[str], str]) -> CheckResult:
+    return replace(result, found=mask(result.found), details=tuple(mask(line) for line in result.details))
+
+
+def _masked_diagnosis(diagnosis: Diagnosis, mask: Callable[[str], str]) -> Diagnosis:
+    evidence = tuple(mask(line) for line in diagnosis.evidence)
+    return replace(diagnosis, cause=mask(diagnosis.cause), fix=mask(diagnosis.fix), evidence=evidence)
+
+
+def apply_remedy(entry: Entry, action: Action, certificates: Path | None) -> Entry:
+    """Return the fixed entry. May write a certificate to that folder. Raises ConfigError."""
+    if action.kind is ActionKind.USE_AUTO_ERA:
+        return replace(entry, era="auto")
+    if isinstance(entry, StdioEntry):
+        raise ConfigError("This server is a command, and has no URL.")
+    match action.kind:
+        case ActionKind.TRUST_CERTIFICATE:
+            path = _keep_certificate(entry, action.value, certificates)
+            return replace(entry, network=replace(entry.network, ca_file=str(path)))
+        case ActionKind.USE_URL:
+            return _at(entry, action.value)
+        case ActionKind.USE_SSE:
+            return _as(entry, action.value, "sse")
+        case ActionKind.USE_HTTP:
+            return _as(entry, action.value, "http")
+    raise ConfigError("This is for a person to do.")
+
+
+def _at(entry: HttpEntry | WebSocketEntry, url: str) -> Entry:
+    """Return the entry with another URL; it may switch between WebSocket and HTTP."""
+    check_url(url)
+    if is_websocket(url) == isinstance(entry, WebSocketEntry):
+        return replace(entry, url=url)
+    kept = {
+        name: getattr(entry, name)
+        for name in WebSocketEntry.__dataclass_fields__
+        if name in HttpEntry.__dataclass_fields__ and name != "url"
+    }
+    return WebSocketEntry(url=url, **kept) if is_websocket(url) else HttpEntry(url=url, **kept)
+
+
+def _as(entry: HttpEntry | WebSocketEntry, url: str, type: Literal["http", "sse"]) -> Entry:
+    moved = _at(entry, url or entry.url)
+    return replace(moved, type=type) if isinstance(moved, HttpEntry) else moved
+
+
+def _keep_certificate(entry: HttpEntry | WebSocketEntry, pem: str, folder: Path | None) -> Path:
+    """Write a file with this certificate plus those of the server's existing CA file."""
+    if folder is None:
+        raise ConfigError("There is no folder to keep a certificate in.", "Save the server first.")
+    try:
+        der = ssl.PEM_cert_to_DER_cert(pem.strip())
+    except ValueError as exc:
+        raise ConfigError("That is no certificate.", "Examine the server again.") from exc
+    before = ""
+    if entry.network.ca_file:
+        try:
+            before = read_text(Path(entry.network.ca_file).expanduser()).rstrip() + "\n"
+        except (OSError, UnicodeDecodeError) as exc:
+            problem = f"The CA file {entry.network.ca_file} cannot be read: {exc}."
+            raise ConfigError(problem, "Correct it in the server's network settings first.") from exc
+    stem = f"{readable_stem(entry.name, 'server')}-{hashlib.sha256(der).hexdigest()[:16]}"
+    path = folder / f"{stem}.pem"
+    write_bytes(path, (before + pem.strip() + "\n").encode(), is_private=True)
+    return path

@@ -1,0 +1,204 @@
+"""The way to a host, part by part: its name, a connection, TLS. Each part is tried by itself, so that each
+has its own result and time; nothing of the protocol is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from dataclasses import dataclass, replace
+
+from inspector.base.plain_text import one_line
+from inspector.transport.network import Network, make_tls_context
+from inspector.transport.peer import CertificateInfo, chain_of, read_chain
+
+LIMIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedName:
+    host: str
+    addresses: tuple[str, ...] = ()
+    error: str = ""
+    is_timeout: bool = False
+
+
+async def resolve(host: str, port: int, limit: float = LIMIT) -> ResolvedName:
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(limit):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        return ResolvedName(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+    except (OSError, UnicodeError) as exc:
+        return ResolvedName(host, error=getattr(exc, "strerror", None) or str(exc))
+    return ResolvedName(host, tuple(dict.fromkeys(str(info[4][0]) for info in found)))
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionProbe:
+    """A connection attempt. `tried` are addresses with the error, "" for the one that accepted."""
+
+    port: int
+    tried: tuple[tuple[str, str], ...] = ()
+    accepted: str = ""
+    is_refused: bool = False
+    is_timeout: bool = False
+    other_loopback: str = ""  # another loopback address that accepts, if the given one does not
+
+
+async def connect(name: ResolvedName, port: int, limit: float = LIMIT) -> ConnectionProbe:
+    """Connect to the first address that accepts."""
+    tried: list[tuple[str, str]] = []
+    errors: list[OSError | TimeoutError] = []
+    for address in name.addresses:
+        error = await _try(address, port, limit / min(len(name.addresses), 3))
+        if error is None:
+            return ConnectionProbe(port, (*tried, (address, "")), address)
+        errors.append(error)
+        tried.append((address, _in_words(error)))
+    return ConnectionProbe(
+        port,
+        tuple(tried),
+        is_refused=any(isinstance(error, ConnectionRefusedError) for error in errors),
+        is_timeout=bool(errors) and all(isinstance(error, TimeoutError) for error in errors),
+        other_loopback=await _other_loopback(name, port),
+    )
+
+
+async def _other_loopback(name: ResolvedName, port: int) -> str:
+    """Try the other loopback address: a server on 127.0.0.1 is not on ::1, and vice versa."""
+    loopbacks = {"127.0.0.1", "::1"}
+    if not loopbacks.intersection(name.addresses):
+        return ""
+    for address in sorted(loopbacks - set(name.addresses)):
+        if await _try(address, port, 1.0) is None:
+            return address
+    return ""
+
+
+async def _try(address: str, port: int, limit: float) -> OSError | TimeoutError | None:
+    try:
+        async with asyncio.timeout(limit):
+            _, writer = await asyncio.open_connection(address, port)
+    except (OSError, TimeoutError) as exc:
+        return exc
+    await _leave(writer)
+    return None
+
+
+def _in_words(error: OSError | TimeoutError) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "refused"
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    return one_line(error.strerror or str(error))
+
+
+async def _leave(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+        async with asyncio.timeout(1.0):
+            await writer.wait_closed()
+
+
+@dataclass(frozen=True, slots=True)
+class TlsProbe:
+    """A TLS handshake.
+
+    `code` is OpenSSL's certificate verification error; `reason` its reason string for any other error.
+    """
+
+    host: str
+    version: str = ""
+    cipher: str = ""
+    chain: tuple[CertificateInfo, ...] = ()
+    is_verified: bool = True
+    code: int = 0
+    reason: str = ""
+    error: str = ""
+    is_timeout: bool = False
+    elapsed_ns: int = 0  # handshake only: loading certificates takes longer
+
+
+async def probe_tls(host: str, address: str, port: int, network: Network, limit: float = LIMIT) -> TlsProbe:
+    """Perform a TLS handshake. Raises ConfigError if the TLS settings cannot be used."""
+    context = await asyncio.to_thread(make_tls_context, network)
+    began = time.perf_counter_ns()
+    try:
+        seen = await _handshake(host, address, port, context, limit)
+        return replace(seen, is_verified=network.verify)
+    except ssl.SSLCertVerificationError as exc:
+        refusal, elapsed = exc, time.perf_counter_ns() - began
+    except ssl.SSLError as exc:
+        return TlsProbe(host, reason=exc.reason or "", error=one_line(exc.reason or str(exc)))
+    except TimeoutError:
+        return TlsProbe(host, error=f"No answer within {limit:g} s.", is_timeout=True)
+    except OSError as exc:
+        return TlsProbe(host, error=one_line(exc.strerror or str(exc)) or "The connection was closed.")
+    # Again without verification, to see the certificates; nothing is sent.
+    shown = TlsProbe(host)
+    with contextlib.suppress(OSError, TimeoutError):
+        unchecked = await asyncio.to_thread(make_tls_context, replace(network, verify=False))
+        shown = await _handshake(host, address, port, unchecked, limit)
+    error, code = one_line(refusal.verify_message), refusal.verify_code
+    return replace(shown, is_verified=False, code=code, error=error, elapsed_ns=elapsed)
+
+
+async def _handshake(host: str, address: str, port: int, context: ssl.SSLContext, limit: float) -> TlsProbe:
+    began = time.perf_counter_ns()
+    async with asyncio.timeout(limit):
+        _, writer = await asyncio.open_connection(address, port, ssl=context, server_hostname=host)
+    elapsed = time.perf_counter_ns() - began
+    try:
+        connection = writer.get_extra_info("ssl_object")
+        cipher = connection.cipher()
+        chain = await asyncio.to_thread(read_chain, chain_of(connection))
+        name = cipher[0] if cipher else ""
+        return TlsProbe(host, connection.version() or "", name, chain, elapsed_ns=elapsed)
+    finally:
+        await _leave(writer)
+
+
+async def late_alert(host: str, address: str, port: int, network: Network, limit: float = 2.0) -> str:
+    """Return OpenSSL's reason why TLS ended after the handshake, "" if unknown.
+
+    With TLS 1.3 a server checks the client certificate after the handshake is complete for us.
+    """
+    context = await asyncio.to_thread(make_tls_context, network)
+    try:
+        async with asyncio.timeout(limit):
+            reader, writer = await asyncio.open_connection(address, port, ssl=context, server_hostname=host)
+            try:
+                await reader.read(1)
+            finally:
+                await _leave(writer)
+    except ssl.SSLError as exc:
+        return exc.reason or ""
+    except (OSError, TimeoutError):
+        pass
+    return ""
+
+
+async def read_banner(host: str, address: str, port: int, limit: float = 1.0) -> str:
+    """Return what a port sends unprompted (SSH, databases), else in response to plain HTTP.
+
+    Each of the two may take up to `limit` seconds.
+    """
+    said = b""
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(limit):
+            reader, writer = await asyncio.open_connection(address, port)
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    said = await reader.read(200)
+            if not said and not reader.at_eof():
+                writer.write(f"HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                async with asyncio.timeout(limit):
+                    said = await reader.read(200)
+        finally:
+            await _leave(writer)
+    return one_line(said.decode(errors="replace").strip())

@@ -1,0 +1,334 @@
+"""A conversation with the server for the doctor's own use: the session that everybody uses, with an ear on
+its wire. What came is kept within bounds, as evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectFailed, LensError, UserError
+from inspector.base.json.values import JSONProblem
+from inspector.config.preferences.settings import Settings
+from inspector.protocol.framing import Overlong
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.jsonrpc import Kind, Message, error_of, read
+from inspector.protocol.revisions import Revision
+from inspector.session.server_requests import responder_of
+from inspector.session.session import Session
+from inspector.session.state import Route
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.traffic.records import RecordKind
+from inspector.transport.base import (
+    PLAIN,
+    Closed,
+    Envelope,
+    FramesReceived,
+    Headers,
+    HttpAnswered,
+    HttpEnded,
+    HttpRequested,
+    ProcessExited,
+    ProcessStarted,
+    Report,
+    RequestFailed,
+    SseReceived,
+    StderrReceived,
+    Transport,
+    WireEvent,
+)
+
+_MOST_LINES = 200
+_MOST_OF_LINE = 2000
+_MOST_FRAMES = 50
+
+
+@dataclass(slots=True)
+class ObservedHttp:
+    """An HTTP exchange. `status` is 0 if there is no response (yet)."""
+
+    method: str
+    url: str
+    asked_at: int
+    status: int = 0
+    headers: Headers = ()
+    answered_at: int = 0
+    body: bytes = b""
+    error: str = ""
+
+    def header(self, name: str) -> str:
+        return next((value for each, value in self.headers if each.lower() == name.lower()), "")
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+
+@dataclass(slots=True)
+class ObservedTraffic:
+    """Everything observed on the wire. After a restart, process fields are about the last one."""
+
+    began: int = 0
+    ended: int = 0
+    pid: int = 0
+    started_at: int = 0
+    first_output_at: int = 0
+    exit_status: str = ""
+    stray: list[str] = field(default_factory=list)  # non-protocol lines on stdout
+    broken: list[str] = field(default_factory=list)  # lines that look like JSON but are no messages
+    stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
+    messages: list[Message] = field(default_factory=list)
+    exchanges: list[ObservedHttp] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)  # SSE event names
+    failures: list[UserError] = field(default_factory=list)  # local failures of single requests
+    closed: str = ""
+    agreement: Agreement | None = None
+    error: UserError | None = None
+
+    @property
+    def said(self) -> str:
+        """All human-readable output."""
+        return "\n".join((*self.stray, *self.broken, *self.stderr))
+
+    @property
+    def deciding(self) -> ObservedHttp | None:
+        """The decisive exchange: the last one with a response, preferring POSTs.
+
+        A 202, as for notifications, counts only if there is nothing else.
+        """
+        answered = [each for each in self.exchanges if each.status]
+        posts = [each for each in answered if each.method == "POST"]
+        requests = [each for each in posts if each.status != 202]
+        return next(reversed(requests or posts or answered), None)
+
+    def answers(self, kind: Kind) -> list[Message]:
+        return [message for message in self.messages if message.kind is kind]
+
+
+class TrafficListener:
+    """Collects a transport's events. `started` and `heard_something` are set when it happens."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.heard = ObservedTraffic(began=clock.monotonic_ns())
+        self.started = asyncio.Event()
+        self.heard_something = asyncio.Event()
+        self._numbers: dict[int, ObservedHttp] = {}
+        self._is_leaving = False
+
+    def new_wire(self) -> None:
+        self._numbers = {}
+        self._is_leaving = False
+
+    def leave(self, at: int) -> None:
+        """Note that we close the connection, so that the process's exit is not taken as evidence."""
+        self._is_leaving = True
+        self.heard.ended = at
+
+    def hear(self, event: WireEvent) -> None:
+        match event:
+            case ProcessStarted():
+                self._on_started(event)
+            case FramesReceived():
+                self._on_frames(event)
+            case StderrReceived():
+                self._note_output(event.at)
+                self.heard.stderr.extend(_line(line) for line in event.lines if line.strip())
+            case ProcessExited() if not self._is_leaving:
+                self.heard.exit_status = event.status
+            case HttpRequested():
+                self._on_requested(event)
+            case HttpAnswered() if event.exchange in self._numbers:
+                seen = self._numbers[event.exchange]
+                seen.status, seen.headers, seen.answered_at = event.status, event.headers, event.at
+            case HttpEnded() if event.exchange in self._numbers:
+                seen = self._numbers[event.exchange]
+                seen.body, seen.error = event.body, event.error
+            case SseReceived() if len(self.heard.events) < _MOST_FRAMES:
+                self.heard.events.append(event.event)
+            case RequestFailed() if len(self.heard.failures) < _MOST_FRAMES:
+                self.heard.failures.append(event.error)
+            case Closed() if not self._is_leaving:
+                self.heard.closed = event.summary
+
+    def _on_started(self, event: ProcessStarted) -> None:
+        self.heard.stray, self.heard.broken, self.heard.messages = [], [], []
+        self.heard.stderr.clear()
+        self.heard.exit_status = self.heard.closed = ""
+        self.heard.pid, self.heard.started_at = event.pid, event.at
+        self.heard.first_output_at = 0
+        self.started.set()
+
+    def _on_requested(self, event: HttpRequested) -> None:
+        seen = ObservedHttp(event.method, event.url, event.at)
+        self._numbers[event.exchange] = seen
+        if len(self.heard.exchanges) < _MOST_FRAMES:
+            self.heard.exchanges.append(seen)
+
+    def _on_frames(self, event: FramesReceived) -> None:
+        self._note_output(event.at)
+        for frame in event.frames:
+            if isinstance(frame, Overlong):
+                self._keep(self.heard.broken, frame.head)
+                continue
+            message = read(frame)
+            if message.kind is Kind.TEXT:
+                self._keep(self.heard.stray, frame)
+            elif message.kind is Kind.INVALID:
+                self._keep(self.heard.broken, frame)
+            elif len(self.heard.messages) < _MOST_FRAMES:
+                self.heard.messages.append(message)
+
+    def _keep(self, lines: list[str], line: bytes) -> None:
+        if len(lines) < _MOST_LINES and line.strip():
+            lines.append(_line(line))
+
+    def _note_output(self, at: int) -> None:
+        self.heard.first_output_at = self.heard.first_output_at or at
+        self.heard_something.set()
+
+
+def _line(raw: bytes) -> str:
+    return raw[:_MOST_OF_LINE].decode(errors="replace").rstrip("\r\n")
+
+
+class _Tapped:
+    """A `transport.base.Transport` whose events go to two listeners."""
+
+    def __init__(
+        self,
+        inner: Transport,
+        ear: TrafficListener,
+        clock: Clock,
+        is_hopeless: Callable[[ObservedTraffic], bool] | None,
+    ) -> None:
+        self._inner = inner
+        self._ear = ear
+        self._clock = clock
+        self._is_hopeless = is_hopeless
+
+    async def open(self, report: Report) -> None:
+        heard = self._ear.heard
+        is_hopeless = self._is_hopeless if heard.exit_status else None
+        if is_hopeless is not None and await asyncio.to_thread(is_hopeless, heard):
+            raise ConnectFailed(f"The process {heard.exit_status}, and said why.")
+
+        def both(event: WireEvent) -> None:
+            self._ear.hear(event)
+            report(event)
+
+        self._ear.new_wire()
+        await self._inner.open(both)
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        await self._inner.send(message, envelope)
+
+    def agreed(self, revision: Revision) -> None:
+        self._inner.agreed(revision)
+
+    def forget(self, request: Message) -> None:
+        self._inner.forget(request)
+
+    def pause(self) -> None:
+        self._inner.pause()
+
+    def resume(self) -> None:
+        self._inner.resume()
+
+    async def close(self) -> None:
+        self._ear.leave(self._clock.monotonic_ns())
+        await self._inner.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedList:
+    """Outcome of fetching the first list. `method` is empty if the server offers none."""
+
+    method: str = ""
+    count: int = 0
+    elapsed_ns: int = 0
+    error: str = ""
+    is_timeout: bool = False
+    is_malformed: bool = False
+
+
+class ProbeSession:
+    """A separate connection for diagnosis. `close` ends it and its process in any state.
+
+    A process that exited is started again to try an older era, unless `is_hopeless` says otherwise.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        log: TrafficLog,
+        server: str,
+        clock: Clock,
+        settings: Settings,
+        is_hopeless: Callable[[ObservedTraffic], bool] | None = None,
+    ) -> None:
+        self.ear = TrafficListener(clock)
+        self._clock = clock
+        self._is_hopeless = is_hopeless
+        tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
+        self._recorder = Recorder(log, server, clock)
+        self._session = Session(tapped, self._recorder, settings, responder_of({}))
+        self._settings = settings
+
+    def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
+        return lambda: _Tapped(make(), self.ear, self._clock, self._is_hopeless)
+
+    async def connect(self) -> None:
+        """Connect. Never raises UserError: the outcome is in `Heard`."""
+        heard = self.ear.heard
+        self._recorder.note(RecordKind.LOCAL, "The doctor connects, beside any connection that there is.")
+        heard.began = self._clock.monotonic_ns()
+        try:
+            await self._session.connect()
+            heard.agreement = self._session.state.agreement
+            heard.ended = self._clock.monotonic_ns()
+        except UserError as exc:
+            heard.error = exc
+            heard.ended = heard.ended or self._clock.monotonic_ns()
+
+    async def list_first(self, limit: float) -> ObservedList:
+        """Request the first page of the first list that the server declares."""
+        agreement = self._session.state.agreement
+        offered = agreement.capabilities if agreement is not None else {}
+        kind = next((kind for kind in ("tools", "resources", "prompts") if kind in offered), "")
+        if not kind:
+            return ObservedList()
+        started = self._clock.monotonic_ns()
+        method, error, count, is_timeout, is_malformed = f"{kind}/list", "", 0, False, False
+        try:
+            async with asyncio.timeout(limit):
+                answer = (await self._session.request(method, timeout=limit)).answer
+            count, error, is_malformed = _read_list(answer, kind)
+        except TimeoutError:
+            error, is_timeout = f"No answer within {limit:g} s.", True
+        except LensError as exc:
+            error = str(exc)
+            is_timeout = type(exc).__name__ == "RequestTimedOut"
+        return ObservedList(
+            method, count, self._clock.monotonic_ns() - started, error, is_timeout, is_malformed
+        )
+
+    async def close(self) -> None:
+        with contextlib.suppress(UserError):
+            await self._session.close()
+
+
+def _read_list(answer: Message, kind: str) -> tuple[int, str, bool]:
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            return 0, f"{error.message} ({error.code})", False
+        items = answer.result.get(kind)
+    except JSONProblem as exc:
+        return 0, str(exc), True
+    if not isinstance(items, list):
+        return 0, f"The answer to {kind}/list has no list “{kind}”.", True
+    return len(items), "", False

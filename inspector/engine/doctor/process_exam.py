@@ -1,0 +1,207 @@
+"""The examination of a server that we start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_text
+from inspector.base.units import plural
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_secrets import plain_of, references_of
+from inspector.engine.doctor.exam import NAMES_LEFT, Exam, words_of
+from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
+from inspector.engine.doctor.programs import (
+    diagnose_program,
+    diagnose_version,
+    inspect_program,
+    is_installer,
+    runtime_of,
+    version_of,
+)
+from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
+from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, says_why
+from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings
+from inspector.transport.process import Command
+from inspector.transport.task_scope import TaskScope
+
+# Failures that an old runtime may have caused.
+_BY_OLD_RUNTIME = ("exited", "raised", "script-broken", "crashed", "node-module-missing")
+
+
+class ProcessExam(Exam):
+    """Checks a command: find it, start it, read its output, talk to it."""
+
+    steps = PROCESS_STEPS
+
+    async def walk(self) -> AsyncGenerator[CheckResult, None]:
+        entry = await self._filled()
+        yield self._settings(entry)
+        if not isinstance(entry, StdioEntry):
+            return
+        if self.has_names_left(entry):
+            yield self.skipped("command", NAMES_LEFT)
+            return
+        command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
+        yield self.running("command")
+        began = self.now()
+        seen = await asyncio.to_thread(inspect_program, command)
+        diagnosis = diagnose_program(seen)
+        details = (f"Working folder: {entry.cwd}",) if entry.cwd else ()
+        found = "" if diagnosis is not None else seen.found
+        yield self.told("command", found, self.now() - began, diagnosis, details)
+        if self.is_over() or not self.tools.may_contact:
+            return
+        too_old: Diagnosis | None = None
+        if runtime_of(entry.command) is None:
+            yield self.skipped("runtime", "A program of its own: it is not asked.")
+        else:
+            yield self.running("runtime")
+            began = self.now()
+            version = await version_of(seen.found, command, self.tools.guard)
+            too_old = diagnose_version(seen.found, version)
+            yield self._version(version.version or version.problem, self.now() - began, too_old)
+        async with aclosing(self._talk(entry, too_old)) as results:
+            async for result in results:
+                yield result
+
+    async def _filled(self) -> Entry | ConfigError:
+        try:
+            return await self.tools.fill(self.entry)
+        except ConfigError as exc:
+            return exc
+
+    def _settings(self, entry: Entry | ConfigError) -> CheckResult:
+        if isinstance(entry, ConfigError):
+            is_secret = bool(references_of(self.entry))
+            return self.told(
+                "settings", "", diagnosis=diagnose_settings(self.entry, entry, is_secret=is_secret)
+            )
+        assert isinstance(entry, StdioEntry)
+        names = ", ".join(entry.env) or "none"
+        words = " ".join(masked_text((entry.command, *entry.args)))
+        return self.told("settings", words, details=(f"Configured variables: {names}",))
+
+    def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
+        """Return the runtime's result. Too old is a warning, unless the server fails because of it."""
+        result = self.told("runtime", found, elapsed)
+        if too_old is None:
+            return result
+        return self.told("runtime", found, elapsed, replace(too_old, is_warning=True))
+
+    # -------------------------------------------------------------- the conversation
+
+    async def _talk(self, entry: StdioEntry, too_old: Diagnosis | None) -> AsyncGenerator[CheckResult, None]:
+        yield self.running("started")
+        try:
+            talk = self.new_talk(entry, says_why)
+        except ConfigError as exc:
+            yield self.told("settings", "", diagnosis=diagnose_settings(entry, exc, is_secret=False))
+            return
+        scope = TaskScope()
+        connecting = scope.spawn(f"examine {entry.name}", talk.connect())
+        try:
+            if await _either(connecting, talk.ear.started):
+                yield self._started(talk.ear.heard)
+                yield self.running("output", f"Waiting, for up to {self.settings.connect_timeout:g} s.")
+                await _either(connecting, talk.ear.heard_something)
+            await connecting
+            async with aclosing(self._judged(talk, too_old)) as results:
+                async for result in results:
+                    yield result
+        finally:
+            await scope.close()
+            await talk.close()
+
+    def _started(self, heard: ObservedTraffic) -> CheckResult:
+        return self.told("started", f"Process {heard.pid}", max(0, heard.started_at - heard.began))
+
+    async def _judged(
+        self, talk: ProbeSession, too_old: Diagnosis | None
+    ) -> AsyncGenerator[CheckResult, None]:
+        heard = talk.ear.heard
+        if heard.agreement is None:
+            diagnosis = await asyncio.to_thread(self._why, heard)  # scans the server's output
+            if too_old is not None and diagnosis.id in _BY_OLD_RUNTIME:
+                self.warnings = [each for each in self.warnings if each.id != too_old.id]
+                diagnosis = too_old
+            for result in self._failed(heard, diagnosis):
+                yield result
+            return
+        yield self._output(heard)
+        yield self._stray(heard)
+        yield self.told("handshake", "The server answered.", heard.ended - heard.began)
+        yield self.told("era", self.era_of(heard))
+        async for result in self.after_agreement(talk, heard):
+            yield result
+
+    def _why(self, heard: ObservedTraffic) -> Diagnosis:
+        if not heard.started_at:
+            return Diagnosis(
+                "start-refused",
+                "started",
+                words_of(heard.error) or "The system refused to start it.",
+                heard.error.next_step if heard.error is not None else "",
+            )
+        if heard.exit_status:
+            return diagnose_exit(heard)
+        if heard.closed:
+            return Diagnosis(
+                "stdout-closed",
+                "output",
+                "The process runs on, but has closed its output: no answer can come.",
+                "It may have become a service in the background: start it in the foreground.",
+                tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-6:]),
+            )
+        assert isinstance(self.entry, StdioEntry)
+        limit, installs = self.settings.connect_timeout, is_installer(self.entry.command)
+        return diagnose_messages(heard, self.entry) or diagnose_silence(heard, limit, is_installer=installs)
+
+    def _failed(self, heard: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
+        """Return the steps up to the failed one, as far as they were run."""
+        results: list[CheckResult] = []
+        elapsed = heard.ended - heard.began
+        began = self.steps.index("started")
+        step = diagnosis.step if diagnosis.step in self.steps[began:] else "handshake"
+        for id in self.steps[began : self.steps.index(step)]:
+            if id == "started":
+                results.append(self._started(heard))
+            elif id == "output":
+                results.append(self._output(heard))
+            elif id == "stray":
+                results.append(self._stray(heard))
+            elif id == "handshake":
+                results.append(self.told("handshake", "The server answered.", elapsed))
+        return [*results, self.told(step, "", elapsed, diagnosis)]
+
+    def _output(self, heard: ObservedTraffic) -> CheckResult:
+        if not heard.first_output_at:
+            return self.skipped("output", "It wrote nothing.")
+        first = next(iter((*heard.stderr, *heard.stray)), "") or "A message on stdout."
+        shown = shorten(one_line(first), 160)
+        elapsed = max(0, heard.first_output_at - heard.started_at)
+        return self.told("output", shown, elapsed, details=tuple(list(heard.stderr)[:20]))
+
+    def _stray(self, heard: ObservedTraffic) -> CheckResult:
+        diagnosis = diagnose_stray(heard)
+        count = len(heard.stray)
+        found = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} no message" if count else ""
+        return self.told(
+            "stray", found or "Only messages.", diagnosis=diagnosis, details=tuple(heard.stray[:20])
+        )
+
+
+async def _either(task: asyncio.Task[None], event: asyncio.Event) -> bool:
+    """Wait for the event or the end of the task; return whether the event was set."""
+    scope = TaskScope()
+    waiting = scope.spawn("wait for the process", event.wait())
+    try:
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        return event.is_set()
+    finally:
+        await scope.close()

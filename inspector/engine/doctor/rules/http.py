@@ -1,0 +1,411 @@
+"""Why a server over HTTP does not take part in the conversation: its answers in, a diagnosis out.
+
+Why a request over HTTP was not answered at all: what came instead in, a diagnosis out.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urljoin, urlsplit
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSONProblem, parse, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_url
+from inspector.engine.doctor.probe_session import ObservedHttp, ObservedTraffic
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.engine.doctor.rules.network import diagnose_alert, not_http, use_url, with_parts
+
+MESSAGE_TYPES = ("application/json", "text/event-stream")
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeEndpoint:
+    """Another URL on the same host that works; `type` as in an entry."""
+
+    url: str
+    type: Literal["http", "sse"]
+
+
+def message_in(seen: ObservedHttp) -> str:
+    return shorten(one_line(seen.body[:600].decode(errors="replace")).strip(), 200)
+
+
+def evidence_of(seen: ObservedHttp) -> tuple[str, ...]:
+    what = f"{seen.method} {masked_url(seen.url)}: HTTP {seen.status}"
+    label = f", {seen.content_type}" if seen.content_type else ""
+    said = message_in(seen)
+    return (what + label, *((said,) if said else ()))
+
+
+_HTTPS_WANTED = re.compile(
+    r"plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server", re.IGNORECASE
+)
+_HOST = re.compile(r"\bhost\b|origin|rebinding|misdirected", re.IGNORECASE)
+_GATEWAY = {
+    502: "got no proper answer from the server behind it",
+    503: "says that the service is not available",
+    504: "waited for the server behind it in vain",
+}
+
+
+def diagnose_answer(
+    heard: ObservedTraffic, url: str, elsewhere: AlternativeEndpoint | None, type: str = "auto"
+) -> Diagnosis:
+    """Diagnose an HTTP response that is no message; for 401 see `diagnose_login`."""
+    seen = heard.deciding
+    assert seen is not None
+    found = _somewhere_else(seen, url, elsewhere, type) or _by_status(seen, url) or _by_body(heard, seen)
+    return found or Diagnosis(
+        "refused",
+        "http",
+        f"The server answers HTTP {seen.status} to the first request.",
+        "Look at what it says, and at its own log.",
+        evidence_of(seen),
+    )
+
+
+def _somewhere_else(
+    seen: ObservedHttp, url: str, elsewhere: AlternativeEndpoint | None, type: str
+) -> Diagnosis | None:
+    if elsewhere is None:
+        return None
+    there = masked_url(elsewhere.url)
+    if elsewhere.type == "sse":
+        where = "" if elsewhere.url == url else f" at {urlsplit(elsewhere.url).path}"
+        return Diagnosis(
+            "old-sse",
+            "http",
+            f"It answers {seen.status} to {seen.method}: this is the old HTTP+SSE transport{where}.",
+            f"Use HTTP+SSE with {there}. Better still, update the server: that transport is deprecated.",
+            evidence_of(seen),
+            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", elsewhere.url),
+        )
+    if elsewhere.url == url:
+        return Diagnosis(
+            "is-streamable",
+            "http",
+            "The server is configured as HTTP+SSE, and speaks Streamable HTTP.",
+            "Use Streamable HTTP (“http”).",
+            evidence_of(seen),
+            Action(ActionKind.USE_HTTP, "Use Streamable HTTP", url),
+        )
+    return Diagnosis(
+        "wrong-path",
+        "http",
+        f"There is no MCP endpoint at {urlsplit(url).path or '/'}, but one at "
+        f"{urlsplit(elsewhere.url).path}.",
+        f"Use {there}.",
+        evidence_of(seen),
+        use_url(elsewhere.url),
+    )
+
+
+def diagnose_host(seen: ObservedHttp, url: str, message: str = "") -> Diagnosis | None:
+    """Diagnose a rejected Host header. `message` is the error text, if it came in a message."""
+    if seen.status != 421 and not (seen.status in (400, 403) and _HOST.search(message or message_in(seen))):
+        return None
+    return Diagnosis(
+        "host-refused",
+        "http",
+        f"The server does not serve the name {urlsplit(url).netloc}: it protects itself against foreign "
+        "names and origins.",
+        "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its settings.",
+        (*evidence_of(seen), *((message,) if message else ())),
+    )
+
+
+def _by_status(seen: ObservedHttp, url: str) -> Diagnosis | None:
+    status, evidence, host = seen.status, evidence_of(seen), urlsplit(url).netloc
+    if 300 <= status < 400:
+        return _redirected(seen, url)
+    if status == 400 and _HTTPS_WANTED.search(message_in(seen)):
+        better = use_url(with_parts(url, scheme="https"))
+        return Diagnosis(
+            "needs-https",
+            "http",
+            f"{host} wants TLS on this port.",
+            "Use https:// instead.",
+            evidence,
+            better,
+        )
+    if (refused := diagnose_host(seen, url)) is not None:
+        return refused
+    if status in _GATEWAY:
+        return Diagnosis(
+            "gateway",
+            "http",
+            f"A proxy in front of the server {_GATEWAY[status]} (HTTP {status}).",
+            "Look whether the server itself runs.",
+            evidence,
+        )
+    simple = _SIMPLE.get(status) or (_SERVER_ERROR if status >= 500 else None)
+    if simple is None:
+        return None
+    id, cause, fix = simple
+    wait = (
+        f" It says: try again in {seen.header('retry-after')} s."
+        if status == 429 and seen.header("retry-after")
+        else ""
+    )
+    return Diagnosis(id, "http", cause.replace("{status}", str(status)) + wait, fix, evidence)
+
+
+_SERVER_ERROR = (
+    "server-error",
+    "The server itself failed on the first request (HTTP {status}).",
+    "This is a fault of the server: look at its own log.",
+)
+_SIMPLE = {
+    400: (
+        "bad-request",
+        "The server does not like the first request (HTTP 400), whatever the era.",
+        "Look at what it says. A server that wants a session id at once is behind a wrong proxy.",
+    ),
+    403: (
+        "forbidden",
+        "The server knows the request, and forbids it (HTTP 403).",
+        "Check the credentials that are configured (is an API key missing?), and whether your account may "
+        "use this server.",
+    ),
+    404: (
+        "not-found",
+        "There is nothing at this path (HTTP 404), nor at /mcp or /sse.",
+        "Look up the path of the MCP endpoint in the server's documentation.",
+    ),
+    405: (
+        "no-post",
+        "It takes no POST at this path (HTTP 405), and there is no event stream either.",
+        "This is not the MCP endpoint, and none is at /mcp or /sse: look up its path in the server's "
+        "documentation.",
+    ),
+    406: (
+        "not-acceptable",
+        "The server does not accept that we take JSON and event streams (HTTP 406).",
+        "A configured Accept header may be in the way: remove it.",
+    ),
+    415: (
+        "media-type",
+        "The server does not take JSON (HTTP 415).",
+        "A configured Content-Type header may be in the way: remove it. Else this is no MCP endpoint.",
+    ),
+    429: (
+        "too-many",
+        "The server says that it was asked too often (HTTP 429).",
+        "Wait, and connect again.",
+    ),
+}
+
+
+def _redirected(seen: ObservedHttp, url: str) -> Diagnosis:
+    target = seen.header("location")
+    try:
+        target = urljoin(url, target)
+        is_web = urlsplit(target).scheme in ("http", "https") and "@" not in urlsplit(target).netloc
+    except ValueError:
+        is_web = False
+    if re.search(r"log[_-]?in|signin|sso|oauth|auth", urlsplit(target).path if is_web else "", re.IGNORECASE):
+        return Diagnosis(
+            "login-page",
+            "http",
+            f"The server sends us to a page for logging in ({masked_url(target)}), as if we were a browser.",
+            "It, or a proxy before it, knows only logins by cookie: give it a header that says who asks, or "
+            "ask its "
+            "operator for an MCP login.",
+            evidence_of(seen),
+        )
+    return Diagnosis(
+        "redirected",
+        "http",
+        f"The server moved: HTTP {seen.status} to {masked_url(target) or 'nowhere'}. Your headers do not "
+        "follow to "
+        "other hosts or schemes.",
+        "If you trust the new address, use it.",
+        evidence_of(seen),
+        use_url(target) if is_web else None,
+    )
+
+
+def is_other_json(heard: ObservedTraffic) -> bool:
+    """True if the first response was JSON but not JSON-RPC."""
+    seen = heard.deciding
+    if seen is None or heard.messages or seen.content_type != "application/json":
+        return False
+    text = heard.broken[-1] if heard.broken else seen.body.decode(errors="replace")
+    try:
+        value = parse(text)
+    except JSONProblem:
+        return False
+    return not (isinstance(value, dict) and "jsonrpc" in value)
+
+
+def _by_body(heard: ObservedTraffic, seen: ObservedHttp) -> Diagnosis | None:
+    if not 200 <= seen.status < 300:
+        return None
+    if seen.content_type == "text/html" or seen.body.lstrip()[:1] == b"<":
+        return Diagnosis(
+            "web-page",
+            "content",
+            "A web page came instead of a message: this is a site, or a login page of a proxy, and no MCP "
+            "endpoint.",
+            "Check the path of the URL; many servers listen at /mcp.",
+            evidence_of(seen),
+        )
+    if seen.method == "GET" and seen.content_type == "text/event-stream" and "endpoint" not in heard.events:
+        return Diagnosis(
+            "no-endpoint-event",
+            "content",
+            "There is an event stream, but it does not say where to send messages: it has no “endpoint” "
+            "event.",
+            "This is some other event stream, or the server speaks Streamable HTTP: check the path and the "
+            "type.",
+            evidence_of(seen),
+        )
+    if is_other_json(heard):
+        return Diagnosis(
+            "other-json",
+            "content",
+            "The answer is JSON, but no message: this is some other service, and no MCP endpoint.",
+            "Check the path of the URL; many servers listen at /mcp.",
+            (*evidence_of(seen), *heard.broken[:1]),
+        )
+    if seen.status in (202, 204):
+        return Diagnosis(
+            "request-unanswered",
+            "http",
+            f"The server takes the first request and will not answer it (HTTP {seen.status}).",
+            "This is a fault of the server: a request must be answered.",
+            evidence_of(seen),
+        )
+    if seen.content_type not in MESSAGE_TYPES:
+        return Diagnosis(
+            "wrong-content",
+            "content",
+            f"The answer is {seen.content_type or 'of no stated type'}, and no message.",
+            "Is this the URL of an MCP endpoint? Answers must be application/json or text/event-stream.",
+            evidence_of(seen),
+        )
+    return None
+
+
+def diagnose_content_type(heard: ObservedTraffic) -> Diagnosis | None:
+    """Warn about a working server that sends the wrong Content-Type."""
+    seen = heard.deciding
+    if seen is None or seen.content_type in MESSAGE_TYPES:
+        return None
+    if (
+        not 200 <= seen.status < 300
+        or seen.status == 202
+        or "HTTP+SSE" in (heard.agreement.how if heard.agreement else "")
+    ):
+        return None
+    return Diagnosis(
+        "wrong-label",
+        "content",
+        f"The answer is a message, but is labelled {seen.content_type or 'as nothing'}. Other clients refuse "
+        "that.",
+        "Make the server say application/json, or text/event-stream.",
+        evidence_of(seen),
+        is_warning=True,
+    )
+
+
+def diagnose_websocket(heard: ObservedTraffic, url: str) -> Diagnosis | None:
+    seen = heard.deciding
+    if seen is None or seen.status in (101, 401):
+        return None
+    scheme = "https" if url.startswith("wss:") else "http"
+    return Diagnosis(
+        "no-websocket",
+        "http",
+        f"The host answers HTTP {seen.status} where a WebSocket (101) was asked for.",
+        "Most servers speak Streamable HTTP: use the http URL.",
+        evidence_of(seen),
+        use_url(with_parts(url, scheme=scheme)),
+    )
+
+
+def causes_of(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def diagnose_no_answer(
+    heard: ObservedTraffic, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
+) -> Diagnosis:
+    """Diagnose a request that got no response.
+
+    `speaks_tls`: TLS works on this port although the URL does not use it. `greeting` is what the port
+    sends, by itself or in response to a probe.
+    """
+    host, error, said = urlsplit(url).netloc.rpartition("@")[2], heard.error, greeting
+    summary = error.summary if error is not None else "No answer came."
+    for failure in (error, *heard.failures):
+        if isinstance(failure, ConfigError):  # from values resolved only when needed, e.g. a token
+            fix = failure.next_step or "Edit the server."
+            return Diagnosis("settings-unusable", "settings", failure.summary, fix)
+    for cause in causes_of(error):
+        if (
+            isinstance(cause, ssl.SSLError)
+            and (found := diagnose_alert(cause.reason or "", host)) is not None
+        ):
+            return found
+    if speaks_tls:
+        scheme = "wss" if url.startswith("ws:") else "https"
+        return Diagnosis(
+            "needs-https",
+            "http",
+            f"{host} speaks TLS on this port, and the URL is without it.",
+            f"Use {scheme}:// instead.",
+            (summary,),
+            use_url(with_parts(url, scheme=scheme)),
+        )
+    names = {type(cause).__name__ for cause in causes_of(error)}
+    if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
+        return _proxy(summary, proxy)
+    if "sent what is not HTTP" in summary or (said and not said.startswith("HTTP/")):
+        return not_http(host, said or summary, "http")
+    if "broke the connection" in summary:
+        return Diagnosis(
+            "hung-up",
+            "http",
+            f"{host} took the request and hung up without an answer: the server crashed on it, a proxy cut "
+            "it off, or this is no web server (a database does that).",
+            "Check the port, and look at the server's own log.",
+            (summary,),
+        )
+    if "Gave up after" in summary or "in time" in summary:
+        return Diagnosis(
+            "http-silent",
+            "http",
+            f"{host} took the request, but did not answer it in time: the server hangs, or is very slow.",
+            "Look at the server's own log; raise the connect timeout of this server if it is slow to start.",
+            (summary,),
+        )
+    return Diagnosis("http-failed", "http", summary, error.next_step if error is not None else "Try again.")
+
+
+def _proxy(summary: str, proxy: str) -> Diagnosis:
+    shown = masked_url(proxy)
+    if "407" in summary:
+        return Diagnosis(
+            "proxy-login",
+            "http",
+            f"The proxy {shown} wants a user name and a password (407).",
+            "Write them into the proxy's address in the server's network settings.",
+            (summary,),
+        )
+    return Diagnosis(
+        "proxy-refused",
+        "http",
+        f"The proxy {shown} refuses to connect to this server.",
+        "Ask who runs the proxy, or reach the server without it.",
+        (summary,),
+    )

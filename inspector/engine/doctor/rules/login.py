@@ -1,0 +1,198 @@
+"""What a server that wants to know who asks lacks: its refusal and its documents in, a diagnosis out.
+
+What a server says about logging in to it: its well-known documents, fetched as a login would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inspector.base.clock import Clock
+from inspector.base.errors import UserError
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import masked_url
+from inspector.engine.doctor.probe_session import ObservedHttp
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.engine.doctor.rules.http import evidence_of
+from inspector.oauth.http import LoginHttp, LoginRecorder, get_document
+from inspector.protocol.auth.challenge import choose_challenge, read_challenges
+from inspector.protocol.auth.resource_metadata import resource_places
+from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.server_metadata import server_places
+from inspector.protocol.auth.url_guard import allowance_for
+from inspector.protocol.revisions import NEWEST_HANDSHAKE
+from inspector.traffic.log import TrafficLog
+from inspector.transport.network import Network
+
+
+def diagnose_login(
+    seen: ObservedHttp, known: WellKnownDocuments, *, has_header: bool, has_token: bool
+) -> Diagnosis:
+    """Diagnose HTTP 401. `has_header`: credentials are configured; `has_token`: from a login."""
+    evidence = (*evidence_of(seen), *(f"{url}: {came}" for url, came in known.places))
+    if known.challenge:
+        evidence = (f"WWW-Authenticate: {known.challenge}", *evidence)
+    if has_header:
+        return Diagnosis(
+            "header-refused",
+            "auth",
+            "The server refuses the Authorization that is configured for it (HTTP 401).",
+            "Check it: is it whole, not expired, and of the right kind (“Bearer …”)?",
+            evidence,
+            Action(ActionKind.OPEN_SECRETS, "Secrets of this server…"),
+        )
+    log_in = Action(ActionKind.LOG_IN, "Open the login")
+    if has_token:
+        return Diagnosis(
+            "token-refused",
+            "auth",
+            "The server refuses the token of the last login (HTTP 401).",
+            "Log in again. If that does not help, compare the token's audience with the server's address.",
+            evidence,
+            log_in,
+        )
+    if known.issuer_document:
+        return Diagnosis(
+            "login-needed",
+            "auth",
+            f"The server wants a login, with {known.issuer}.",
+            "Log in: the Auth tab walks through it.",
+            evidence,
+            log_in,
+        )
+    if known.issuer:
+        return Diagnosis(
+            "issuer-unreachable",
+            "auth",
+            f"The server wants a login with {known.issuer}, but that has no metadata at its well-known "
+            "places.",
+            "Its operator must serve /.well-known/oauth-authorization-server there; a wrong path in the "
+            "issuer is "
+            "the usual mistake.",
+            evidence,
+            log_in,
+        )
+    if known.resource or known.problem:
+        where = f" ({known.problem_at})" if known.problem_at else ""
+        return Diagnosis(
+            "resource-metadata-broken",
+            "wellknown",
+            f"The server wants a login, but its document about that cannot be used{where}: "
+            f"{known.problem.rstrip('.')}.",
+            "Its operator must correct that: it belongs at /.well-known/oauth-protected-resource.",
+            evidence,
+            log_in,
+        )
+    if known.schemes and "bearer" not in known.schemes:
+        return _other_login(known.schemes, evidence)
+    return Diagnosis(
+        "login-undescribed",
+        "auth",
+        "The server wants to know who asks (HTTP 401), and does not say how to log in.",
+        "Most such servers want an API key: give the server an Authorization header.",
+        evidence,
+    )
+
+
+def _other_login(schemes: tuple[str, ...], evidence: tuple[str, ...]) -> Diagnosis:
+    if "basic" in schemes:
+        return Diagnosis(
+            "password-wanted",
+            "auth",
+            "The server, or a proxy before it, wants a user name and a password (HTTP 401, “Basic”).",
+            "Give the server an Authorization header: the word Basic, and then user:password in Base64.",
+            evidence,
+        )
+    return Diagnosis(
+        "other-login",
+        "auth",
+        f"The server, or a proxy before it, wants a login of a kind that MCP does not have: "
+        f"{', '.join(scheme.capitalize() for scheme in schemes)}.",
+        "Ask its operator for an address without that, or for a key that can be sent as a header.",
+        evidence,
+    )
+
+
+_LIMIT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class WellKnownDocuments:
+    """Well-known documents that were found.
+
+    `resource` and `issuer_document` are their URLs; `problem` is what is wrong with one. `places` are the
+    URLs requested, with the outcome of each.
+    """
+
+    challenge: str = ""  # WWW-Authenticate of the 401, verbatim
+    resource: str = ""
+    issuer: str = ""
+    issuer_document: str = ""
+    problem: str = ""
+    places: tuple[tuple[str, str], ...] = ()
+    problem_at: str = ""  # URL of the problem, if not the usual one
+    schemes: tuple[str, ...] = ()  # challenge schemes, lower case
+
+
+async def fetch_well_known(
+    url: str, refused: ObservedHttp | None, network: Network, log: TrafficLog, server: str, clock: Clock
+) -> WellKnownDocuments:
+    """Fetch the well-known documents.
+
+    The issuer is contacted only if the server requires a login: before that, there is no reason to.
+    """
+    allowance = allowance_for(url)
+    http = LoginHttp(network, allowance, clock, LoginRecorder(log, server, clock), _LIMIT)
+    values = _challenges(refused)
+    challenges = read_challenges(values)
+    challenge = choose_challenge(challenges, refused.status if refused is not None else 401)
+    schemes = tuple(dict.fromkeys(one_line(each.scheme.lower())[:20] for each in challenges.all))
+    places: list[tuple[str, str]] = []
+    try:
+        resources = resource_places(url, challenge, allowance, NEWEST_HANDSHAKE).candidates
+        resource, content, problem = await _first(http, resources, places)
+        listed = content.get("authorization_servers")
+        issuer = (
+            next((each for each in listed if isinstance(each, str)), "") if isinstance(listed, list) else ""
+        )
+        found = ""
+        if resource and not issuer:
+            problem = "it names no authorization server"
+        elif issuer and refused is not None:
+            found, _, problem = await _first(http, server_places(issuer), places)
+        named = challenge.resource_metadata if challenge is not None and not resource else ""
+        came = next((came for url, came in places if url == named), "")
+        if named and not problem:
+            problem = came or "it may not be fetched from there"
+        shown, kept = ", ".join(values), tuple(places)
+        return WellKnownDocuments(
+            shown, resource, issuer, found, problem, kept, masked_url(named or ""), schemes
+        )
+    finally:
+        await http.close()
+
+
+def _challenges(refused: ObservedHttp | None) -> list[str]:
+    headers = refused.headers if refused is not None else ()
+    return [value for name, value in headers if name.lower() == "www-authenticate"]
+
+
+async def _first(
+    http: LoginHttp, candidates: tuple[Candidate, ...], places: list[tuple[str, str]]
+) -> tuple[str, dict[str, object], str]:
+    """Return the first document found, its content, and problems of those before it."""
+    problem = ""
+    for candidate in candidates:
+        try:
+            answer = await http.send(get_document(candidate.url))
+        except UserError as exc:
+            places.append((candidate.url, exc.summary))
+            continue
+        reply = Reply(candidate.url, answer.status, answer.headers, answer.body)
+        document = read_document(reply)
+        if document.outcome is Outcome.FOUND and document.content is not None:
+            places.append((candidate.url, "found"))
+            return candidate.url, dict(document.content), ""
+        problem = document.problem or problem
+        places.append((candidate.url, document.problem or f"HTTP {answer.status}"))
+    return "", {}, problem

@@ -1,0 +1,374 @@
+"""Why a host cannot be reached: what was seen of its name, its port and its TLS in, a diagnosis out."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit, urlunsplit
+
+from inspector.base.errors import ConfigError
+from inspector.base.redaction import masked_url
+from inspector.config.servers.entries import check_url
+from inspector.engine.doctor.network_probe import ConnectionProbe, ResolvedName, TlsProbe
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.transport.peer import CertificateInfo
+
+_PLACEHOLDER = re.compile(
+    r"\$\{[^}]*\}|\$[A-Z_]{3,}|\{\{?[\w-]+\}?\}|<[\w -]+>|\bYOUR[_-]\w+|%7B\w+%7D", re.IGNORECASE
+)
+
+
+def diagnose_url(url: str) -> Diagnosis | None:
+    placeholder = _PLACEHOLDER.search(url)
+    if placeholder is not None:
+        return Diagnosis(
+            "placeholder",
+            "url",
+            f"The URL still has a placeholder in it: {placeholder[0]}.",
+            "Put in what it stands for; a variable must be set where MCP Lens runs.",
+        )
+    try:
+        check_url(url)
+    except ConfigError as exc:
+        return Diagnosis("bad-url", "url", exc.summary, exc.next_step)
+    return None
+
+
+def with_parts(url: str, *, scheme: str = "", host: str = "", path: str = "") -> str:
+    """Return the URL with another scheme, host or path; the port is kept."""
+    parts = urlsplit(url)
+    netloc = parts.netloc
+    if host:
+        shown = f"[{host}]" if ":" in host else host
+        netloc = f"{shown}:{parts.port}" if parts.port else shown
+    return urlunsplit(
+        (scheme or parts.scheme, netloc, path or parts.path, "" if path else parts.query, parts.fragment)
+    )
+
+
+def use_url(url: str) -> Action:
+    return Action(ActionKind.USE_URL, f"Use {masked_url(url)}", url)
+
+
+# ------------------------------------------------------------------ name and connection
+
+
+def diagnose_name(seen: ResolvedName) -> Diagnosis | None:
+    if seen.addresses:
+        return None
+    if seen.is_timeout:
+        return Diagnosis(
+            "dns-silent",
+            "dns",
+            f"The name {seen.host} could not be looked up in time: the DNS does not answer.",
+            "Check the network and the VPN.",
+        )
+    return Diagnosis(
+        "name-unknown",
+        "dns",
+        f"There is no host called {seen.host}, as far as the DNS of this machine knows.",
+        "Check the spelling. Names inside of a company or of containers need its network (VPN, the same "
+        "compose "
+        "project).",
+        (seen.error,) if seen.error else (),
+    )
+
+
+def diagnose_connection(seen: ConnectionProbe, url: str, *, proxy: str = "") -> Diagnosis | None:
+    if seen.accepted:
+        return None
+    evidence = tuple(f"{address} port {seen.port}: {error}" for address, error in seen.tried)
+    if proxy:
+        return Diagnosis(
+            "proxy-unreachable",
+            "tcp",
+            f"The proxy {masked_url(proxy)} does not accept connections.",
+            "Check the proxy in the server's network settings, or reach the server without it.",
+            evidence,
+        )
+    where = urlsplit(url).netloc.rpartition("@")[2]
+    if seen.other_loopback:
+        better = with_parts(url, host=seen.other_loopback)
+        return Diagnosis(
+            "other-loopback",
+            "tcp",
+            f"Nothing listens at {where}, but at {seen.other_loopback}: the server uses the other kind of "
+            "IP address.",
+            "Use that address, or make the server listen on both.",
+            evidence,
+            use_url(better),
+        )
+    if seen.is_timeout:
+        return Diagnosis(
+            "connection-silent",
+            "tcp",
+            f"{where} does not answer at all: the host is off, or a firewall drops the packets.",
+            "Check the address and the port, the firewall and the VPN.",
+            evidence,
+        )
+    if seen.is_refused:
+        return Diagnosis(
+            "nothing-listens",
+            "tcp",
+            f"The host is there, but nothing listens at {where}.",
+            "Start the server, and compare the port with the one that it says it listens on.",
+            evidence,
+        )
+    return Diagnosis(
+        "unreachable",
+        "tcp",
+        f"There is no way to {where}.",
+        "Check the network, the VPN and the address.",
+        evidence,
+    )
+
+
+# ------------------------------------------------------------------ TLS
+
+_EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN = 10, 9, 18, 19
+_WRONG_NAMES = (62, 64)
+_UNKNOWN_ISSUER = (2, 20, 21)
+_SOON = timedelta(days=14)
+
+
+def diagnose_tls(seen: TlsProbe, url: str, said: str = "") -> Diagnosis | None:
+    """Diagnose TLS. `said` is what a port without TLS sends in plain text."""
+    now = datetime.now(UTC)
+    if seen.code:
+        return _certificate(seen, now)
+    if seen.error:
+        return _no_tls(seen, url, said)
+    return _warnings(seen, now)
+
+
+def is_without_tls(seen: TlsProbe) -> bool:
+    """True if the port seems to speak something other than TLS."""
+    return seen.reason in _PLAIN or seen.is_timeout
+
+
+def _warnings(seen: TlsProbe, now: datetime) -> Diagnosis | None:
+    if not seen.is_verified:
+        return Diagnosis(
+            "not-verified",
+            "tls",
+            "Certificates are not checked for this server: anybody on the way can read and change "
+            "everything.",
+            "Switch checking on again, and trust the one certificate instead.",
+            _lines(seen),
+            is_warning=True,
+        )
+    if seen.chain and seen.chain[0].valid_until - now < _SOON:
+        return Diagnosis(
+            "expires-soon",
+            "tls",
+            f"The certificate of {seen.host} expires on {seen.chain[0].valid_until:%Y-%m-%d %H:%M} UTC.",
+            "Renew it on the server.",
+            _lines(seen),
+            is_warning=True,
+        )
+    return None
+
+
+def _lines(seen: TlsProbe) -> tuple[str, ...]:
+    return tuple(line for certificate in seen.chain for line in certificate.lines())
+
+
+def _certificate(seen: TlsProbe, now: datetime) -> Diagnosis:
+    """Diagnose a certificate error.
+
+    OpenSSL stops at the first fault. Faults that trusting the certificate would not fix take precedence.
+    """
+    own = seen.chain[0] if seen.chain else None
+    is_trusted = seen.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
+    signed = "" if is_trusted or own is None else " It is self-signed, too." * own.is_self_signed
+    is_over = own is not None and own.valid_until < now
+    if seen.code == _EXPIRED or (is_over and not is_trusted):
+        when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
+        cause = f"The certificate of {seen.host} expired{when}.{signed}"
+        return _refused(seen, "certificate-expired", cause, _RENEW)
+    if seen.code == _NOT_YET:
+        when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
+        cause = f"The certificate of {seen.host} is not valid{when}."
+        return _refused(seen, "certificate-not-yet-valid", cause, "Compare the clocks of both machines.")
+    is_of_other = own is not None and not is_made_out_to(own, seen.host)
+    if seen.code in _WRONG_NAMES or (is_of_other and not is_trusted):
+        names = ", ".join(own.names[:5]) if own is not None and own.names else "no name at all"
+        cause = f"The certificate is made out to {names}, and not to {seen.host}.{signed}"
+        return _refused(seen, "certificate-wrong-name", cause, _WRONG_NAME)
+    if seen.code == _SELF_SIGNED:
+        cause = f"{seen.host} has a self-signed certificate: nobody vouches for it."
+        return _refused(seen, "certificate-self-signed", cause, _TRUST_IT, own)
+    if seen.code == _SELF_SIGNED_IN_CHAIN:
+        cause = (
+            f"The certificate of {seen.host} is signed by an authority of its own, unknown to this machine."
+        )
+        return _refused(
+            seen, "authority-unknown", cause, _TRUST_AUTHORITY, seen.chain[-1] if seen.chain else own
+        )
+    if seen.code in _UNKNOWN_ISSUER:
+        return _cut_chain(seen, own)
+    cause = f"The certificate of {seen.host} was refused: {seen.error}."
+    return _refused(seen, "certificate-refused", cause, "Check the certificate on the server.")
+
+
+def is_made_out_to(certificate: CertificateInfo, host: str) -> bool:
+    """Match like OpenSSL: a wildcard stands for the first label only."""
+    host = host.lower().rstrip(".")
+    with suppress(ValueError):
+        host = str(ipaddress.ip_address(host))
+    parent = f"*.{host.partition('.')[2]}"
+    return any(name.lower() in (host, parent) for name in certificate.names)
+
+
+_RENEW = "Renew it on the server; compare the clocks of both machines."
+_WRONG_NAME = "Use a name that it is made out to, or give the server a certificate for this one."
+_TRUST_IT = (
+    "If this is your server, compare the fingerprint with the server's own, and trust this certificate for "
+    "this "
+    "server. Nothing else will trust it."
+)
+_TRUST_AUTHORITY = (
+    "If you know this authority (of your company, or of mkcert), compare its fingerprint and trust it for "
+    "this "
+    "server, or configure its CA file."
+)
+
+
+def _cut_chain(seen: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
+    if own is not None and own.names_its_issuer and len(seen.chain) == 1:
+        cause = (
+            f"{seen.host} sends its own certificate only, and not that of its issuer ({own.issuer}): the "
+            "chain is "
+            "incomplete. Browsers fetch what is missing, programs do not."
+        )
+        return _refused(
+            seen, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
+        )
+    issuer = f" ({own.issuer})" if own is not None else ""
+    cause = (
+        f"The certificate of {seen.host} is signed by an authority{issuer} that this machine does not trust."
+    )
+    return _refused(seen, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
+
+
+def _refused(
+    seen: TlsProbe, id: str, cause: str, fix: str, trusted: CertificateInfo | None = None
+) -> Diagnosis:
+    action = None
+    if trusted is not None:
+        label = "Trust this certificate for this server…"
+        action = Action(ActionKind.TRUST_CERTIFICATE, label, trusted.pem)
+    return Diagnosis(id, "tls", cause, fix, _lines(seen) or (seen.error,), action)
+
+
+_PLAIN = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+_ALERTS = {
+    "CERTIFICATE_REQUIRED": (
+        "client-certificate-wanted",
+        "wants to see a client certificate of ours",
+        "Configure a client certificate and its key in the server's network settings.",
+    ),
+    "UNKNOWN_CA": (
+        "client-certificate-refused",
+        "does not trust the authority of our client certificate",
+        "Use a client certificate that the server's authority has signed.",
+    ),
+    "BAD_CERTIFICATE": (
+        "client-certificate-refused",
+        "refuses our client certificate",
+        "Check which certificate it expects.",
+    ),
+    "CERTIFICATE_EXPIRED": (
+        "client-certificate-refused",
+        "says that our client certificate has expired",
+        "Renew the client certificate.",
+    ),
+    "PROTOCOL_VERSION": (
+        "tls-too-old",
+        "speaks only versions of TLS that are not safe any more",
+        "Update the server: it must speak TLS 1.2 or newer.",
+    ),
+    "UNSUPPORTED_PROTOCOL": (
+        "tls-too-old",
+        "speaks only versions of TLS that are not safe any more",
+        "Update the server: it must speak TLS 1.2 or newer.",
+    ),
+    "HANDSHAKE_FAILURE": (
+        "tls-no-agreement",
+        "could not agree on TLS with us",
+        "It may want a client certificate, or speak only old ciphers.",
+    ),
+    "UNRECOGNIZED_NAME": (
+        "tls-name-unknown",
+        "does not know the name that we ask for",
+        "Use the name that the server is configured for.",
+    ),
+}
+
+
+def diagnose_alert(reason: str, host: str) -> Diagnosis | None:
+    """Diagnose a TLS alert from OpenSSL's reason string."""
+    for ending, (id, what, fix) in _ALERTS.items():
+        if reason.endswith(ending):
+            return Diagnosis(id, "tls", f"{host} {what}.", fix, (reason.replace("_", " ").lower(),))
+    return None
+
+
+# Greetings of other services, and their replies to an HTTP request.
+_SERVICES = (
+    (r"SSH-", "an SSH server"),
+    (r"220[ -].*ftp", "an FTP server"),
+    (r"220[ -]|\* OK|\+OK", "a mail server"),
+    (r"-(?:ERR|DENIED|NOAUTH)", "Redis"),
+    (r".*(?:mysql|mariadb|caching_sha2_password)", "MySQL or MariaDB"),
+    (r".*unsupported frontend protocol", "PostgreSQL"),
+    (r"RFB \d", "a VNC server"),
+    (r".*you are trying to access mongodb", "MongoDB"),
+)
+
+
+def not_http(host: str, said: str, step: str) -> Diagnosis:
+    """Diagnose a port that sends something other than HTTP."""
+    service = next((name for words, name in _SERVICES if re.match(words, said, re.IGNORECASE)), "")
+    named = f": it sounds like {service}" if service else ""
+    return Diagnosis(
+        "not-http",
+        step,
+        f"Something listens at {host}, but it does not speak HTTP{named}.",
+        "Check the port: this one belongs to another service.",
+        (said,),
+    )
+
+
+def _no_tls(seen: TlsProbe, url: str, said: str) -> Diagnosis:
+    if (found := diagnose_alert(seen.reason, seen.host)) is not None:
+        return found
+    is_http = said.startswith("HTTP/")
+    if said and not is_http:
+        return not_http(urlsplit(url).netloc.rpartition("@")[2], said, "tls")
+    if seen.reason in _PLAIN or is_http:
+        scheme = "ws" if url.startswith("ws") else "http"
+        return Diagnosis(
+            "not-tls",
+            "tls",
+            f"{seen.host} does not speak TLS on this port.",
+            f"Use {scheme}:// instead of {scheme}s:// if this is your own machine; else ask for the right "
+            "port.",
+            (seen.error,),
+            use_url(with_parts(url, scheme=scheme)),
+        )
+    if seen.is_timeout:
+        return Diagnosis(
+            "tls-silent",
+            "tls",
+            f"{seen.host} took the connection, but does not answer to TLS.",
+            "Check the port: what listens there? The server may hang, too.",
+        )
+    return Diagnosis(
+        "tls-broken",
+        "tls",
+        f"TLS with {seen.host} failed: {seen.error.rstrip('.')}.",
+        "Check the port and the server's TLS settings.",
+    )

@@ -1,0 +1,303 @@
+"""Which line of all that a process wrote before it ended says most: pure functions of its lines.
+
+Why a process ended, or says nothing that we understand: its words in, a diagnosis out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.doctor.probe_session import ObservedTraffic
+from inspector.engine.doctor.results import Diagnosis
+from inspector.engine.doctor.rules.output_patterns import INSTALLER_PATTERNS, OUTPUT_PATTERNS, OutputPattern
+
+_TELLS = re.compile(r"\b(?:error|fatal|panic|failed|cannot|could not|exception)\b", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(r"a complete log of this run|^npm warn|^\s*at |^\s+File ", re.IGNORECASE)
+
+_BEGINS = "Traceback (most recent call last):"
+_RAISED = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Failure|Invalid|Refused|Timeout)\b")
+_FRAME = re.compile(r'\s+File "(?P<file>[^"<]+)", line (?P<line>\d+)')
+_OF_OTHERS = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]*|Lib)[/\\]")
+_IN_GROUP = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
+
+
+def most_telling_line(lines: Sequence[str]) -> str:
+    """Return the last line that mentions an error, else the last line; "" if there is none."""
+    said = [line.strip() for line in lines if line.strip() and not _SAYS_NOTHING.search(line)]
+    return next((line for line in reversed(said) if _TELLS.search(line)), said[-1] if said else "")
+
+
+def exception_in(lines: Sequence[str]) -> tuple[str, str]:
+    """Return the last exception of a Python traceback and where it was raised.
+
+    The location is in the server's own code if possible. Empty strings without a traceback.
+    """
+    plain = [_IN_GROUP.sub("", line) for line in lines]
+    begins = next((index for index in range(len(plain) - 1, -1, -1) if _BEGINS in plain[index]), None)
+    if begins is None:
+        return "", ""
+    what = next((line.strip() for line in plain[begins + 1 :] if _RAISED.match(line)), "")
+    frames = [match for line in plain[begins + 1 :] if (match := _FRAME.match(line)) is not None]
+    own = [frame for frame in frames if not _OF_OTHERS.search(frame["file"])]
+    frame = next(reversed(own or frames), None)
+    where = f"{os.path.basename(frame['file'])}, line {frame['line']}" if frame is not None else ""
+    return what, where
+
+
+# Limits of the search: a server may write anything to keep us busy.
+_MOST_LINES = 80
+_LONGEST_LINE = 300
+
+
+def _lines(heard: ObservedTraffic) -> list[str]:
+    return [line[:_LONGEST_LINE] for line in heard.said.splitlines()[-_MOST_LINES:]]
+
+
+def diagnose_exit(heard: ObservedTraffic) -> Diagnosis:
+    """Diagnose a process that ended before it answered, by its output, else by its exit status."""
+    return _by_words(heard) or _by_exception(heard) or _by_status(heard)
+
+
+def says_why(heard: ObservedTraffic) -> bool:
+    """True if the output clearly says why it ended, so that a retry would fail again."""
+    return _by_words(heard) is not None
+
+
+def _by_words(heard: ObservedTraffic, words: tuple[OutputPattern, ...] = OUTPUT_PATTERNS) -> Diagnosis | None:
+    lines = _lines(heard)
+    for rule in words:
+        found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
+        if found:  # a line that names its subject says more
+            match, line = next((each for each in found if _named(each[0])), found[0])
+            return _worded(rule, _named(match), line)
+    return None
+
+
+def _named(match: re.Match[str]) -> str:
+    groups: Mapping[str, str | None] = match.groupdict()
+    return next((value for name, value in groups.items() if name.startswith("what") and value), "")
+
+
+def _worded(rule: OutputPattern, what: str, line: str) -> Diagnosis:
+    what = shorten(one_line(what.strip().rstrip(".")), 160)
+    cause = rule.cause if what else rule.cause.replace(": {what}", "")
+    cause = cause.replace("{what}", what or "of that name")
+    return Diagnosis(rule.id, rule.step, cause, rule.fix, (shorten(one_line(line), 300),))
+
+
+def _by_exception(heard: ObservedTraffic) -> Diagnosis | None:
+    what, where = exception_in(_lines(heard))
+    if not what:
+        return None
+    place = f" ({where})" if where else ""
+    return Diagnosis(
+        "raised",
+        "handshake",
+        f"The server's own code failed: {shorten(one_line(what), 200).rstrip('.')}{place}.",
+        "Correct the server there, or what it was given: its arguments, its variables, its files.",
+        _last_lines(heard),
+    )
+
+
+def _last_lines(heard: ObservedTraffic) -> tuple[str, ...]:
+    return tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-8:])
+
+
+def _by_status(heard: ObservedTraffic) -> Diagnosis:
+    status, last = heard.exit_status or heard.closed, _last_lines(heard)
+    match = re.search(r"signal (\w+)", status)
+    if match is not None:
+        return _by_signal(match[1], status, last)
+    if status.endswith("code 0"):
+        return Diagnosis(
+            "ended-at-once",
+            "handshake",
+            "The process ended by itself, as if it had done its work: this is no server, or it waits for "
+            "nobody on stdin.",
+            "Check that the command starts the server itself: many need an argument such as “stdio”, “serve” "
+            "or "
+            "“--stdio”.",
+            last,
+        )
+    if status.endswith(("code 127", "code 126")):
+        return Diagnosis(
+            "inner-command-missing",
+            "handshake",
+            f"The process {status}: what it was to start is not there, or may not be run.",
+            "Install it, or give the server a PATH on which it is.",
+            last,
+        )
+    line = shorten(one_line(most_telling_line(_lines(heard))), 200)
+    said = f": “{line}”" if line else ". It said nothing on stderr."
+    return Diagnosis(
+        "exited",
+        "handshake",
+        f"The process {status or 'ended'} before it had answered{said}{'.' if line else ''}",
+        "Run the same command in a terminal, in the same folder, and see what it lacks.",
+        last,
+    )
+
+
+def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
+    if name == "SIGKILL":
+        cause = f"The process {status}: somebody killed it. Often that is the system, when memory runs out."
+        return Diagnosis(
+            "killed", "handshake", cause, "Look at the system's log (dmesg), and at its memory.", last
+        )
+    return Diagnosis(
+        "crashed",
+        "handshake",
+        f"The process {status}: it crashed, in a library or in its runtime.",
+        "Install the server and its native libraries anew, for this system.",
+        last,
+    )
+
+
+# ------------------------------------------------------------------ it runs, and does not answer
+
+_URL = re.compile(r"(?P<url>https?://[\w.\-\[\]:]+(?:/[\w\-./]*)?)")
+_SERVING = re.compile(r"listen|serving|running|started|available|uvicorn|ready", re.IGNORECASE)
+_ASKS = re.compile(
+    r"ok to proceed\?|need to install the following packages|\[y/n\]|\(y/n\)|press (?:any key|enter)|"
+    r"password:",
+    re.IGNORECASE,
+)
+_BUSY = re.compile(r"download|install|resolv|pulling|building|fetching|compil|prepar", re.IGNORECASE)
+
+_OF_INSTALLER = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
+
+
+def diagnose_silence(heard: ObservedTraffic, limit: float, *, is_installer: bool = False) -> Diagnosis:
+    """Diagnose a process that runs but sends no response.
+
+    `is_installer`: it may first have to download the server, as npx and uvx do.
+    """
+    found = _other_language(heard) or _by_words(heard, INSTALLER_PATTERNS)
+    if found is not None:
+        return found
+    said = tuple(shorten(one_line(line), 300) for line in (*heard.stray[-4:], *list(heard.stderr)[-4:]))
+    lines = _lines(heard)
+    if any(_ASKS.search(line) for line in lines):
+        return Diagnosis(
+            "asks-the-person",
+            "output",
+            "The program asks a question that nobody can answer here: there is no terminal.",
+            "Make it ask nothing: for npx add -y as the first argument.",
+            said,
+        )
+    if (url := _served_at(lines)) is not None:
+        return Diagnosis(
+            "serves-http",
+            "handshake",
+            f"The process runs as a server over HTTP, at {url}, and does not speak on stdin and stdout.",
+            "Use that URL instead of the command, or give the argument that makes it speak stdio.",
+            said,
+        )
+    if heard.broken or heard.stray:
+        return _only_text(heard, said)
+    if any(_BUSY.search(line) for line in lines) or (is_installer and all(map(_OF_INSTALLER.match, lines))):
+        return Diagnosis(
+            "still-installing",
+            "output",
+            f"After {limit:g} s the server had not started: it was still being downloaded or installed.",
+            "Run the command once in a terminal until it is done, or raise the connect timeout of this "
+            "server.",
+            said,
+        )
+    if heard.stderr:
+        return Diagnosis(
+            "log-only",
+            "handshake",
+            f"The process runs and writes to stderr, but did not answer on stdout within {limit:g} s.",
+            "Its log may say what it waits for. If it is slow to start, raise the connect timeout of this "
+            "server.",
+            said,
+        )
+    return Diagnosis(
+        "silent",
+        "output",
+        f"The process runs, but wrote nothing at all within {limit:g} s. This may be no MCP server.",
+        "Check the arguments: many servers need one such as “stdio”. If it is slow to start, raise the "
+        "connect "
+        "timeout of this server.",
+    )
+
+
+def _other_language(heard: ObservedTraffic) -> Diagnosis | None:
+    lines = [*heard.stray, *heard.broken]
+    shown = tuple(shorten(one_line(line), 200) for line in lines[:4])
+    if any(line.lower().startswith("content-length:") for line in lines):
+        return Diagnosis(
+            "lsp-framing",
+            "handshake",
+            "The server writes Content-Length headers, as language servers do. MCP has one message a line.",
+            "This is a language server, or a server with the wrong transport: use its MCP mode.",
+            shown,
+        )
+    if any("\0" in line or line.startswith("\ufffd\ufffd") for line in lines):
+        return Diagnosis(
+            "utf16-output",
+            "stray",
+            "The server writes UTF-16 to stdout; MCP is UTF-8.",
+            "Set its output to UTF-8 (PYTHONIOENCODING=utf-8, or the console's code page).",
+            shown,
+        )
+    if len(heard.broken) > 1 or (heard.broken and heard.stray):
+        is_spread = heard.broken[0].strip() in ("{", "[") or heard.broken[0].rstrip().endswith(("{", ","))
+        if is_spread:
+            return Diagnosis(
+                "json-over-lines",
+                "handshake",
+                "The server writes its messages over several lines, as if for people. In MCP one line is one "
+                "message.",
+                "Make it write JSON without line breaks.",
+                shown,
+            )
+    return None
+
+
+def _served_at(lines: list[str]) -> str | None:
+    for line in lines:
+        match = _URL.search(line)
+        if match is not None and _SERVING.search(line):
+            return match["url"].rstrip(".")
+    return None
+
+
+def _only_text(heard: ObservedTraffic, said: tuple[str, ...]) -> Diagnosis:
+    if heard.broken:
+        return Diagnosis(
+            "broken-messages",
+            "handshake",
+            "The server wrote what looks like messages, but cannot be read as such.",
+            "The Traffic view has the bytes. This is a fault of the server.",
+            tuple(shorten(one_line(line), 200) for line in heard.broken[:4]),
+        )
+    return Diagnosis(
+        "only-text",
+        "stray",
+        "The process writes text for people to stdout, and no messages. This may be no MCP server.",
+        "Check the arguments: many servers need one such as “stdio”. Logs belong on stderr.",
+        said,
+    )
+
+
+def diagnose_stray(heard: ObservedTraffic) -> Diagnosis | None:
+    """Warn about a working server that writes non-protocol text to stdout."""
+    if not heard.stray:
+        return None
+    count = len(heard.stray)
+    return Diagnosis(
+        "stray-output",
+        "stray",
+        f"The server wrote {count} line{'' if count == 1 else 's'} to stdout that "
+        f"{'is' if count == 1 else 'are'} "
+        "no message. Some clients give up on that.",
+        "Write logs and banners to stderr (print(…, file=sys.stderr), console.error).",
+        tuple(shorten(one_line(line), 200) for line in heard.stray[:4]),
+        is_warning=True,
+    )

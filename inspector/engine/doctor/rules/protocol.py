@@ -1,0 +1,206 @@
+"""What is wrong in a conversation that did begin: messages in, a diagnosis out."""
+
+from __future__ import annotations
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSONProblem, excerpt, shorten
+from inspector.base.plain_text import one_line
+from inspector.config.servers.entries import Entry
+from inspector.engine.doctor.probe_session import ObservedList, ObservedTraffic
+from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.jsonrpc import ErrorObject, Kind, Message, error_of
+from inspector.protocol.revisions import REVISIONS, find_revision
+
+
+def diagnose_settings(entry: Entry, error: ConfigError, *, is_secret: bool) -> Diagnosis:
+    """Diagnose a configuration that cannot be used; the server was not contacted."""
+    if is_secret:
+        action = Action(ActionKind.OPEN_SECRETS, "Secrets of this server…")
+        return Diagnosis("secret-missing", "settings", error.summary, error.next_step, action=action)
+    return Diagnosis("settings-unusable", "settings", error.summary, error.next_step or "Edit the server.")
+
+
+def diagnose_messages(heard: ObservedTraffic, entry: Entry) -> Diagnosis | None:
+    """Diagnose a failed negotiation from the messages; None if they do not explain it."""
+    error = _last_error(heard)
+    version = _version_of(heard)
+    if version is not None and find_revision(version) is None:
+        return _no_common_version(
+            f"The server wants protocol version {version}, which MCP Lens does not speak."
+        )
+    if error is not None and (supported := _supported(error)):
+        if entry.era != "auto":
+            return _pinned(entry, f"It says that it supports {supported}.")
+        return _no_common_version(f"The server speaks only {supported}.")
+    if _has_foreign_ids(heard):
+        return Diagnosis(
+            "wrong-id",
+            "handshake",
+            "The server answers under another id than the request had: nobody can tell what it answers.",
+            "This is a fault of the server: an answer has the id of its request, of the same JSON type.",
+            _shown(heard),
+        )
+    if error is not None:
+        if entry.era != "auto" and heard.error is not None:
+            return _pinned(entry, f"It answered “{_said(error)}”.")
+        return Diagnosis(
+            "initialize-refused",
+            "handshake",
+            f"The server refuses to begin: {_said(error)}.",
+            "Its own log may say more; a missing setting is the usual reason.",
+            _shown(heard),
+        )
+    if heard.answers(Kind.RESULT) and heard.error is not None:
+        return Diagnosis(
+            "initialize-malformed",
+            "handshake",
+            "The server's answer to the first request lacks what both sides must agree on.",
+            "This is a fault of the server: compare its answer with the specification's InitializeResult.",
+            (heard.error.summary, *_shown(heard)),
+        )
+    if heard.messages:
+        return Diagnosis(
+            "no-answer",
+            "handshake",
+            "The server sends messages, but none of them answers the first request.",
+            "It may wait for something else, or be overwhelmed: look at its own log.",
+            _shown(heard),
+        )
+    return None
+
+
+def _no_common_version(cause: str) -> Diagnosis:
+    ours = ", ".join(revision.date for revision in REVISIONS)
+    return Diagnosis(
+        "no-common-version",
+        "version",
+        f"{cause} There is no version in common.",
+        f"Update the server or MCP Lens, which speaks {ours}.",
+    )
+
+
+def _pinned(entry: Entry, said: str) -> Diagnosis:
+    return Diagnosis(
+        "era-pinned",
+        "era",
+        f"The era of this server is set to {entry.era}, and it does not speak that. {said}",
+        "Set the era to “auto”.",
+        action=Action(ActionKind.USE_AUTO_ERA, "Set the era to auto"),
+    )
+
+
+def _last_error(heard: ObservedTraffic) -> ErrorObject | None:
+    """Return the last response's error; earlier ones were about another era or version."""
+    last = next((each for each in reversed(heard.messages) if each.kind.is_answer), None)
+    try:
+        return error_of(last) if last is not None and last.kind is Kind.ERROR else None
+    except JSONProblem:
+        return None
+
+
+def _version_of(heard: ObservedTraffic) -> str | None:
+    for message in reversed(heard.answers(Kind.RESULT)):
+        try:
+            value = message.result.get("protocolVersion")
+        except JSONProblem:
+            continue
+        if value is not None:
+            return one_line(excerpt(value, 40))
+    return None
+
+
+def _supported(error: ErrorObject) -> str:
+    listed = error.data.get("supported") if isinstance(error.data, dict) else None
+    if not isinstance(listed, list):
+        return ""
+    return ", ".join(one_line(shorten(each, 20)) for each in listed[:8] if isinstance(each, str))
+
+
+def _said(error: ErrorObject) -> str:
+    return f"{shorten(one_line(error.message), 200).rstrip('.')} ({error.code})"
+
+
+def _has_foreign_ids(heard: ObservedTraffic) -> bool:
+    """True if no response has a numeric id like ours. Errors may have none and are ignored."""
+    answers = [
+        each
+        for each in heard.messages
+        if each.kind.is_answer and not (each.kind is Kind.ERROR and each.id is None)
+    ]
+    return bool(answers) and all(not isinstance(each.id, int) for each in answers)
+
+
+def _shown(heard: ObservedTraffic) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_line(message) for message in heard.messages[:3]))
+
+
+def _line(message: Message) -> str:
+    return shorten(one_line(message.raw[:400].decode(errors="replace")), 300)
+
+
+# ------------------------------------------------------------------ it is connected
+
+
+def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
+    """Return warnings about the negotiation."""
+    found: list[Diagnosis] = []
+    if agreement.problems:
+        found.append(
+            Diagnosis(
+                "incomplete-answer",
+                "capabilities",
+                " ".join(agreement.problems),
+                "This is a fault of the server; strict clients refuse it.",
+                is_warning=True,
+            )
+        )
+    if not {"tools", "resources", "prompts"} & set(agreement.capabilities):
+        found.append(
+            Diagnosis(
+                "nothing-offered",
+                "capabilities",
+                "The server declares neither tools, nor resources, nor prompts: clients will not ask for "
+                "any.",
+                "Declare them in its capabilities. SDKs do that when something is registered before the "
+                "start.",
+                is_warning=True,
+            )
+        )
+    return found
+
+
+def diagnose_list(seen: ObservedList) -> Diagnosis | None:
+    if seen.is_timeout:
+        return Diagnosis(
+            "list-silent",
+            "list",
+            f"The server is connected, but does not answer {seen.method}.",
+            "It hangs while it makes the list (a back end that does not answer?): look at its own log.",
+            (seen.error,),
+        )
+    if seen.is_malformed:
+        return Diagnosis(
+            "list-malformed",
+            "list",
+            f"The answer to {seen.method} cannot be used: {seen.error.rstrip('.')}.",
+            "This is a fault of the server.",
+        )
+    if seen.error:
+        return Diagnosis(
+            "list-refused",
+            "list",
+            f"The server declares it, but answers {seen.method} with an error: "
+            f"{shorten(one_line(seen.error), 200)}.",
+            "Implement the method, or do not declare the capability.",
+        )
+    if seen.method and not seen.count:
+        kind = seen.method.partition("/")[0]
+        return Diagnosis(
+            "list-empty",
+            "list",
+            f"The server declares {kind}, and has none.",
+            "Check whether they are registered before the server starts, or only after a login or a setting.",
+            is_warning=True,
+        )
+    return None

@@ -1,0 +1,301 @@
+"""What servers offered when the person last agreed to it: one file a server, to compare with later.
+
+The file holds the lists as they were sent, an item a line, so that two of them can be compared by other
+tools, too. Only its owner can read it. Reading is bounded; a file that cannot be read is told of and stays.
+
+What is done with a baseline, as functions of bytes: long lists are compared in another process.
+
+The bytes are lines of JSON: what is wanted first, then the items of each list. What comes back is light,
+however much changed: one item is looked at when somebody chooses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+from inspector.config.json_file import distinct_stem, read_text, write_bytes
+from inspector.config.servers.entries import Entry, StdioEntry, name_from_argv
+from inspector.protocol.drift import Became, ItemChange, compare_offers, keyed
+from inspector.traffic.compare.diff import Diff
+from inspector.traffic.compare.texts import compare_packed, pack
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_FILES = 500  # the least recently written are deleted first
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The lists that a server offered when the user last accepted them.
+
+    `offer` maps a list kind (see `protocol.drift`) to its items; `taken_ns` is when it was accepted.
+    """
+
+    server: str
+    identity: str
+    taken_ns: int
+    offer: Mapping[str, Sequence[JSONObject]]
+
+
+def identity_of(entry: Entry) -> str:
+    """Return what identifies a server besides its name: its program, or its URL.
+
+    A new version of a program or different arguments are still the same server: how it changed is exactly
+    what users want to see. The result never contains a secret.
+    """
+    if isinstance(entry, StdioEntry):
+        return name_from_argv([entry.command, *entry.args])
+    parts = urlsplit(entry.url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def baseline_path(folder: Path, server: str, identity: str) -> Path:
+    return folder / f"{distinct_stem(server, identity)}.json"
+
+
+def read_baseline(path: Path) -> Baseline | None:
+    """Read a baseline; None if there is none. Raises ConfigError."""
+    try:
+        document = parse(read_text(path, MOST_BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise _unreadable(path, f"it cannot be read: {exc}") from exc
+    except JSONProblem as exc:
+        raise _unreadable(path, f"it is not valid JSON: {exc}") from exc
+    return _baseline(path, document)
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Replace the file atomically. Raises ConfigError."""
+    try:
+        data = b"".join(_written(baseline))
+    except JSONProblem as exc:
+        raise ConfigError(f"The lists of {baseline.server!r} cannot be remembered: {exc}.") from exc
+    if len(data) > MOST_BYTES:
+        raise ConfigError(
+            f"The lists of {baseline.server!r} are not remembered: they are bigger than {size(MOST_BYTES)}."
+        )
+    write_bytes(path, data, is_private=True)
+
+
+def prune(folder: Path, most: int = MOST_FILES) -> None:
+    """Delete the least recently written baselines beyond the limit."""
+    with contextlib.suppress(OSError):
+        files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for path in files[: max(0, len(files) - most)]:
+            path.unlink(missing_ok=True)
+
+
+def _baseline(path: Path, document: JSON) -> Baseline:
+    if not isinstance(document, dict):
+        raise _unreadable(path, "it must hold a JSON object")
+    taken, lists = document.get("takenAt"), document.get("lists")
+    if type(taken) is not int or not isinstance(lists, dict):
+        raise _unreadable(path, "“takenAt” must be a number and “lists” an object")
+    offer: dict[str, list[JSONObject]] = {}
+    for kind, items in lists.items():
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise _unreadable(path, f"“lists.{kind[:40]}” must be a list of objects")
+        offer[kind] = [item for item in items if isinstance(item, dict)]
+    return Baseline(str(document.get("server", "")), str(document.get("identity", "")), taken, offer)
+
+
+def _written(baseline: Baseline) -> list[bytes]:
+    head: JSONObject = {
+        "version": _VERSION,
+        "server": baseline.server,
+        "identity": baseline.identity,
+        "takenAt": baseline.taken_ns,
+    }
+    pieces = [to_wire(head)[:-1], b',\n"lists":{']
+    for number, (kind, items) in enumerate(baseline.offer.items()):
+        lines = b",\n".join(to_wire(item) for item in items)
+        pieces += [b",\n" if number else b"\n", to_wire(kind), b":[\n", lines, b"\n]"]
+    return [*pieces, b"}}\n"]
+
+
+def _unreadable(path: Path, why: str) -> ConfigError:
+    name = one_line(path.name)
+    return ConfigError(f"The baseline {name} cannot be used: {why}.", "Correct the file, or make a new one.")
+
+
+_SLICE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which baseline, and where it is."""
+
+    folder: Path
+    server: str
+    identity: str
+
+    @property
+    def path(self) -> Path:
+        return baseline_path(self.folder, self.server, self.identity)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineCheck:
+    """Changes of the lists since `taken_ns`; `digest` is a fingerprint of the current lists.
+
+    `problem` says why the changes are unknown.
+    """
+
+    taken_ns: int
+    changes: tuple[ItemChange, ...] = ()
+    digest: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDiff:
+    """One change, member by member, or why it cannot be shown."""
+
+    diff: Diff | None
+    problem: str = ""
+
+
+def packed(
+    place: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
+) -> Iterator[bytes]:
+    """Yield the input of `check` and `accept` in pieces, so that the caller can pause between.
+
+    `seen` is the digest of the lists that the user accepts.
+    """
+    counts: JSONObject = {kind: len(items) for kind, items in offer.items()}
+    yield to_wire({**_head(place), "now": now_ns, "counts": counts, "seen": seen})
+    for items in offer.values():
+        for start in range(0, len(items), _SLICE):
+            yield b"".join(b"\n" + _line(item) for item in items[start : start + _SLICE])
+
+
+def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> bytes:
+    """Return the input of `item_diff`; `item` is the current version."""
+    if change.became is Became.RENAMED:
+        old: list[JSON] = [change.old_name, change.old_number]
+    else:
+        old = [change.name, change.number]
+    head: JSONObject = {
+        **_head(place),
+        "kind": change.kind,
+        "old": old,
+        "wasThere": change.became is not Became.ADDED,
+    }
+    return to_wire(head) + b"\n" + (_line(item) if item is not None else b"")
+
+
+def check(data: bytes) -> BaselineCheck:
+    """Compare with the baseline. Where there is none yet, these lists become it."""
+    place, now_ns, offer = _unpacked(data)
+    digest = _digest_of(data)
+    try:
+        known = read_baseline(place.path)
+        if known is None:
+            _write(place, now_ns, offer)
+            return BaselineCheck(now_ns, digest=digest)
+        if missing := {kind: items for kind, items in offer.items() if kind not in known.offer}:
+            _write(place, known.taken_ns, {**known.offer, **missing})
+    except ConfigError as exc:
+        return BaselineCheck(0, digest=digest, problem=str(exc))
+    return BaselineCheck(known.taken_ns, compare_offers(known.offer, offer), digest)
+
+
+def accept(data: bytes) -> BaselineCheck:
+    """Make these lists the baseline if they are the ones seen; lists not fetched are kept."""
+    place, now_ns, offer = _unpacked(data)
+    digest = _digest_of(data)
+    if _object(data.partition(b"\n")[0])["seen"] != digest:
+        return BaselineCheck(
+            0, problem="The server offers something else by now. Look at what changed again."
+        )
+    try:
+        known = read_baseline(place.path)
+    except ConfigError:  # unreadable, and about to be replaced
+        known = None
+    try:
+        _write(place, now_ns, {**(known.offer if known is not None else {}), **offer})
+    except ConfigError as exc:
+        return BaselineCheck(0, problem=str(exc))
+    return BaselineCheck(now_ns, digest=digest)
+
+
+def item_diff(data: bytes) -> ItemDiff:
+    """Return the changes of one item; an added or removed one is compared with nothing."""
+    first, _, now = data.partition(b"\n")
+    head = _object(first)
+    kind, (name, number) = str(head["kind"]), _pair(head["old"])
+    old = b""
+    if head["wasThere"]:
+        try:
+            known = read_baseline(_place(head).path)
+        except ConfigError as exc:
+            return ItemDiff(None, str(exc))
+        item = keyed(kind, known.offer.get(kind, ())).get((name, number)) if known is not None else None
+        old = _line(item) if item is not None else b""
+    if not old and not now:
+        return ItemDiff(None, "This is not known any more: the lists or the baseline changed again.")
+    return ItemDiff(compare_packed(pack(old or b"{}", now or b"{}")))
+
+
+def _digest_of(data: bytes) -> str:
+    """Return a digest of the lists that is independent of order."""
+    return hashlib.sha256(b"\n".join(sorted(data.split(b"\n")[1:]))).hexdigest()
+
+
+def _write(place: Place, taken_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> None:
+    write_baseline(place.path, Baseline(place.server, place.identity, taken_ns, offer))
+    prune(place.folder)
+
+
+def _head(place: Place) -> JSONObject:
+    return {"folder": str(place.folder), "server": place.server, "identity": place.identity}
+
+
+def _place(head: JSONObject) -> Place:
+    return Place(Path(str(head["folder"])), str(head["server"]), str(head["identity"]))
+
+
+def _unpacked(data: bytes) -> tuple[Place, int, dict[str, list[JSONObject]]]:
+    first, *lines = data.split(b"\n")
+    head = _object(first)
+    counts, now_ns = head["counts"], head["now"]
+    assert isinstance(counts, dict)  # we wrote it
+    assert isinstance(now_ns, int)
+    offer: dict[str, list[JSONObject]] = {}
+    at = 0
+    for kind, count in counts.items():
+        assert isinstance(count, int)
+        offer[kind] = [_object(line) for line in lines[at : at + count]]
+        at += count
+    return _place(head), now_ns, offer
+
+
+def _object(line: bytes) -> JSONObject:
+    value = parse(line.decode())
+    assert isinstance(value, dict)
+    return value
+
+
+def _pair(value: JSON) -> tuple[str, int]:
+    assert isinstance(value, list)
+    name, number = value
+    assert isinstance(number, int)
+    return str(name), number
+
+
+def _line(item: JSONObject) -> bytes:
+    try:
+        return to_wire(item)
+    except JSONProblem:  # nested too deeply: write a stub that at least shows it exists
+        return to_wire({name: value for name, value in item.items() if isinstance(value, str)})

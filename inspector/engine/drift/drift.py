@@ -1,0 +1,310 @@
+"""Drift: what servers offer now, compared with what they offered when the person last agreed to it.
+
+Lists are compared as they come, whoever asked for them. What nobody asked for in the first moment after
+connecting, or after the server said that it changed, is asked for here. The first time is the baseline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from inspector.base.errors import ConfigError, LensError, RpcError, UserError
+from inspector.base.json.values import JSONObject
+from inspector.base.signals import Signal
+from inspector.config.servers.entries import Entry
+from inspector.engine.drift.baseline import (
+    BaselineCheck,
+    Place,
+    accept,
+    check,
+    identity_of,
+    item_diff,
+    packed,
+    packed_item,
+)
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.engine.workers import AT_ONCE
+from inspector.protocol.drift import LISTS, SERVER, ItemChange, keyed
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
+from inspector.protocol.types import Listing, Prompt, Resource, ResourceTemplate, Tool
+from inspector.traffic.compare.diff import Diff
+from inspector.transport.task_scope import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+T = TypeVar("T")
+Item = TypeVar("Item", Tool, Resource, ResourceTemplate, Prompt)
+
+# Grace period before we fetch lists ourselves: panels that show them fetch them at once.
+QUIET_S = 1.0
+# The capability of each list kind; several lists can share one.
+_CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
+
+
+@dataclass(frozen=True, slots=True)
+class DriftView:
+    """Differences between a server's lists and its baseline, taken at `taken_ns`.
+
+    `is_kept`: the user has seen these changes and keeps the baseline. `problem` says why there is no
+    comparison. `seen` identifies exactly these lists; pass it back with the decision.
+    """
+
+    server: str
+    taken_ns: int = 0
+    changes: tuple[ItemChange, ...] = ()
+    is_kept: bool = False
+    problem: str = ""
+    seen: str = ""
+
+
+@dataclass
+class _Watched:
+    """The lists seen so far on one connection."""
+
+    place: Place
+    offer: dict[str, Sequence[JSONObject]]
+    stale: set[str] = field(default_factory=set)  # lists with a pending list_changed
+    is_settled: bool = False  # the first lists have arrived
+    is_refreshing: bool = False
+    is_checking: bool = False
+    is_behind: bool = False  # checked lists are out of date
+    checked: BaselineCheck | None = None
+
+
+class Drift:
+    """Compares servers' lists with their baselines.
+
+    `folder` holds the baselines; without it nothing is remembered.
+
+    Signals:
+        changed: A server's differences from its baseline changed; carries a DriftView.
+    """
+
+    def __init__(self, engine: Engine, folder: Path | None) -> None:
+        self.changed: Signal[DriftView] = Signal()
+        self.quiet = QUIET_S
+        self._engine = engine
+        self._folder = folder
+        self._watched: dict[str, _Watched] = {}
+        self._connected: set[str] = set()
+        self._kept: dict[str, str] = {}  # by server, the digest of lists whose changes were acknowledged
+        self._tasks = TaskScope()
+        if folder is not None:
+            engine.server_changed.connect(self._on_server_changed)
+            engine.server_removed.connect(self._on_server_removed)
+            engine.list_changed.connect(self._on_list_changed)
+            engine.servers.renamed.connect(self._on_renamed)
+
+    def saw(self, server: str, kind: str, listing: Listing[Item]) -> Listing[Item]:
+        """Record a complete list, whoever fetched it, and return it."""
+        watched = self._watched.get(server)
+        if watched is not None:
+            watched.offer[kind] = [item.source for item in listing.items]
+            watched.stale.discard(kind)
+            if watched.is_settled:
+                self._check_soon(server, watched)
+        return listing
+
+    def view(self, server: str) -> DriftView:
+        """Return the current differences; empty if unknown."""
+        watched = self._watched.get(server)
+        checked = watched.checked if watched is not None else None
+        if checked is None:
+            return DriftView(server)
+        is_kept = bool(checked.changes) and self._kept.get(server) == checked.digest
+        return DriftView(server, checked.taken_ns, checked.changes, is_kept, checked.problem, checked.digest)
+
+    # -------------------------------------------------------------- what the person does
+
+    async def get(self, server: str) -> DriftView:
+        """Like `view`, for other threads."""
+        return self.view(server)
+
+    async def accept(self, server: str, seen: str) -> None:
+        """Make the lists that the user has `seen` the baseline.
+
+        Raises UserError if the server has changed since: only what was shown can be accepted.
+        """
+        watched = self._require(server)
+        checked = await self._run(accept, await self._packed(watched, seen), watched.place)
+        if checked.problem:
+            raise ConfigError(checked.problem)
+        self._kept.pop(server, None)
+        self._tell(server, watched, checked)
+
+    async def keep(self, server: str, seen: str) -> None:
+        """Keep the baseline. Changes that the user has `seen` are not reported again in this run."""
+        self._require(server)
+        self._kept[server] = seen
+        self.changed.emit(self.view(server))
+
+    async def diff(self, server: str, change: ItemChange) -> Diff:
+        """Return one change, member by member. Raises UserError."""
+        watched = self._require(server)
+        item = keyed(change.kind, watched.offer.get(change.kind, ())).get((change.name, change.number))
+        found = await self._run(item_diff, packed_item(watched.place, change, item), watched.place)
+        if found.diff is None:
+            raise UserError(found.problem)
+        return found.diff
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    def _require(self, server: str) -> _Watched:
+        watched = self._watched.get(server)
+        if watched is None:
+            raise UserError(f"Nothing is known of what {server!r} offers.", "Connect to it first.")
+        return watched
+
+    # -------------------------------------------------------------- following the servers
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        if view.status is not ServerStatus.CONNECTED:
+            self._connected.discard(view.name)
+        elif view.name not in self._connected and view.agreement is not None:
+            self._connected.add(view.name)
+            if self._engine.settings.remember_lists and self._folder is not None:
+                place = Place(self._folder, view.name, identity_of(self._engine.entry(view.name)))
+                self._begin(view.name, _Watched(place, _first_offer(view.agreement)))
+
+    def _begin(self, server: str, watched: _Watched) -> None:
+        before = self._watched.get(server)
+        if before is not None:  # keep what is known until there is more
+            watched.checked = before.checked
+        self._watched[server] = watched
+        self._tasks.spawn(f"drift of {server}", self._settle(server, watched))
+
+    def _on_server_removed(self, server: str) -> None:
+        self._connected.discard(server)
+        self._kept.pop(server, None)
+        if self._watched.pop(server, None) is not None:
+            self.changed.emit(DriftView(server))
+
+    def _on_renamed(self, old: Entry, new: Entry) -> None:
+        """Move the baseline along: it is the same server."""
+        if self._folder is not None and identity_of(old) == identity_of(new):
+            before, after = (Place(self._folder, each.name, identity_of(each)).path for each in (old, new))
+            with contextlib.suppress(OSError):
+                before.replace(after)
+
+    def _on_list_changed(self, server: str, capability: str) -> None:
+        watched = self._watched.get(server)
+        if watched is None:
+            return
+        watched.stale |= {kind for kind, needs in _CAPABILITY.items() if needs == capability}
+        if watched.is_settled:
+            self._refresh_soon(server, watched)
+
+    def _refresh_soon(self, server: str, watched: _Watched) -> None:
+        if watched.stale and not watched.is_refreshing:
+            watched.is_refreshing = True
+            self._tasks.spawn(f"lists of {server}", self._refresh(server, watched))
+
+    # -------------------------------------------------------------- asking for lists
+
+    async def _settle(self, server: str, watched: _Watched) -> None:
+        """Fetch the lists of a new connection that nothing else has fetched."""
+        await asyncio.sleep(self.quiet)
+        for kind in LISTS:
+            if kind not in watched.offer:
+                await self._list(server, watched, kind)
+        watched.is_settled = True
+        self._check_soon(server, watched)
+        self._refresh_soon(server, watched)
+
+    async def _refresh(self, server: str, watched: _Watched) -> None:
+        """Fetch changed lists again, rate-limited: some servers notify all the time."""
+        try:
+            while watched.stale and self._is_current(server, watched):
+                await asyncio.sleep(self.quiet)
+                for kind in [kind for kind in LISTS if kind in watched.stale]:
+                    watched.stale.discard(kind)
+                    await self._list(server, watched, kind)
+        finally:
+            watched.is_refreshing = False
+
+    async def _list(self, server: str, watched: _Watched, kind: str) -> None:
+        """Fetch a list; it arrives in `saw`. A failed one is not compared: traffic shows why."""
+        if not self._engine.settings.ask_for_lists or not self._is_current(server, watched):
+            return
+        engine = self._engine
+        ask = {
+            "tools": engine.list_tools,
+            "resources": engine.list_resources,
+            "templates": engine.list_resource_templates,
+            "prompts": engine.list_prompts,
+        }[kind]
+        try:
+            await ask(server)
+        except RpcError as exc:
+            if exc.code == METHOD_NOT_FOUND and kind == "templates":  # many servers lack this method
+                none: Listing[ResourceTemplate] = Listing()
+                self.saw(server, kind, none)
+        except LensError:
+            return
+
+    def _is_current(self, server: str, watched: _Watched) -> bool:
+        return server in self._connected and self._watched.get(server) is watched
+
+    # -------------------------------------------------------------- comparing
+
+    def _check_soon(self, server: str, watched: _Watched) -> None:
+        watched.is_behind = True
+        if not watched.is_checking:
+            watched.is_checking = True
+            self._tasks.spawn(f"compare {server}", self._check(server, watched))
+
+    async def _check(self, server: str, watched: _Watched) -> None:
+        try:
+            while watched.is_behind and self._watched.get(server) is watched:
+                watched.is_behind = False
+                with contextlib.suppress(UserError):  # the worker process failed: next time, then
+                    self._tell(
+                        server, watched, await self._run(check, await self._packed(watched), watched.place)
+                    )
+        finally:
+            watched.is_checking = False
+
+    def _tell(self, server: str, watched: _Watched, checked: BaselineCheck) -> None:
+        if self._watched.get(server) is watched:
+            watched.checked = checked
+            self.changed.emit(self.view(server))
+
+    async def _packed(self, watched: _Watched, seen: str = "") -> bytes:
+        """Serialize a few items at a time, yielding to the loop: there may be ten thousand tools."""
+        pieces: list[bytes] = []
+        for piece in packed(watched.place, self._engine.clock.wall_ns(), dict(watched.offer), seen):
+            pieces.append(piece)
+            await asyncio.sleep(0)
+        return b"".join(pieces)
+
+    async def _run(self, function: Callable[[bytes], T], data: bytes, place: Place) -> T:
+        """Run on a thread, or in another process for large data."""
+        if len(data) + await asyncio.to_thread(_file_size, place.path) > AT_ONCE:
+            return await self._engine.work(function, data, apart=True)
+        return await asyncio.to_thread(function, data)
+
+
+def _first_offer(agreement: Agreement) -> dict[str, Sequence[JSONObject]]:
+    """Return what is known on connecting: the server's info, and the lists it does not offer."""
+    server = agreement.server
+    info: JSONObject = {"name": server.name, "title": server.title, "version": server.version}
+    about: JSONObject = {"serverInfo": {name: text for name, text in info.items() if text}}
+    about["capabilities"] = agreement.capabilities
+    if agreement.instructions:
+        about["instructions"] = agreement.instructions
+    missing = (kind for kind, capability in _CAPABILITY.items() if capability not in agreement.capabilities)
+    return {SERVER: [about], **{kind: [] for kind in missing}}
+
+
+def _file_size(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_size
+    return 0

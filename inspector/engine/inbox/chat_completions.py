@@ -1,0 +1,353 @@
+"""Asks an OpenAI-compatible service for the answer to a sampling question.
+
+The service is the person's choice, the question is the server's: what comes back is bounded in time and size,
+redirects are not followed (the key would go along), and the key appears in no error.
+
+Sampling as the "chat completions" of OpenAI-compatible services, and what they say as sampling.
+
+Only the conversion: bodies in, bodies out. ValueError, with a reason in words, for what the other side has no
+room for. Roles and messages go over in order; results of tools become messages of their own, with what a tool
+message cannot carry (pictures, sounds) in a user message behind them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import (
+    JSON,
+    JSONObject,
+    JSONProblem,
+    object_of,
+    parse,
+    shorten,
+    shown,
+    text_of,
+    to_wire,
+)
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK
+from inspector.base.web_link import may_open, read_link
+from inspector.config.reply_rules import Endpoint
+from inspector.protocol.server_requests.replies import (
+    END_TURN,
+    MAX_TOKENS,
+    STOP_FOR_TOOL,
+    sampled,
+    text_block,
+)
+from inspector.protocol.server_requests.sampling import (
+    ASSISTANT,
+    TOOL_RESULT,
+    TOOL_USE,
+    SamplingMessage,
+    SamplingRequest,
+    kind_of,
+)
+from inspector.protocol.types import Tool
+from inspector.transport.base import Headers
+from inspector.transport.http_exchange import Exchanges
+from inspector.transport.network import Network
+
+MOST_BYTES = 16 * 1024 * 1024
+_PATH = "/chat/completions"
+_SHOWN = 300  # characters of the service's error message
+
+
+async def request_completion(endpoint: Endpoint, key: str | None, asked: SamplingRequest) -> JSONObject:
+    """Return a result for `sampling/createMessage`. Raises UserError with cause and next step."""
+    url = chat_url(endpoint.url)
+    headers = _headers(key)
+    try:
+        body = to_wire(chat_request(asked, endpoint.model, endpoint.extra))
+    except ValueError as exc:
+        raise UserError(f"The question cannot be put to the endpoint: {exc}.") from exc
+    try:
+        async with asyncio.timeout(endpoint.timeout):
+            status, answer = await _post(url, headers, body)
+    except TimeoutError:
+        raise UserError(
+            f"The endpoint did not answer within {endpoint.timeout:g} s.", "Give it more time."
+        ) from None
+    except UserError as exc:
+        # Not chained: the library's message may contain a header.
+        raise UserError(_without(key, exc.summary), _without(key, exc.next_step)) from None
+    if status != 200:
+        raise _refused(status, answer, key)
+    return _read(answer, endpoint.model, key)
+
+
+def chat_url(url: str) -> str:
+    """Return the URL to post to: the given URL, with the path appended unless present.
+
+    Raises ConfigError for an invalid URL.
+    """
+    given = url.strip()
+    if not given:
+        raise ConfigError("The rule has no address of an endpoint.", "Give one, such as https://host/v1.")
+    link = read_link(given)
+    if reason := may_open(link):
+        raise ConfigError(f"The address of the endpoint cannot be used. {reason}", "Correct it in the rule.")
+    if link.user:
+        raise ConfigError(
+            "The address of the endpoint holds a user name or a password.",
+            "Take it out, and store the key with the rule.",
+        )
+    parts = urlsplit(link.encoded())
+    path = parts.path.rstrip("/")
+    full = path if path.endswith(_PATH) else path + _PATH
+    return urlunsplit(parts._replace(path=full, fragment=""))
+
+
+def _headers(key: str | None) -> Headers:
+    headers: Headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
+    if not key:
+        return headers
+    given = key.strip()
+    if not given.isascii() or not given.isprintable():
+        raise ConfigError("The key of the endpoint holds characters that no key has.", "Store it again.")
+    return (*headers, ("Authorization", f"Bearer {given}"))
+
+
+async def _post(url: str, headers: Headers, body: bytes) -> tuple[int, bytes]:
+    exchanges = Exchanges(url, Network(message_cap=MOST_BYTES), SystemClock(), _nobody)
+    try:
+        async with exchanges.begin("POST", url, headers, body) as exchange:
+            return exchange.status, await exchange.read_body()
+    finally:
+        await exchanges.close()
+
+
+def _nobody(event: object) -> None:
+    """Record nothing: requests to the endpoint are not server traffic."""
+
+
+def _refused(status: int, answer: bytes, key: str | None) -> UserError:
+    said = _said(answer, key)
+    what = f"The endpoint answered with HTTP status {status}{f': {said}' if said else ''}"
+    if 300 <= status < 400:
+        return UserError(f"{what}.", "It sends us elsewhere, and we do not follow: give the new address.")
+    if status in (401, 403):
+        return UserError(f"{what}.", "Check the key of the rule.")
+    if status == 404:
+        return UserError(f"{what}.", "Check the address and the model; many addresses end in /v1.")
+    if status == 429:
+        return UserError(f"{what}.", "It wants fewer questions, or there is no credit left.")
+    return UserError(f"{what}.", "Check the rule, or look at the log of the endpoint.")
+
+
+def _said(answer: bytes, key: str | None) -> str:
+    """Return the error message, wherever the service puts it, else the start of the body."""
+    text = answer[: 64 * 1024].decode(errors="replace")
+    try:
+        body: JSON = parse(text)
+    except JSONProblem:
+        return _short(text, key)
+    error = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(error, str):
+        return _short(error, key)
+    if not isinstance(error, dict):
+        return ""
+    words = next(filter(None, (text_of(error, name) for name in ("message", "detail"))), "")
+    return _short(words, key)
+
+
+def _short(text: str, key: str | None) -> str:
+    """Mask the key, then shorten: part of a key could not be found any more."""
+    return one_line(shorten(_without(key, text).strip(), _SHOWN)).rstrip(".")
+
+
+def _read(answer: bytes, model: str, key: str | None) -> JSONObject:
+    try:
+        return read_chat_response(parse(answer.decode()), model)
+    except ValueError as exc:  # includes JSONProblem and UnicodeDecodeError
+        raise UserError(
+            f"The answer of the endpoint cannot be used: {_without(key, one_line(str(exc)))}.",
+            "It must be an OpenAI-compatible chat completion: check the address.",
+        ) from None
+
+
+def _without(key: str | None, text: str) -> str:
+    """Mask the key: services repeat it when it is wrong."""
+    given = key.strip() if key else ""
+    return text.replace(given, MASK) if given else text
+
+
+_SOUNDS = {"wav": "wav", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav", "mpeg": "mp3", "mp3": "mp3"}
+_STOP_REASONS = {
+    "stop": END_TURN,
+    "length": MAX_TOKENS,
+    "tool_calls": STOP_FOR_TOOL,
+    "function_call": STOP_FOR_TOOL,
+}
+
+
+def chat_request(asked: SamplingRequest, model: str, extra: JSONObject | None = None) -> JSONObject:
+    """Return the body to post. `extra` is merged into it; null removes a member.
+
+    Without a model, the server's first preference is requested. Raises ValueError.
+    """
+    wanted = model or next(iter(asked.preferences.hints), "")
+    body: JSONObject = {"model": wanted or None, "messages": list(_messages(asked))}
+    body["max_tokens"] = asked.max_tokens
+    body["temperature"] = asked.temperature
+    body["stop"] = list(asked.stop_sequences) or None
+    if asked.tools:
+        body["tools"] = [_tool(tool) for tool in asked.tools]
+        body["tool_choice"] = asked.tool_choice or None
+    body |= extra or {}
+    body.pop("stream", None)  # the response is read as a whole
+    if not body["model"]:
+        raise ValueError("there is no model: the rule names none, and the server would take any")
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _messages(asked: SamplingRequest) -> Iterator[JSONObject]:
+    if asked.system_prompt:
+        yield {"role": "system", "content": asked.system_prompt}
+    for number, message in enumerate(asked.messages, 1):
+        try:
+            yield from _message(message)
+        except ValueError as exc:
+            raise ValueError(f"message {number:,} {exc}") from None
+
+
+def _message(message: SamplingMessage) -> Iterator[JSONObject]:
+    parts: list[JSON] = []
+    calls: list[JSON] = []
+    for block in message.blocks:
+        kind = kind_of(block)
+        if kind == TOOL_USE:
+            calls.append(_call(block))
+        elif kind == TOOL_RESULT:
+            text, others = _tool_result(block)
+            yield {"role": "tool", "tool_call_id": text_of(block, "toolUseId"), "content": text}
+            parts += others
+        else:
+            parts.append(_part(block))
+    if parts or calls or not message.blocks:
+        nothing = None if calls else ""
+        said: JSONObject = {"role": message.role, "content": _content(parts) if parts else nothing}
+        yield {**said, "tool_calls": calls} if calls else said
+
+
+def _content(parts: list[JSON]) -> JSON:
+    """Send a single text as a string: simple services support nothing else."""
+    only = parts[0]
+    is_text = len(parts) == 1 and isinstance(only, dict) and only.get("type") == "text"
+    return only["text"] if is_text and isinstance(only, dict) else parts
+
+
+def _part(block: JSONObject) -> JSONObject:
+    kind, data, mime = kind_of(block), text_of(block, "data"), text_of(block, "mimeType")
+    if kind == "text":
+        return {"type": "text", "text": text_of(block, "text")}
+    if kind == "image":
+        return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{data}"}}
+    if kind == "audio":
+        subtype = mime.partition("/")[2].partition(";")[0].strip().lower()
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": data, "format": _SOUNDS.get(subtype, subtype)},
+        }
+    raise ValueError(f"holds content of the type {shown(kind)}, which a chat has no room for")
+
+
+def _call(block: JSONObject) -> JSONObject:
+    arguments = to_wire(object_of(block, "input") or {}).decode()
+    function: JSONObject = {"name": text_of(block, "name"), "arguments": arguments}
+    return {"id": text_of(block, "id"), "type": "function", "function": function}
+
+
+def _tool_result(block: JSONObject) -> tuple[str, list[JSON]]:
+    """Return its text, and the parts that a tool message cannot carry."""
+    texts, others = [], []
+    content = block.get("content")
+    for item in content if isinstance(content, list) else []:
+        if not isinstance(item, dict):
+            continue
+        kind = kind_of(item)
+        if kind in ("image", "audio"):
+            others.append(_part(item))
+        elif kind == "text":
+            texts.append(text_of(item, "text"))
+        else:  # a resource or link: models can read its JSON
+            texts.append(to_wire(item).decode())
+    if not texts and "structuredContent" in block:
+        texts.append(to_wire(block["structuredContent"]).decode())
+    words = "\n".join(texts)
+    return (f"Error: {words}" if block.get("isError") is True else words), list(others)
+
+
+def _tool(tool: Tool) -> JSONObject:
+    function: JSONObject = {"name": tool.name, "parameters": tool.input_schema}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+# ------------------------------------------------------------------ the answer
+
+
+def read_chat_response(body: JSON, model: str = "") -> JSONObject:
+    """Return the result for `sampling/createMessage`. `model` is used if none is named.
+
+    Raises ValueError.
+    """
+    if not isinstance(body, dict):
+        raise ValueError("it is no object")
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = object_of(first, "message") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or message is None:
+        raise ValueError("it has no message in “choices”")
+    blocks = [*_texts(message), *_uses(message)]
+    if not blocks:
+        raise ValueError("its message holds neither a text nor a use of a tool")
+    is_use = any(kind_of(block) == TOOL_USE for block in blocks)
+    reason = text_of(first, "finish_reason")
+    stop = STOP_FOR_TOOL if is_use else _STOP_REASONS.get(reason, reason)
+    return sampled(ASSISTANT, blocks, text_of(body, "model") or model, stop)
+
+
+def _texts(message: JSONObject) -> Iterator[JSONObject]:
+    """Yield the text, including a refusal. An empty text counts only if there is nothing else."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    for part in parts:
+        text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
+        if isinstance(text, str) and (text or not message.get("tool_calls")):
+            yield text_block(text)
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        yield text_block(refusal)
+
+
+def _uses(message: JSONObject) -> Iterator[JSONObject]:
+    calls = message.get("tool_calls")
+    for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
+        function = object_of(call, "function") if isinstance(call, dict) else None
+        name = text_of(function, "name") if function is not None else ""
+        if not isinstance(call, dict) or function is None or not name:
+            raise ValueError(f"its use {number:,} of a tool names none")
+        id = text_of(call, "id") or f"call_{number}"
+        yield {"type": TOOL_USE, "id": id, "name": name, "input": _arguments(name, function)}
+
+
+def _arguments(name: str, function: JSONObject) -> JSONObject:
+    """Parse arguments: JSON text; some services send the object itself."""
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = parse(arguments) if arguments.strip() else {}
+        except JSONProblem as exc:
+            raise ValueError(f"its arguments for the tool {shown(name)} are not JSON: {exc}") from exc
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise ValueError(f"its arguments for the tool {shown(name)} are no object")
+    return arguments

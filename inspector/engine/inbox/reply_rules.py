@@ -1,0 +1,397 @@
+"""Answers questions of servers by the person's rules: the first one that is on and fits answers.
+
+What a rule cannot answer goes to the person, with the reason. Rules that only know what a model would say
+(a text, an echo, an endpoint) are not asked about forms and pages, nor answers to those about sampling.
+
+How often something may happen by itself within a minute: what costs money is not done in a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.clock import Clock, SystemClock
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, text_of, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.signals import Signal
+from inspector.base.units import plural
+from inspector.config.reply_rules import LoadedRules, ReplyRule, ReplyRulesFile, RuleKind, read_script
+from inspector.engine.inbox.views import Reply, RequestItem
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.revisions import Revision
+from inspector.protocol.server_requests.replies import END_TURN, problems_of, sampled, text_block
+from inspector.protocol.server_requests.request import (
+    ELICITATION,
+    ROOTS,
+    SAMPLING,
+    SamplingRequest,
+    read_server_request,
+)
+from inspector.protocol.server_requests.sampling import ASSISTANT, USER, kind_of
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+
+# The filter language and the endpoint are imported when a request arrives, to keep startup fast.
+
+Secret: TypeAlias = Callable[[str], Awaitable[str | None]]
+
+# Reported as `model` where no model was involved.
+CANNED_MODEL, ECHO_MODEL = "mcp-lens-canned", "mcp-lens-echo"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInput:
+    """A server request as passed to the rules."""
+
+    server: str
+    question: RequestItem
+    revision: Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Trial run of a rule: the reply it would send, or the `reason` why it would not."""
+
+    asked: RuleInput
+    reply: Reply | None = None
+    reason: str = ""
+    remarks: tuple[str, ...] = ()  # what is wrong with the reply
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPlace:
+    """How many replies of a rule's script have been used so far."""
+
+    given: int
+    total: int
+
+
+class RulesChangedElsewhere(ConfigError):
+    """The rules are no longer the ones that the user saw; nothing was written."""
+
+
+class ReplyRules:
+    """Replies to server requests by rules.
+
+    `secret` returns a stored secret by name. Without a file, the rules are not saved.
+
+    Signals:
+        problem_found: Something is wrong with the file; carries a sentence. Emitted on any thread.
+    """
+
+    def __init__(
+        self, path: Path | None = None, secret: Secret | None = None, clock: Clock | None = None
+    ) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self.last: RuleInput | None = None  # the most recent request, answered or not
+        self._file = ReplyRulesFile(path) if path is not None else None
+        self._secret = secret
+        self._loaded = LoadedRules()
+        self._given: dict[str, int] = {}
+        self._per_minute = RateLimit(clock or SystemClock())
+        self._turn = asyncio.Lock()  # a script answers one request at a time
+
+    # -------------------------------------------------------------- rules
+
+    async def rules(self) -> tuple[ReplyRule, ...]:
+        """Return the current rules from the file, which may be edited externally.
+
+        Each problem in it is reported once.
+        """
+        if self._file is not None:
+            await asyncio.to_thread(self._look, self._file)
+        return self._loaded.rules
+
+    async def save(self, rules: Sequence[ReplyRule], instead_of: Sequence[ReplyRule] | None = None) -> None:
+        """Replace the rules, in this order. Raises ConfigError, and RulesChangedElsewhere."""
+        if instead_of is not None and await self.rules() != tuple(instead_of):
+            raise RulesChangedElsewhere("Somebody else changed the answer rules.", "Nothing was written.")
+        if self._file is None:
+            self._loaded = LoadedRules(tuple(rules))
+        else:
+            await asyncio.to_thread(self._save, self._file, tuple(rules))
+
+    async def script_place(self, rule: ReplyRule) -> ScriptPlace:
+        """Return the script's position. Raises UserError if the script cannot be read."""
+        return ScriptPlace(self._given.get(rule.id, 0), len(await self._script(rule)))
+
+    async def start_over(self, rule: ReplyRule) -> None:
+        """Restart the rule's script with the first reply."""
+        self._given.pop(rule.id, None)
+
+    def _look(self, file: ReplyRulesFile) -> None:
+        if file.stamp() != self._loaded.stamp:
+            self._loaded = file.load()
+            for problem in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
+                self.problem_found.emit(problem)
+
+    def _save(self, file: ReplyRulesFile, rules: tuple[ReplyRule, ...]) -> None:
+        file.save(rules)
+        self._loaded = file.load()
+
+    # -------------------------------------------------------------- answering
+
+    async def reply(self, server: str, question: RequestItem, revision: Revision) -> Reply | None:
+        """Return the automatic reply; None leaves the request to the user.
+
+        Raises UserError if a rule matches but cannot reply.
+        """
+        self.last = asked = RuleInput(server, question, revision)
+        rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, question)]
+        rule = await asyncio.to_thread(_first_that_fits, rules, asked) if rules else None
+        return await self._answer(rule, asked, is_unasked=True) if rule is not None else None
+
+    async def attempt(self, rule: ReplyRule) -> Attempt:
+        """Try a rule, enabled or not, on the last request; a script does not advance.
+
+        An endpoint is really contacted. Raises UserError if there was no request yet.
+        """
+        if self.last is None:
+            raise UserError(
+                "No server has asked anything yet.", "Call a tool that asks for something, then try again."
+            )
+        asked = self.last
+        try:
+            if not suits(rule, asked.question):
+                return Attempt(asked, reason=f"This rule does not answer {asked.question.method}.")
+            if not await asyncio.to_thread(fits, rule, asked):
+                return Attempt(asked, reason="The filter does not fit this question.")
+            reply = await self._answer(rule, asked, is_trial=True)
+        except UserError as exc:
+            return Attempt(asked, reason=str(exc))
+        return Attempt(asked, reply, remarks=_remarks(asked, reply))
+
+    async def draft(self, rule: ReplyRule, asked: RuleInput) -> Reply:
+        """Return a rule's reply at the user's request, whether or not it is enabled or matches.
+
+        Raises UserError if it cannot reply.
+        """
+        return await self._answer(rule, asked)
+
+    async def _answer(
+        self, rule: ReplyRule, asked: RuleInput, *, is_trial: bool = False, is_unasked: bool = False
+    ) -> Reply:
+        """Return a rule's reply.
+
+        With `is_trial` a script does not advance; `is_unasked` means that no user asked for this reply.
+        """
+        try:
+            match rule.kind:
+                case RuleKind.CANNED:
+                    return _reply(rule, rule.answer)
+                case RuleKind.ECHO:
+                    return Reply(_echo(_sampling(asked)), rule=rule.title)
+                case RuleKind.SCRIPT:
+                    return await self._next_of_script(rule, asked.question, is_trial=is_trial)
+                case RuleKind.ENDPOINT:
+                    if is_unasked:
+                        self._require_pace(rule)
+                    return Reply(await self._ask_endpoint(rule, _sampling(asked)), rule=rule.title)
+        except UserError as exc:
+            raise UserError(f"Rule “{rule.title}”: {exc.summary}", exc.next_step) from exc
+
+    async def _next_of_script(self, rule: ReplyRule, question: RequestItem, *, is_trial: bool) -> Reply:
+        async with self._turn:
+            answers, place = await self._script(rule), self._given.get(rule.id, 0)
+            if not answers:
+                raise UserError("Its script holds no answers.", "Write some into it.")
+            if place >= len(answers) and not rule.loops:
+                raise UserError(
+                    f"Its script has given all of its {plural(len(answers), 'answer')}.",
+                    "Start it over, or let it begin again by itself.",
+                )
+            answer = answers[place % len(answers)]
+            if not _suits_answer(answer, question):
+                raise UserError(
+                    f"Answer {place % len(answers) + 1:,} of its script is none to {question.method}.",
+                    "Narrow the filter of the rule, or correct the script.",
+                )
+            if not is_trial:
+                self._given[rule.id] = place + 1
+            return _reply(rule, answer)
+
+    async def _script(self, rule: ReplyRule) -> list[JSON]:
+        if not rule.script.strip():
+            raise UserError("It has no script.", "Choose a file of answers.")
+        folder = self._file.path.parent if self._file is not None else Path()
+        return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
+
+    def _require_pace(self, rule: ReplyRule) -> None:
+        most = rule.endpoint.per_minute
+        if not self._per_minute.take(rule.id, most):
+            raise UserError(
+                f"Its endpoint was asked {plural(most, 'time')} within a minute, which is the rule's limit.",
+                "Answer it yourself, or raise the limit of the rule.",
+            )
+
+    async def _ask_endpoint(self, rule: ReplyRule, asked: SamplingRequest) -> JSONObject:
+        key = None
+        if rule.endpoint.key:
+            key = await self._secret(rule.endpoint.key) if self._secret is not None else None
+            if key is None:
+                raise UserError(
+                    "The key of its endpoint cannot be had.", "Store it again, or look under Secrets."
+                )
+        from inspector.engine.inbox.chat_completions import request_completion
+
+        return await request_completion(rule.endpoint, key, asked)
+
+
+def _read_script(path: str, folder: Path) -> list[JSON]:
+    """Read a script; a relative path is relative to the folder of the rules."""
+    try:
+        return read_script(folder / Path(path).expanduser())
+    except (RuntimeError, ValueError) as exc:  # unknown home directory; NUL in the path
+        raise UserError(f"The path of its script cannot be used: {exc}.", "Choose the file again.") from exc
+
+
+# ------------------------------------------------------------------ which rule
+
+
+def suits(rule: ReplyRule, question: RequestItem) -> bool:
+    """True if the rule can answer this kind of request at all."""
+    match rule.kind:
+        case RuleKind.CANNED:
+            return _suits_answer(rule.answer, question)
+        case RuleKind.SCRIPT:
+            return question.method != ROOTS
+        case RuleKind.ECHO | RuleKind.ENDPOINT:
+            return question.method == SAMPLING
+
+
+def fits(rule: ReplyRule, asked: RuleInput) -> bool:
+    """True if the rule's filter matches. Raises UserError if the filter is invalid."""
+    return _matches(rule.filter, _log_of(asked))
+
+
+def _first_that_fits(rules: Sequence[ReplyRule], asked: RuleInput) -> ReplyRule | None:
+    log = _log_of(asked)
+    for rule in rules:
+        with contextlib.suppress(UserError):  # already reported when it was read
+            if _matches(rule.filter, log):
+                return rule
+    return None
+
+
+def _matches(filter: str, log: TrafficLog) -> bool:
+    from inspector.traffic.filter.matcher import compile
+    from inspector.traffic.filter.parser import parse
+
+    return compile(parse(filter), log, now_ns=time.time_ns()).matches(0)
+
+
+def _log_of(asked: RuleInput) -> TrafficLog:
+    """Return the request as a one-message traffic log, for filters to match against.
+
+    It is logged as a request in both eras.
+    """
+    log, clock = TrafficLog(), SystemClock()
+    recorder = Recorder(log, asked.server, clock)
+    recorder.agreed(str(asked.revision))
+    question = asked.question
+    request: JSONObject = {"jsonrpc": "2.0", "id": 1, "method": question.method, "params": question.params}
+    try:
+        recorder.received([read(to_wire(request))], clock.monotonic_ns())
+    except JSONProblem as exc:
+        raise UserError(f"The question cannot be matched by rules: {exc}.") from exc
+    return log
+
+
+def _filter_problem(rule: ReplyRule) -> str:
+    from inspector.traffic.filter.parser import parse
+
+    try:
+        parse(rule.filter)
+    except UserError as exc:
+        return f"The filter of the answer rule “{rule.title}” cannot be read, so it fits nothing: {exc}"
+    return ""
+
+
+# ------------------------------------------------------------------ what it answers
+
+
+def _suits_answer(answer: JSON, question: RequestItem) -> bool:
+    """Guess from the reply's shape which requests it answers.
+
+    A shape that is no valid reply answers anything: it is wrong on purpose.
+    """
+    method = question.method
+    if not isinstance(answer, dict):
+        return method == SAMPLING
+    if "action" in answer:  # a reply with content is for a form, not consent to open a URL
+        is_page = question.params.get("mode") == "url"
+        return method == ELICITATION and not (is_page and "content" in answer)
+    if "roots" in answer:
+        return method == ROOTS
+    return method == SAMPLING if {"role", "model"} & answer.keys() else True
+
+
+def _reply(rule: ReplyRule, answer: JSON) -> Reply:
+    if isinstance(answer, dict):
+        error = answer.get("error") if len(answer) == 1 else None
+        if not isinstance(error, dict):
+            return Reply(answer, rule=rule.title)
+        code = error.get("code")
+        assert isinstance(code, int)  # checked by `answer_problem`
+        return Reply(None, code, text_of(error, "message"), error.get("data"), rule=rule.title)
+    assert isinstance(answer, str)
+    return Reply(sampled(ASSISTANT, text_block(answer), CANNED_MODEL, END_TURN), rule=rule.title)
+
+
+def _sampling(asked: RuleInput) -> SamplingRequest:
+    try:
+        read_as = read_server_request(asked.question.method, asked.question.params, asked.revision)
+    except ValueError as exc:
+        raise UserError(f"The question cannot be read: {one_line(str(exc))}.") from exc
+    if not isinstance(read_as, SamplingRequest):
+        raise UserError("It knows what a model would say, and no model is asked for.", "Answer it yourself.")
+    return read_as
+
+
+def _echo(asked: SamplingRequest) -> JSONObject:
+    """Return the last user message as text."""
+    for message in reversed(asked.messages):
+        texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
+        if message.role == USER and texts:
+            return sampled(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
+    raise UserError("There is nothing to echo: no message of a user holds text.")
+
+
+def _remarks(asked: RuleInput, reply: Reply) -> tuple[str, ...]:
+    if reply.result is None:
+        return ()
+    try:
+        question = read_server_request(asked.question.method, asked.question.params, asked.revision)
+    except ValueError as exc:
+        return (f"The question cannot be read: {one_line(str(exc))}.",)
+    return problems_of(question, reply.result, asked.revision)
+
+
+_MINUTE_NS = 60_000_000_000
+
+
+class RateLimit:
+    """Rate limiter with separate counts per name."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._times: dict[str, deque[int]] = {}
+
+    def take(self, name: str, most: int) -> bool:
+        """Take one slot; False if `most` were already taken within the last minute."""
+        now = self._clock.monotonic_ns()
+        times = self._times.setdefault(name, deque())
+        while times and times[0] <= now - _MINUTE_NS:
+            times.popleft()
+        if len(times) >= most:
+            return False
+        times.append(now)
+        return True

@@ -1,0 +1,106 @@
+"""What the Inbox shows: frozen values, safe to hand to another thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from inspector.base.json.values import JSON, JSONObject
+
+if TYPE_CHECKING:  # the window shows these before the protocol is imported
+    from inspector.protocol.revisions import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply to a server request: a result, or an error where the era allows one.
+
+    `rule` is the name of the reply rule it came from, "" if the user replied; `drafted_by` is the rule that
+    drafted it for the user. `is_known`: answered without asking, as for roots.
+    """
+
+    result: JSONObject | None = None
+    code: int = 0
+    message: str = ""
+    data: JSON = None
+    rule: str = ""
+    drafted_by: str = ""
+    is_known: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        return self.result is None
+
+
+# How a user declines sampling, for which there is no result.
+SAMPLING_REJECTED = Reply(code=-1, message="The user rejected the sampling request")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestItem:
+    """A server request. `key` is its key in an input-required result, "" for a JSON-RPC request."""
+
+    key: str
+    method: str
+    params: JSONObject
+    remarks: tuple[str, ...] = ()  # what is wrong with it, though it can be answered
+    reply: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Requests and replies of an earlier round of the same call."""
+
+    questions: tuple[RequestItem, ...]
+    waited_ns: int
+
+
+class InboxRequestEnd(Enum):
+    """How a card left the list; the values are display text."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"  # by us, without asking: malformed, or requires an undeclared capability
+    WITHDRAWN = "withdrawn by the server"
+    OVERDUE = "not answered in time"
+    CALL_ENDED = "the call ended"
+    SERVER_GONE = "the server is gone"
+    NOT_SENT = "answered, but not sent"
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRequest:
+    """A pending request of a server, and what waits for it.
+
+    `row` is the row of the message that asks, `operation` the first row of the waiting call (None if
+    unknown), `subject` what is called: a tool or prompt name, or a resource URI. `round` is 0 for a request
+    that the server sent by itself. `awaits_page`: the user agreed to a URL elicitation and the server has
+    not reported completion.
+    """
+
+    id: int
+    server: str
+    revision: Revision
+    questions: tuple[RequestItem, ...]
+    asked_ns: int  # monotonic
+    asked_wall_ns: int
+    row: int | None = None
+    operation: int | None = None
+    method: str = ""
+    subject: str = ""
+    round: int = 0
+    most_rounds: int = 0
+    earlier: tuple[Round, ...] = ()
+    task_id: str = ""
+    awaits_page: bool = False
+    end: InboxRequestEnd | None = None
+    note: str = ""
+    ended_ns: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.end is None
+
+    @property
+    def unanswered(self) -> tuple[RequestItem, ...]:
+        return tuple(question for question in self.questions if question.reply is None)

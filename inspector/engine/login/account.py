@@ -1,0 +1,94 @@
+"""What belongs to one server that may want a login: its tokens, their renewal, and the tools of a login."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from inspector.base.clock import Clock
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, HttpEntry, IdentityProvider, OAuthSettings
+from inspector.oauth.authorizer import Authorizer, LogIn, LoginRequirement
+from inspector.oauth.http import LoginHttp, LoginRecorder
+from inspector.oauth.login.context import LoginTools, Opener, Target
+from inspector.oauth.login.flow import Login
+from inspector.oauth.loopback import LoopbackListener
+from inspector.oauth.store import LoginStore, SecretStorage, StoredLogin
+from inspector.oauth.token_endpoint import TokenLifecycle
+from inspector.protocol.auth.dpop import Nonces
+from inspector.protocol.auth.url_guard import Allowance, allowance_for
+from inspector.protocol.revisions import Revision
+from inspector.session.connect import network_of
+from inspector.traffic.log import TrafficLog
+from inspector.transport.network import Network
+
+
+@dataclass(slots=True)
+class Account:
+    """Login state of one server."""
+
+    target: Target
+    tools: LoginTools
+    lifetime: TokenLifecycle
+    authorizer: Authorizer
+    login: Login | None = None
+    adopted: StoredLogin | None = None  # tokens in use that came from the login
+    step_up: LoginRequirement | None = None  # additional scopes were requested; no login for them yet
+    wants_sign_in: bool = False  # a browserless login reached the identity provider's login page
+
+    @property
+    def needs_browser(self) -> bool:
+        """True if every login uses the browser; an enterprise login does so only occasionally."""
+        return self.target.settings.grant == "authorization_code"
+
+
+@dataclass(frozen=True, slots=True)
+class LoginEnvironment:
+    """Dependencies shared by all accounts."""
+
+    secrets: SecretStorage
+    log: TrafficLog
+    clock: Clock
+    settings: Settings
+    prepare: Callable[[Entry], Awaitable[Entry]]  # resolves references in an entry; raises ConfigError
+
+
+def make_account(
+    entry: HttpEntry,
+    around: LoginEnvironment,
+    log_in: LogIn,
+    open_browser: Opener,
+    revision: Callable[[], Revision],
+    on_tokens: Callable[[], None],
+) -> Account:
+    settings = entry.auth if isinstance(entry.auth, OAuthSettings) else OAuthSettings()
+    clock, target = around.clock, Target(entry.name, entry.url, settings)
+    store = LoginStore(around.secrets, entry.name, entry.url)
+    nonces, recorder = Nonces(), LoginRecorder(around.log, entry.name, clock)
+    provider = settings.identity_provider or IdentityProvider()
+    allowance = allowance_for(
+        entry.url,
+        private=settings.private,
+        plain_http=settings.plain_http,
+        typed=(provider.issuer, provider.token_endpoint),
+    )
+
+    async def look_up() -> Network:
+        """Return the network settings, with current secrets. Raises ConfigError if one is missing."""
+        ready = await around.prepare(entry)
+        return network_of(ready if isinstance(ready, HttpEntry) else entry, around.settings)
+
+    def make_http(allowance: Allowance) -> LoginHttp:
+        return LoginHttp(look_up, allowance, clock, recorder)
+
+    lifetime = TokenLifecycle(target, store, clock, recorder, nonces, allowance, make_http)
+    authorizer = Authorizer(target, store, lifetime, nonces, log_in, revision, on_tokens)
+    tools = LoginTools(
+        make_http, store, clock, recorder, open_browser, partial(_listener, clock), allowance, nonces
+    )
+    return Account(target, tools, lifetime, authorizer)
+
+
+def _listener(clock: Clock, host: str, port: int, path: str) -> LoopbackListener:
+    return LoopbackListener(clock, host=host, port=port, path=path)

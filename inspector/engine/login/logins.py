@@ -1,0 +1,427 @@
+"""Logins of all servers: those that a person walks through, and those that happen by themselves.
+
+A server has at most one login at a time; a new one ends the one before. Its tokens go with the requests of
+the server from the moment they are there, whether it is connected or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError, NeedsLogin, UserError
+from inspector.base.signals import Signal
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, OAuthSettings
+from inspector.engine.login.options import LoginOptions
+from inspector.engine.secrets import Secrets
+from inspector.oauth.login_reason import LoginReason
+from inspector.protocol.revisions import R5, Revision, find_revision
+from inspector.session.state import Status
+from inspector.traffic.log import TrafficLog
+from inspector.transport.base import Authorization, AuthorizedRequest
+
+# Imported when first needed, to speed up startup.
+if TYPE_CHECKING:
+    from inspector.engine.login.account import Account
+    from inspector.engine.servers.server import Server
+    from inspector.oauth.authorizer import Authorizer, LoginRequirement
+    from inspector.oauth.http import LoginRequest
+    from inspector.oauth.login.context import Opener, Refused
+    from inspector.oauth.login.flow import Login
+    from inspector.oauth.login.steps import LoginView, Overrides, Question, StepId, TokenInfo
+    from inspector.oauth.store import StoredLogin
+    from inspector.protocol.auth.findings.finding import Finding
+    from inspector.protocol.auth.scopes import ScopeChoice
+
+
+_UNDER_WAY = "A login of this server is under way."
+_ONCE_MORE = "Connect again, or walk through the login in the Auth tab."
+
+
+@dataclass(frozen=True, slots=True)
+class LoginRequested:
+    """A server requires a login that has not been started; the window offers it.
+
+    `reason` is a sentence.
+    """
+
+    server: str
+    occasion: LoginReason
+    reason: str
+    scopes: tuple[str, ...] = ()
+
+
+class _LoadedLater:
+    """A server's authorization that is imported when the first request is sent."""
+
+    def __init__(self, logins: LoginController, server: str) -> None:
+        self._logins = logins
+        self._server = server
+
+    def begin(self, operation: str) -> AuthorizedRequest:
+        return self._logins.authorizer(self._server).begin(operation)
+
+
+class LoginController:
+    """Logins of all servers. Runs on the engine's loop.
+
+    `opens_browser` are the occasions on which a browser login may start automatically: with a window, when
+    the user presses Connect. `open_url` opens a URL in a browser where there is no window.
+
+    Signals:
+        changed: A login changed; carries its LoginView.
+        wanted: A server requires a login; carries a LoginWanted.
+        tokens_changed: A server's tokens were issued, refreshed or deleted; carries its name.
+        page_wanted: The browser should open a page; carries the server's name and the URL.
+    """
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        log: TrafficLog,
+        clock: Clock,
+        settings: Settings,
+        server_of: Callable[[str], Server],
+    ) -> None:
+        self.changed: Signal[LoginView] = Signal()
+        self.wanted: Signal[LoginRequested] = Signal()
+        self.tokens_changed: Signal[str] = Signal()
+        self.page_wanted: Signal[str, str] = Signal()
+        self.opens_browser: frozenset[LoginReason] = frozenset()
+        self.open_url: Opener | None = None
+        self.options = LoginOptions()
+        self._secrets = secrets
+        self._log = log
+        self._clock = clock
+        self._settings = settings
+        self._server_of = server_of
+        self._entries: dict[str, HttpEntry] = {}
+        self._accounts: dict[str, Account] = {}
+        self._flow_ids = count(1)
+
+    def authorization_for(self, entry: Entry) -> Authorization | None:
+        """Return a server's authorization; None if it has no login or an explicit header."""
+        if not isinstance(entry, HttpEntry) or _has_own_header(entry):
+            return None
+        if isinstance(entry.auth, BearerSettings):
+            from inspector.oauth.authorizer import BearerToken
+            from inspector.oauth.store import LoginStore
+
+            store = LoginStore(self._secrets, entry.name, entry.url)
+            return BearerToken(entry.url, store, entry.auth.token)
+        self._entries[entry.name] = entry
+        return _LoadedLater(self, entry.name)
+
+    def authorizer(self, server: str) -> Authorizer:
+        return self._account(server).authorizer
+
+    def has_login(self, server: str) -> bool:
+        """True if logging in is possible: not over stdio, nor with configured credentials."""
+        return server in self._entries
+
+    def set_settings(self, settings: Settings) -> None:
+        """Set the limits for accounts opened from now on."""
+        self._settings = settings
+
+    def settings(self, server: str) -> OAuthSettings:
+        """Return the OAuth settings of a server. Raises ConfigError if it has none."""
+        return self._account(server).target.settings
+
+    # -------------------------------------------------------------- a login that a person walks through
+
+    async def start(self, server: str, overrides: Overrides | None = None) -> LoginView:
+        """Start a login, up to its first step. Raises UserError.
+
+        If the server asked for more scopes, the login requests those plus the previous ones.
+        """
+        need = self._account(server).step_up
+        if need is None:
+            login = await self._begin(server, overrides)
+        else:
+            login = await self._begin(server, overrides, refused=need.refused, scopes=need.scopes)
+        await login.begin()
+        return login.view
+
+    def view(self, server: str) -> LoginView | None:
+        """Return the current login, None if none was started."""
+        login = self._account(server).login
+        return login.view if login is not None else None
+
+    async def next(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.next())
+
+    async def run(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.run())
+
+    async def run_to(self, server: str, step: StepId) -> LoginView:
+        return await self._drive(server, lambda login: login.run_to(step))
+
+    async def retry(self, server: str) -> LoginView:
+        return await self._drive(server, lambda login: login.retry())
+
+    async def back(self, server: str, step: StepId) -> LoginView:
+        return await self._drive(server, lambda login: login.back(step))
+
+    def edit(self, server: str, request: LoginRequest | None) -> None:
+        self._login(server).edit(request)
+
+    async def allow_hosts(self, server: str, is_allowed: bool, asked: Question | None = None) -> LoginView:
+        return await self._drive(server, lambda login: login.allow_hosts(is_allowed, asked))
+
+    async def give_client(
+        self, server: str, client_id: str, secret: str = "", asked: Question | None = None
+    ) -> LoginView:
+        return await self._drive(server, lambda login: login.give_client(client_id, secret, asked))
+
+    def paste(self, server: str, text: str) -> None:
+        """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
+        self._login(server).paste(text)
+
+    def cancel(self, server: str) -> None:
+        self._login(server).cancel()
+
+    # -------------------------------------------------------------- tokens
+
+    async def tokens(self, server: str) -> TokenInfo | None:
+        """Return the tokens in use, None if there are none."""
+        from inspector.oauth.login.flow import token_info
+
+        return token_info(await self._account(server).authorizer.held()) if self.has_login(server) else None
+
+    def findings(self, server: str) -> tuple[Finding, ...]:
+        """Return findings since the login, from refreshes and authorized requests."""
+        account = self._accounts.get(server)
+        return account.lifetime.findings if account is not None else ()
+
+    async def refresh(self, server: str) -> TokenInfo | None:
+        """Refresh the tokens now. Raises UserError."""
+        account = self._account(server)
+        held = await account.authorizer.held()
+        if held is None:
+            raise UserError("There are no tokens to renew.", "Log in first.")
+        await account.authorizer.refresh(held)
+        return await self.tokens(server)
+
+    async def sign_out(self, server: str) -> str:
+        """Revoke and delete the tokens. Return a sentence about the outcome."""
+        account = self._account(server)
+        words = await account.lifetime.sign_out()
+        self._let_go(server, account)
+        return words
+
+    async def forget_tokens(self, server: str) -> None:
+        """Delete the tokens locally without revoking them; the client registration stays."""
+        account = self._account(server)
+        await account.lifetime.forget()
+        self._let_go(server, account)
+
+    def _let_go(self, server: str, account: Account) -> None:
+        account.authorizer.adopt(None)
+        account.step_up = None
+        self.tokens_changed.emit(server)
+
+    async def drop(self, server: str) -> None:
+        """End the login of a reconfigured server; stored tokens stay."""
+        account = self._accounts.pop(server, None)
+        self._entries.pop(server, None)
+        if account is not None and account.login is not None:
+            await account.login.close()
+
+    async def forget(self, server: str) -> None:
+        """Delete everything that logins stored for a removed server."""
+        from inspector.oauth.store import LoginStore
+
+        await self.drop(server)
+        await LoginStore(self._secrets, server, "").forget()  # it may have had a login before it got a header
+        await self.options.forget(server)
+
+    async def close(self) -> None:
+        for account in self._accounts.values():
+            if account.login is not None:
+                await account.login.close()
+
+    # -------------------------------------------------------------- logins that happen by themselves
+
+    async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
+        """Log in so that connecting can continue; False if not possible here. Raises UserError."""
+        if LoginReason.CONNECT not in self.opens_browser or not self.has_login(server):
+            return False
+        account = self._account(server)
+        if not account.needs_browser and not account.wants_sign_in:
+            return False
+        from inspector.oauth.login.context import Refused
+
+        known = self._server_of(server)
+        with known.logging_in():
+            try:
+                await self._log_in(server, Refused(refusal.status, refusal.headers), None)
+            except NeedsLogin as exc:
+                known.session.explain_login(exc)
+                raise
+        return True
+
+    def stop(self, server: str) -> None:
+        """Cancel the login that was started by connecting."""
+        account = self._accounts.get(server)
+        login = account.login if account is not None else None
+        if login is not None and login.is_by_itself and login.is_running:
+            login.cancel()
+
+    async def _log_in_for(self, server: str, need: LoginRequirement) -> StoredLogin:
+        """Log in for a rejected request. Raises NeedsLogin if the browser may not be opened."""
+        account = self._account(server)
+        is_connecting = self._server_of(server).session.state.status is Status.CONNECTING
+        may_open = need.occasion in self.opens_browser and not is_connecting
+        if account.needs_browser and not may_open:
+            raise self._wanting(server, need, is_connecting=is_connecting)
+        try:
+            return await self._log_in(server, need.refused, need.scopes, opens_browser=may_open)
+        except NeedsLogin:
+            if account.wants_sign_in:
+                raise self._wanting(server, need, is_connecting=is_connecting) from None
+            raise
+
+    def _wanting(self, server: str, need: LoginRequirement, *, is_connecting: bool) -> NeedsLogin:
+        """Return the error to raise when the user must log in, and emit `wanted`."""
+        if need.occasion is LoginReason.STEP_UP:
+            self._account(server).step_up = need
+        if not is_connecting:  # otherwise the view shows it, and connecting may continue with a login
+            scopes = need.scopes.scopes if need.scopes is not None else ()
+            self.wanted.emit(LoginRequested(server, need.occasion, need.reason, scopes))
+        next_step = "Log in." if is_connecting else "Log in, and do it again."
+        return NeedsLogin(need.reason, next_step, need.refused.status, need.refused.headers)
+
+    async def _log_in(
+        self, server: str, refused: Refused, scopes: ScopeChoice | None, *, opens_browser: bool = True
+    ) -> StoredLogin:
+        """Run a login without the user stepping through it. Raises NeedsLogin."""
+        from inspector.oauth.login.steps import STEPS_OF_BROWSER, StepId
+
+        current = self._account(server).login
+        if current is not None and current.is_running and not current.is_by_itself:
+            next_step = "Finish it in the Auth tab, or cancel it."
+            raise NeedsLogin(_UNDER_WAY, next_step, refused.status, refused.headers)
+        login = await self._begin(
+            server,
+            await self.options.of(server),
+            refused=refused,
+            scopes=scopes,
+            by_itself=True,
+            opens_browser=opens_browser,
+        )
+        await login.run_to(StepId.TOKEN_REPLY)
+        self._account(server).wants_sign_in = login.needs_person
+        if login.held is not None:
+            return login.held
+        view = login.view
+        if view.question is not None:
+            raise NeedsLogin(
+                view.question.text, "Answer it in the Auth tab.", refused.status, refused.headers
+            )
+        # From the browser step on, a step's advice refers to steps that the user did not see.
+        has_own_advice = view.current is not None and view.current.id not in STEPS_OF_BROWSER
+        next_step = view.next_step if has_own_advice and not view.is_over else ""
+        raise NeedsLogin(
+            view.failure or "The login gave no token.",
+            next_step or _ONCE_MORE,
+            refused.status,
+            refused.headers,
+        )
+
+    async def _begin(
+        self,
+        server: str,
+        overrides: Overrides | None,
+        *,
+        refused: Refused | None = None,
+        scopes: ScopeChoice | None = None,
+        by_itself: bool = False,
+        opens_browser: bool = True,
+    ) -> Login:
+        from inspector.oauth.login.flow import Login
+
+        account = self._account(server)
+        while (before := account.login) is not None:  # another may start while this one is closing
+            account.login = None
+            await before.close()
+        login = account.login = Login(
+            account.target,
+            account.tools,
+            overrides,
+            flow_id=next(self._flow_ids),
+            refused=refused,
+            scopes=scopes,
+            by_itself=by_itself,
+            opens_browser=opens_browser,
+            revision=self._revision(server),
+        )
+        login.changed.connect(partial(self._on_changed, server, login))
+        return login
+
+    def _on_changed(self, server: str, login: Login, view: LoginView) -> None:
+        account = self._accounts.get(server)
+        if account is None or account.login is not login:
+            return
+        if login.held is not None and login.held is not account.adopted:
+            account.adopted, account.step_up, account.wants_sign_in = login.held, None, False
+            account.authorizer.adopt(login.held)
+            self.tokens_changed.emit(server)
+        self.changed.emit(view)
+
+    # --------------------------------------------------------------
+
+    async def _drive(self, server: str, act: Callable[[Login], Awaitable[None]]) -> LoginView:
+        login = self._login(server)
+        await act(login)
+        return login.view
+
+    def _account(self, server: str) -> Account:
+        if server not in self._accounts:
+            self._accounts[server] = self._make_account(server)
+        return self._accounts[server]
+
+    def _make_account(self, server: str) -> Account:
+        from inspector.engine.login.account import LoginEnvironment, make_account
+
+        entry = self._entries.get(server)
+        if entry is None:
+            raise ConfigError(
+                f"{server!r} has no login: it is no server over HTTP, or its settings say who asks.",
+                "Take the Authorization header or the bearer token out of its settings, to log in.",
+            )
+        return make_account(
+            entry,
+            LoginEnvironment(
+                self._secrets, self._log, self._clock, self._settings, self._server_of(server).prepare
+            ),
+            partial(self._log_in_for, server),
+            partial(self._open, server),
+            partial(self._revision, server),
+            partial(self.tokens_changed.emit, server),
+        )
+
+    def _login(self, server: str) -> Login:
+        login = self._account(server).login
+        if login is None:
+            raise UserError("No login was begun.", "Begin one.")
+        return login
+
+    def _revision(self, server: str) -> Revision:
+        """Return the negotiated or configured protocol version, else the newest."""
+        known = self._server_of(server)
+        agreement = known.session.state.agreement
+        return agreement.revision if agreement is not None else find_revision(known.entry.era) or R5
+
+    async def _open(self, server: str, url: str) -> None:
+        self.page_wanted.emit(server, url)
+        if self.open_url is not None:
+            await self.open_url(url)
+
+
+def _has_own_header(entry: HttpEntry) -> bool:
+    return any(name.lower() == "authorization" for name in entry.headers)

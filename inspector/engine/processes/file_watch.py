@@ -1,0 +1,427 @@
+"""Which files fit some globs below a folder, and when each was written last.
+
+`*` and `?` stay within a name, `**` stands for any folders, `{a,b}` for either, `[…]` for one character. A
+glob without a `/` fits names in the folder itself. Looking walks the folders, so it is for a worker thread;
+what it costs is bounded, and links to folders are not followed.
+
+Restarting a server when its files change: edit, save, see.
+
+The files that fit `watch` of a server's entry are looked at twice a second, on a thread, as long as somebody
+wants the server connected; a server that fell over at its start is tried again with the next save. Editors
+and builds write in several steps: what changed is acted on when it has been quiet for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.signals import Signal
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.transport.task_scope import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
+
+MOST_SEEN = 20_000  # files and folders
+MOST_GLOBS = 50
+_LONGEST = 500
+_MOST_CHOICES = 64  # expansions of one glob with braces
+_LEFT_OUT = frozenset(
+    (
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        "venv",
+        "node_modules",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".tox",
+    )
+)
+_MAGIC = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileSnapshot:
+    """Matching files by path. `problem` is a sentence about what was not examined, or ""."""
+
+    files: dict[str, Stamp] = field(default_factory=dict)
+    problem: str = ""
+
+    def changed(self, before: FileSnapshot) -> tuple[str, ...]:
+        """Return paths that were added, removed or modified."""
+        if self.files == before.files:
+            return ()
+        both = sorted({*self.files, *before.files})
+        return tuple(path for path in both if self.files.get(path) != before.files.get(path))
+
+
+def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
+    """Return the globs if they are supported. Raises ConfigError."""
+    if len(globs) > MOST_GLOBS:
+        raise ConfigError(f"There are more than {MOST_GLOBS} patterns of files.", "Use fewer: ** and {a,b}.")
+    for glob in globs:
+        shown = one_line(shorten(glob, 60))
+        if not glob.strip() or len(glob) > _LONGEST or "\0" in glob:
+            raise ConfigError(f"“{shown}” is no pattern of files.", "Give one such as src/**/*.py.")
+        for choice in _choices(glob):
+            try:
+                re.compile(_regex(choice))
+            except re.error as exc:
+                raise ConfigError(f"“{shown}” is no pattern of files: {exc}.", "Close the brackets.") from exc
+    return tuple(globs)
+
+
+def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
+    """Return all matching files. Raises ConfigError for an unsupported glob."""
+    check_globs(globs)
+    files: dict[str, Stamp] = {}
+    left = MOST_SEEN
+    for root, (patterns, depth) in _walks(folder, globs, files).items():
+        for path in _walk(root, depth):
+            left -= 1
+            if left < 0:
+                words = f"More than {MOST_SEEN:,} files are below {one_line(root)}: the rest is not watched."
+                return FileSnapshot(files, f"{words} Name the folders more closely.")
+            if any(pattern.fullmatch(path) for pattern in patterns):
+                _note(files, path)
+    return FileSnapshot(files)
+
+
+def _walks(
+    folder: Path, globs: Sequence[str], files: dict[str, Stamp]
+) -> dict[str, tuple[list[re.Pattern[str]], int | None]]:
+    """Return where to walk, for which patterns, and how deep (None: unlimited).
+
+    A glob that names a single file is handled here.
+    """
+    walks: dict[str, tuple[list[re.Pattern[str]], int | None]] = {}
+    for glob in globs:
+        for choice in _choices(_expanded(glob, folder)):
+            names = choice.split("/")
+            first = next((place for place, name in enumerate(names) if _MAGIC.search(name)), None)
+            if first is None:
+                _note(files, choice)
+                continue
+            depth = None if "**" in names else len(names) - first - 1
+            root = "/".join(names[:first])
+            root = root if root and not root.endswith(":") else f"{root}/"  # also for a drive root
+            patterns, known = walks.get(root, ([], 0))
+            patterns.append(re.compile(_regex(choice), re.DOTALL))
+            walks[root] = (patterns, None if depth is None or known is None else max(depth, known))
+    return walks
+
+
+# ------------------------------------------------------------------ globs
+
+
+def _expanded(glob: str, folder: Path) -> str:
+    """Return the absolute glob, with `/` as separator."""
+    glob = os.path.expanduser(glob.strip()).replace(os.sep, "/")
+    whole = glob if os.path.isabs(glob) else f"{folder.as_posix().rstrip('/')}/{glob}"
+    # Normalizing is safe: globs have no way to name a file `.` or `..`.
+    return os.path.normpath(whole).replace(os.sep, "/")
+
+
+def _choices(glob: str) -> list[str]:
+    """Expand braces, innermost first: `a.{b,c}` becomes `a.b` and `a.c`."""
+    waiting, done = [glob], []
+    while waiting:
+        one = waiting.pop(0)
+        found = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        if found is None:
+            done.append(one)
+        elif len(waiting) + len(done) > _MOST_CHOICES:
+            shown = one_line(shorten(glob, 60))
+            raise ConfigError(f"“{shown}” stands for too many patterns.", "Use fewer braces.")
+        else:
+            parts = found[1].split(",")
+            waiting.extend(f"{one[: found.start()]}{part}{one[found.end() :]}" for part in parts)
+    return done
+
+
+def _regex(glob: str) -> str:
+    """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
+    parts: list[str] = []
+    place = 0
+    while place < len(glob):
+        if glob.startswith("**/", place) and (place == 0 or glob[place - 1] == "/"):
+            parts.append("(?:.*/)?")
+            place += 3
+        elif glob[place:] == "**" and (place == 0 or glob[place - 1] == "/"):
+            parts.append(".*")
+            place += 2
+        elif glob[place] == "*":
+            parts.append("[^/]*")
+            place += 1
+        elif glob[place] == "?":
+            parts.append("[^/]")
+            place += 1
+        elif glob[place] == "[" and (end := glob.find("]", place + 2)) > 0:
+            inside = glob[place + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            parts.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
+            place = end + 1
+        else:
+            parts.append(re.escape(glob[place]))
+            place += 1
+    return "".join(parts)
+
+
+# ------------------------------------------------------------------ files
+
+
+def _walk(root: str, depth: int | None) -> Iterator[str]:
+    """Yield every file below a folder. Unreadable ones are skipped and retried next time."""
+    waiting = [(root, 0)]
+    while waiting:
+        folder, level = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        for entry in found:
+            path = f"{folder.rstrip('/')}/{entry.name}"
+            is_deeper = entry.name not in _LEFT_OUT and (depth is None or level < depth)
+            if is_deeper and entry.is_dir(follow_symlinks=False):
+                waiting.append((path, level + 1))
+            yield path
+
+
+def _note(files: dict[str, Stamp], path: str) -> None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return
+    if stat.S_ISREG(found.st_mode):
+        files[path] = (found.st_mtime_ns, found.st_size)
+
+
+_WANTED = (ServerStatus.CONNECTING, ServerStatus.CONNECTED, ServerStatus.FAILED, ServerStatus.RESTARTING)
+_MOST_NAMED = 3
+_MOST_CHANGED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTiming:
+    """Intervals in seconds.
+
+    `look` is the polling interval, `quiet` how long files must be unchanged, `longest` the limit of that
+    wait.
+    """
+
+    look: float = 0.5
+    quiet: float = 0.25
+    longest: float = 3.0
+    share: int = 10  # a slow scan is followed by a pause this many times as long
+
+
+@dataclass(frozen=True, slots=True)
+class FileWatchView:
+    """State of one server's file watch. `changed` are the files that caused the last restart."""
+
+    server: str
+    globs: tuple[str, ...] = ()
+    folder: str = ""
+    is_on: bool = False
+    files: int = 0
+    problem: str = ""
+    changed: tuple[str, ...] = ()
+    changed_ns: int = 0  # wall time
+    is_restarting: bool = False
+    took_ns: int | None = None  # from restart to negotiation; None while restarting or if it failed
+    failure: str = ""  # why the restart failed
+
+    def cause(self) -> str:
+        """Return e.g. `server.py and 2 more changed`."""
+        names = [one_line(os.path.basename(path)) for path in self.changed[:_MOST_NAMED]]
+        rest = len(self.changed) - len(names)
+        return f"{', '.join(names)}{f' and {rest:,} more' if rest else ''} changed" if names else ""
+
+
+class FileWatch:
+    """Restarts servers when their files change. Runs on the engine's loop.
+
+    Signals:
+        changed: The watch of a server changed; carries its FileWatchView.
+        restarted: A server reconnected after its files changed; carries its name and what changed.
+        not_restarted: The restart failed; carries the same, and the reason.
+    """
+
+    def __init__(self, engine: Engine, pace: WatchTiming | None = None) -> None:
+        self.changed: Signal[FileWatchView] = Signal()
+        self.restarted: Signal[str, str] = Signal()
+        self.not_restarted: Signal[str, str, str] = Signal()
+        self.pace = pace or WatchTiming()
+        self._engine = engine
+        self._views: dict[str, FileWatchView] = {}
+        self._watching: dict[str, asyncio.Task[None]] = {}
+        self._tasks = TaskScope()
+        engine.server_changed.connect(self._on_server_changed)
+        engine.server_removed.connect(self._forget)
+
+    async def view(self, server: str) -> FileWatchView:
+        """Return a found server. Raises ConfigError."""
+        return self._view(server)
+
+    async def set_globs(self, server: str, globs: tuple[str, ...]) -> None:
+        """Set and save the globs to watch. Raises ConfigError."""
+        self._engine.set_watch(server, check_globs(globs))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    # -------------------------------------------------------------- beginning and ending
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        server, is_watching = view.name, view.name in self._watching
+        if is_watching and self._views[server].is_restarting:
+            return  # these state changes are ours
+        try:
+            globs = self._globs(server)
+        except ConfigError:
+            return  # already removed
+        is_wanted = bool(globs) and view.status in _WANTED
+        if is_watching and (not is_wanted or globs != self._views[server].globs):
+            self._end(server)
+            is_watching = False
+        if is_wanted and not is_watching and view.status is not ServerStatus.CONNECTING:
+            self._begin(server, globs)
+        elif globs != self._view(server).globs:
+            self._say(server, globs=globs, files=0, problem="")
+
+    def _begin(self, server: str, globs: tuple[str, ...]) -> None:
+        self._say(server, globs=globs, folder=str(self._folder(server)), is_on=True, files=0, problem="")
+        self._watching[server] = self._tasks.spawn(f"watch files of {server}", self._watch(server, globs))
+
+    def _end(self, server: str) -> None:
+        task = self._watching.pop(server, None)
+        if task is not None:
+            task.cancel()
+            self._say(server, is_on=False, is_restarting=False)
+
+    def _forget(self, server: str) -> None:
+        self._end(server)
+        self._views.pop(server, None)
+
+    # -------------------------------------------------------------- watching
+
+    async def _watch(self, server: str, globs: tuple[str, ...]) -> None:
+        try:
+            seen = await self._look(server, globs)
+            while True:
+                now = await self._look_later(server, globs)
+                if not now.changed(seen):
+                    continue
+                now = await self._quiet(server, globs, now)
+                changed, seen = now.changed(seen), now
+                if changed and not await self._restart(server, changed):
+                    return
+                if (chosen := self._globs(server)) != globs:  # changed by the user during the restart
+                    self._say(server, globs=chosen, is_on=bool(chosen))
+                    if not chosen:
+                        return
+                    globs, seen = chosen, await self._look(server, chosen)
+        except ConfigError as exc:  # from a server list edited by hand
+            self._say(server, is_on=False, problem=str(exc))
+        finally:
+            if self._watching.get(server) is asyncio.current_task():
+                del self._watching[server]
+
+    async def _look(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
+        folder = Path(self._views[server].folder)
+        seen = await asyncio.to_thread(scan_files, folder, globs)
+        problem = seen.problem or ("" if seen.files else f"No file fits in {one_line(str(folder))}.")
+        known = self._views[server]
+        if (len(seen.files), problem) != (known.files, known.problem):
+            self._say(server, files=len(seen.files), problem=problem)
+        return seen
+
+    async def _look_later(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
+        """Scan after a pause; a folder that is slow to scan is scanned less often."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(self.pace.look)
+        begun = loop.time()
+        seen = await self._look(server, globs)
+        await asyncio.sleep(max(0.0, self.pace.share * (loop.time() - begun) - self.pace.look))
+        return seen
+
+    async def _quiet(self, server: str, globs: tuple[str, ...], seen: FileSnapshot) -> FileSnapshot:
+        """Wait until nothing changes any more, up to the limit."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.pace.longest
+        while loop.time() < deadline:
+            await asyncio.sleep(self.pace.quiet)
+            now = await self._look(server, globs)
+            if not now.changed(seen):
+                return now
+            seen = now
+        return seen
+
+    async def _restart(self, server: str, changed: tuple[str, ...]) -> bool:
+        """Reconnect. Returns False if the user did something else meanwhile: stop watching."""
+        clock = self._engine.clock
+        self._say(
+            server,
+            changed=changed[:_MOST_CHANGED],
+            changed_ns=clock.wall_ns(),
+            is_restarting=True,
+            took_ns=None,
+            failure="",
+        )
+        cause = self._views[server].cause()
+        self._engine.remark(server, f"{cause}: restarting.")
+        began, failure = clock.monotonic_ns(), ""
+        took: int | None = None
+        try:
+            await self._engine.connect(server)
+            took = clock.monotonic_ns() - began
+        except UserError as exc:
+            failure = exc.summary
+        status = self._engine.view(server).status
+        is_wanted = status in _WANTED
+        if status is not ServerStatus.FAILED:
+            failure = ""  # connected or disconnected by someone else
+        self._say(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
+        if status is ServerStatus.CONNECTED:
+            self.restarted.emit(server, cause)
+        elif failure:
+            self.not_restarted.emit(server, cause, failure)
+        return is_wanted
+
+    # --------------------------------------------------------------
+
+    def _globs(self, server: str) -> tuple[str, ...]:
+        """Return the globs of stdio servers; other servers have no files here."""
+        entry = self._engine.entry(server)
+        return entry.watch if isinstance(entry, StdioEntry) else ()
+
+    def _folder(self, server: str) -> Path:
+        """Return the process's working directory, or the one it would get."""
+        entry = self._engine.entry(server)
+        configured = entry.cwd if isinstance(entry, StdioEntry) and "${" not in entry.cwd else ""
+        return Path(self._engine.processes.folder(server) or configured or os.getcwd()).absolute()
+
+    def _view(self, server: str) -> FileWatchView:
+        known = self._views.get(server)
+        return known or FileWatchView(server, self._globs(server), str(self._folder(server)))
+
+    def _say(self, server: str, **news: Any) -> None:
+        view = self._views[server] = replace(self._view(server), **news)
+        self.changed.emit(view)

@@ -1,0 +1,397 @@
+"""Servers in files of other tools: looked for, shown, and used only after the person agreed to each.
+
+Nothing here starts or contacts anything. A server that is trusted becomes one of the engine's for this run,
+and what stands in its file is checked again at each connecting: when that is not what the person agreed to,
+it is not used. The files are never written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from inspector.base.errors import ConfigError
+from inspector.base.plain_text import one_line
+from inspector.base.signals import Signal
+from inspector.config.foreign.discovery import (
+    ConfigLocation,
+    Found,
+    FoundFile,
+    FoundServer,
+    InputSpec,
+    find_servers,
+)
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_diff import FieldChange, flattened, masked
+from inspector.config.servers.placeholders import Values, expand_known, input_secret, is_expanded, names_in
+from inspector.config.servers.trust import Approval, TrustStore, is_relative, warnings_for
+from inspector.engine.servers.inspection import (
+    FoundReport,
+    FoundView,
+    Hashes,
+    InspectedServer,
+    Trust,
+    folder_of,
+    given_names,
+    inspect_server,
+    place_of,
+)
+from inspector.engine.servers.preparation import Permit
+from inspector.engine.servers.registry import ServerRegistry
+from inspector.engine.servers.server import Server
+from inspector.engine.views import ServerStatus, ServerView
+
+Places: TypeAlias = Callable[[Path], Sequence[ConfigLocation]]
+
+
+class MakeServer(Protocol):
+    def __call__(self, entry: Entry, is_kept: bool, permit: Permit, origin: str, folder: Path) -> Server: ...
+
+
+class FoundServers:
+    """Servers in other tools' files, usable once the user trusts them.
+
+    `places` returns where to look, given the working `folder`.
+
+    Signals:
+        changed: The servers found or their trust changed; carries a FoundReport.
+    """
+
+    def __init__(
+        self,
+        servers: ServerRegistry,
+        make: MakeServer,
+        trust: TrustStore | None = None,
+        places: Places | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.changed: Signal[FoundReport] = Signal()
+        self.report = FoundReport()
+        self._servers = servers
+        self._make = make
+        self._trust = trust or TrustStore()
+        self._places = places or (lambda folder: ())
+        self.folder = folder or working_folder()
+        self._found: dict[str, FoundServer] = {}
+        self._names: dict[str, str] = {}  # id to name of those that are among our servers
+        self._looking = asyncio.Lock()
+
+    async def look(self, folder: Path | None = None) -> FoundReport:
+        """Reread all files, for `folder` if given.
+
+        Trusted servers are then among our servers, not connected.
+        """
+        async with self._looking:
+            self.folder = folder or self.folder
+            found, views, problem = await asyncio.to_thread(self._look)
+            self._found = {view.id: server for view, server in zip(views, found.servers, strict=True)}
+            await self._leave_out_lost({view.id for view in views})
+            for view in views:
+                if view.trust is Trust.GIVEN and view.id not in self._names:
+                    examined = await asyncio.to_thread(self._examine, self._found[view.id])
+                    self._admit(view.id, examined)
+            self._report(views, found.files, problem)
+        return self.report
+
+    def view(self, id: str) -> FoundView:
+        """Return a found server. Raises ConfigError."""
+        for view in self.report.servers:
+            if view.id == id:
+                return view
+        raise ConfigError("This server is not in its file any more.", "Look again.")
+
+    async def entry_of(self, id: str) -> Entry:
+        """Return the entry as in its file now, with its working directory. Raises ConfigError."""
+        found = await asyncio.to_thread(self._again, id)
+        return (await asyncio.to_thread(self._examine, found)).entry
+
+    async def trust(
+        self,
+        id: str,
+        seen: str,
+        variables: Collection[str] = (),
+        inputs: Mapping[str, str] | None = None,
+    ) -> ServerView:
+        """Trust exactly what the user has `seen`, and these environment variables.
+
+        The server is then one of ours, not connected. Raises ConfigError if it has changed since. A
+        variable that was not approved is not passed: its default is used, or connecting fails with a
+        message.
+        """
+        async with self._looking:
+            found, examined = await self._as_seen(id, seen)
+            if examined.problem:
+                raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {examined.problem}")
+            wanted = names_in(examined.entry).variables
+            allowed = frozenset(variables) & frozenset(wanted)
+            examined = await asyncio.to_thread(inspect_server, found, self.folder, allowed)
+            await asyncio.to_thread(self._trust.approve, examined.content, sorted(allowed))
+            name = await self._use(id, examined)
+            await self._servers.set_inputs(name, _with_defaults(found, inputs or {}))
+        await self.look()
+        return self._servers.get(name).view
+
+    async def forget(self, id: str) -> None:
+        """Stop trusting a server: disconnect and remove it from ours. Raises ConfigError."""
+        async with self._looking:
+            view = self.view(id)
+            await asyncio.to_thread(self._trust.forget, *self._place(self._found[view.id]))
+            name = self._names.pop(id, "")
+            if name and self._servers.has(name):
+                server = await self._servers.drop(name)
+                await self._servers.secrets.forget(server.entry)
+        await self.look()
+
+    async def import_(
+        self,
+        id: str,
+        seen: str,
+        name: str = "",
+        inputs: Mapping[str, str] | None = None,
+        variables: Collection[str] = (),
+    ) -> ServerView:
+        """Copy what the user has `seen` into the server list. Raises UserError.
+
+        The copy is the user's own and gets every variable that it names, so each must be approved.
+        """
+        found, examined = await self._as_seen(id, seen)
+        if not examined.is_importable:
+            raise ConfigError(f"{one_line(found.name)!r} cannot be imported: {examined.problem}")
+        if missing := [each for each in names_in(examined.entry).variables if each not in variables]:
+            raise ConfigError(
+                f"The copy would be given {', '.join(missing)} of your environment.",
+                "Tick what it may have, all of it; or trust the server where it is, without.",
+            )
+        entry = _for_keeping(found, examined, folder_of(found, self.folder))
+        entry = replace(entry, name=name or self._servers.unique_name(found.name))
+        used = names_in(entry).inputs
+        values = {
+            input_secret(entry.name, input): value
+            for input, value in _with_defaults(found, inputs or {}).items()
+            if input in used
+        }
+        return await self._servers.save_with_secrets(entry, values)
+
+    # -------------------------------------------------------------- looking, on a thread
+
+    def _look(self) -> tuple[Found, list[FoundView], str]:
+        found = find_servers(self._places(self.folder))
+        approvals, problem = self._approvals()
+        strongest = found.by_name()
+        hashes = Hashes()
+        views: list[FoundView] = []
+        ids: set[str] = set()
+        for server in found.servers:
+            approval = approvals.get(self._place(server))
+            view = self._view(server, approval, hashes)
+            first, *others = strongest[server.name]
+            id = _id_of(server, ids)
+            ids.add(id)
+            views.append(
+                replace(
+                    view,
+                    id=id,
+                    overridden_by=None if server is first else first.source,
+                    overrides=tuple(each.source for each in others) if server is first else (),
+                )
+            )
+        return found, views, problem
+
+    def _approvals(self) -> tuple[dict[tuple[str, str, str], Approval], str]:
+        """Return the approvals; if they cannot be read, nothing is trusted."""
+        try:
+            approvals = self._trust.approvals()
+        except ConfigError as exc:
+            return {}, str(exc)
+        return {(each.file, each.folder, each.name): each for each in approvals}, ""
+
+    def _view(self, found: FoundServer, approval: Approval | None, hashes: Hashes) -> FoundView:
+        if found.entry is None:
+            return FoundView(
+                "",
+                found.name,
+                found.source,
+                found.line,
+                Trust.NONE,
+                "",
+                found.problem,
+                found.remarks,
+                is_importable=False,
+            )
+        allowed = frozenset(approval.variables) if approval is not None else frozenset()
+        examined = inspect_server(found, self.folder, allowed, hashes)
+        entry, names, program = examined.entry, names_in(examined.entry), examined.program
+        trust, changes = self._standing(approval, examined)
+        is_command = isinstance(entry, StdioEntry)
+        return FoundView(
+            id="",
+            name=found.name,
+            source=found.source,
+            line=found.line,
+            trust=trust,
+            seen=examined.seen,
+            problem=found.problem or examined.problem,
+            remarks=found.remarks,
+            transport=entry.transport,
+            command=entry.command if isinstance(entry, StdioEntry) else "",
+            args=entry.args if isinstance(entry, StdioEntry) else (),
+            env_names=given_names(entry) if is_command else (),
+            cwd=found.entry.cwd if isinstance(found.entry, StdioEntry) else "",
+            folder=examined.folder,
+            program=program.path if program is not None else "",
+            scripts=tuple(path for path, _ in program.scripts) if program is not None else (),
+            url="" if isinstance(entry, StdioEntry) else entry.url,
+            header_names=() if is_command else given_names(entry),
+            variables=names.variables,
+            other_names=names.known,
+            inputs=_inputs(found, names.inputs),
+            facts=tuple(flattened(masked(examined.content))),
+            cautions=warnings_for(entry),
+            changes=changes,
+            is_enabled=entry.enabled,
+            is_importable=examined.is_importable,
+        )
+
+    def _standing(
+        self, approval: Approval | None, examined: InspectedServer
+    ) -> tuple[Trust, tuple[FieldChange, ...]]:
+        if approval is None:
+            return Trust.NONE, ()
+        if self._trust.is_for(approval, examined.content):
+            return Trust.GIVEN, ()
+        return Trust.CHANGED, self._trust.changes(approval, examined.content)
+
+    def _again(self, id: str) -> FoundServer:
+        """Return the server as in its file now. Raises ConfigError."""
+        known = self._found.get(id)
+        if known is None:
+            raise ConfigError("This server is not in its file any more.", "Look again.")
+        places = [place for place in self._places(self.folder) if place.path == known.source.path]
+        for server in find_servers(places).servers:
+            if (server.source, server.name) == (known.source, known.name):
+                return server
+        raise ConfigError(
+            f"{one_line(known.name)!r} is not in {known.source.path} any more.", "Look again, or import it."
+        )
+
+    def _examine(self, found: FoundServer) -> InspectedServer:
+        """Examine with the approved variables. Raises ConfigError."""
+        if found.entry is None:
+            raise ConfigError(f"{one_line(found.name)!r} cannot be used: {found.problem}")
+        approval = self._trust.find(*self._place(found))
+        allowed = frozenset(approval.variables) if approval is not None else frozenset()
+        return inspect_server(found, self.folder, allowed)
+
+    def _place(self, found: FoundServer) -> tuple[str, str, str]:
+        return place_of(found, self.folder)
+
+    # -------------------------------------------------------------- what is trusted
+
+    async def _as_seen(self, id: str, seen: str) -> tuple[FoundServer, InspectedServer]:
+        """Reread the server. Raises ConfigError if it is not what the user looked at."""
+        found = await asyncio.to_thread(self._again, id)
+        examined = await asyncio.to_thread(self._examine, found)
+        if not seen or examined.seen != seen:
+            raise ConfigError(
+                f"{one_line(found.name)!r} was changed in {found.source.path} while you looked at it.",
+                "Look at it again.",
+            )
+        return found, examined
+
+    async def _use(self, id: str, examined: InspectedServer) -> str:
+        """Add it to our servers, or update its content there."""
+        name = self._names.get(id)
+        if name is None or not self._servers.has(name):
+            return self._admit(id, examined)
+        await self._servers.take(name, replace(examined.entry, name=name))
+        return name
+
+    def _admit(self, id: str, examined: InspectedServer) -> str:
+        found = self._found[id]
+        name = self._servers.unique_name(found.name)
+        origin = f"{found.source.tool} · {found.source.path}"
+        folder = folder_of(found, self.folder)
+        entry = replace(examined.entry, name=name)
+        self._names[id] = name
+        self._servers.admit(self._make(entry, False, lambda: self._permit(id), origin, folder))
+        return name
+
+    async def _permit(self, id: str) -> frozenset[str]:
+        """Return the approved variables. Raises ConfigError if the file is not as approved."""
+        found = await asyncio.to_thread(self._again, id)
+        approval = await asyncio.to_thread(self._trust.find, *self._place(found))
+        if approval is None:
+            raise ConfigError(f"You do not trust {one_line(found.name)!r}.", "Review it first.")
+        examined = await asyncio.to_thread(self._examine, found)
+        if examined.problem:
+            raise ConfigError(examined.problem)
+        if not await asyncio.to_thread(self._trust.is_for, approval, examined.content):
+            await self.look()
+            changes = self._trust.changes(approval, examined.content)
+            places = ", ".join(one_line(change.field) for change in changes[:5])
+            raise ConfigError(
+                f"It changed since you trusted it, in {found.source.path}: {places or 'its content'}. "
+                "It was not used.",
+                "Review what changed.",
+            )
+        return frozenset(approval.variables)
+
+    async def _leave_out_lost(self, ids: Collection[str]) -> None:
+        """Remove servers that are no longer in any file, unless connected."""
+        for id, name in list(self._names.items()):
+            if not self._servers.has(name):
+                del self._names[id]
+            elif id not in ids and self._servers.get(name).view.status is not ServerStatus.CONNECTED:
+                del self._names[id]
+                await self._servers.drop(name)
+
+    def _report(self, views: Sequence[FoundView], files: tuple[FoundFile, ...], problem: str) -> None:
+        shown = tuple(replace(view, server=self._names.get(view.id, "")) for view in views)
+        self.report = FoundReport(shown, files, problem)
+        self.changed.emit(self.report)
+
+
+def working_folder() -> Path:
+    """Return the working directory, or home if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path.home()
+
+
+def _id_of(server: FoundServer, taken: Collection[str]) -> str:
+    """Return an id that is stable across scans."""
+    text = f"{server.source}\n{server.name}"
+    id = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+    return id if id not in taken else f"{id}-{len(taken)}"
+
+
+def _inputs(found: FoundServer, ids: Sequence[str]) -> tuple[InputSpec, ...]:
+    """Return the inputs that it uses, described in its file or not."""
+    known = {each.id: each for each in found.inputs}
+    return tuple(known.get(id, InputSpec(id)) for id in ids)
+
+
+def _with_defaults(found: FoundServer, inputs: Mapping[str, str]) -> dict[str, str]:
+    defaults = {each.id: each.default for each in found.inputs if each.default}
+    return {**defaults, **inputs}
+
+
+def _for_keeping(found: FoundServer, examined: InspectedServer, folder: Path) -> Entry:
+    """Return the server for our own list, with folder and relative program path resolved."""
+    entry = examined.entry
+    if found.source.scope == "folder":
+        known = {"workspaceFolder": str(folder), "workspaceFolderBasename": folder.name}
+        entry = expand_known(entry, Values(known=known), uses_defaults=False)
+    elif found.entry is not None:
+        entry = found.entry
+    if isinstance(entry, StdioEntry) and not is_expanded(entry.command):
+        command = os.path.expanduser(entry.command)
+        if is_relative(command, os.path.isabs(command)):
+            entry = replace(entry, command=os.path.normpath(os.path.join(examined.folder, command)))
+    return entry

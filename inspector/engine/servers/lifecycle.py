@@ -1,0 +1,274 @@
+"""Connecting servers: one, or all at once, each in its own time.
+
+Servers that were removed and can be had back for a while: as they were, where they were.
+
+Servers that get another name: what goes by the name of a server is taken along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from inspector.base.errors import ConfigError, NeedsLogin, UserError
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.server_list import RemovedEntry
+from inspector.engine.login.logins import LoginController
+from inspector.engine.servers.server import Server
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.transport.task_scope import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.servers.registry import ServerRegistry
+
+_UNDER_WAY = (
+    ServerStatus.DISABLED,
+    ServerStatus.CONNECTING,
+    ServerStatus.CONNECTED,
+    ServerStatus.LOGGING_IN,
+    ServerStatus.RESTARTING,
+)
+
+
+class Connector:
+    """Connects servers concurrently, each with its own timeout.
+
+    A slow or failing server does not delay the others and can be stopped alone (`disconnect`).
+    """
+
+    def __init__(self, servers: ServerRegistry, logins: LoginController) -> None:
+        self._servers = servers
+        self._logins = logins
+        self._tasks = TaskScope()
+
+    async def connect(self, name: str) -> None:
+        """Connect a server. Raises UserError, which the server's view shows too.
+
+        Starts a login if the server requires one and the browser may be opened.
+        """
+        server = self._servers.get(name)
+        try:
+            await server.connect()
+        except NeedsLogin as exc:
+            if not await self._logins.log_in_to_connect(name, exc):
+                raise
+            await server.connect()
+
+    def connect_soon(self, name: str) -> None:
+        """Connect in the background; progress is shown in the view."""
+        self._tasks.spawn(f"connect {name}", self._connect_quietly(name))
+
+    def connect_all(self) -> tuple[str, ...]:
+        """Connect all enabled, unconnected servers in the background; return their names.
+
+        No browser is opened, as twenty pages at once would not help; servers that require a login report
+        it.
+        """
+        return self._begin(
+            [server.entry.name for server in self._servers.all() if server.view.status not in _UNDER_WAY]
+        )
+
+    def connect_at_start(self) -> tuple[str, ...]:
+        """Like `connect_all`, for the servers with `auto_connect`."""
+        return self._begin(
+            [
+                server.entry.name
+                for server in self._servers.all()
+                if server.entry.auto_connect and server.view.status not in _UNDER_WAY
+            ]
+        )
+
+    async def disconnect(self, name: str) -> None:
+        """Disconnect, or stop connecting."""
+        server = self._servers.get(name)
+        self._logins.stop(name)
+        await server.disconnect()
+
+    async def disconnect_all(self) -> None:
+        await asyncio.gather(*(self.disconnect(server.entry.name) for server in self._servers.all()))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    def _begin(self, names: list[str]) -> tuple[str, ...]:
+        self._tasks.spawn("connect all", self._connect_each(names))
+        return tuple(names)
+
+    async def _connect_each(self, names: list[str]) -> None:
+        """Start all, yielding to the loop in between: starting fifty processes takes a second."""
+        for name in names:
+            self._tasks.spawn(f"connect {name}", self._connect_without_login(name))
+            await asyncio.sleep(0)
+
+    async def _connect_quietly(self, name: str) -> None:
+        with contextlib.suppress(UserError):  # shown in the server's view
+            await self.connect(name)
+
+    async def _connect_without_login(self, name: str) -> None:
+        with contextlib.suppress(UserError):
+            await self._servers.get(name).connect()
+
+
+UNDO_TIME = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A removed server that can be restored within `seconds` of its removal."""
+
+    id: int
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    entry: Entry
+    is_kept: bool
+    place: int
+    taken: RemovedEntry | None
+    was_in_use: bool
+
+
+class RemovedServers:
+    """Undoable removal of servers; secrets and logins are deleted when the undo period ends."""
+
+    def __init__(self, servers: ServerRegistry, logins: LoginController) -> None:
+        self._servers = servers
+        self._logins = logins
+        self._gone: dict[int, _Gone] = {}
+        self._ids = itertools.count(1)
+        self._tasks = TaskScope()
+
+    async def remove(self, name: str) -> Removed:
+        """Remove a server. Raises ConfigError, leaving it in place."""
+        async with self._servers.changing:
+            server = self._servers.get(name)
+            if server.origin:
+                raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
+            was_in_use = is_used(server)
+            place = self._servers.place_of(name)
+            catalogue = self._servers.catalogue if server.is_kept else None
+            taken = catalogue.remove(name) if catalogue is not None else None
+            await self._servers.drop(name)
+        id = next(self._ids)
+        self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_in_use)
+        self._tasks.spawn(f"undo of {name}", self._end_later(id))
+        return Removed(id, name, UNDO_TIME)
+
+    async def undo(self, id: int) -> ServerView:
+        """Restore a server and reconnect it if it was connected. Raises ConfigError."""
+        gone = self._gone.get(id)
+        if gone is None:
+            raise ConfigError("It is too late to undo this.", "Add the server again.")
+        server = self._servers.make_again(gone.entry, gone.is_kept)
+        if gone.taken is not None and self._servers.catalogue is not None:
+            self._servers.catalogue.put_back(gone.taken)
+        del self._gone[id]
+        view = self._servers.admit(server, gone.place)
+        if gone.was_in_use:
+            self._servers.connecting.connect_soon(gone.entry.name)
+        return view
+
+    async def end(self, id: int) -> None:
+        """End the undo period: delete its secrets and login."""
+        gone = self._gone.pop(id, None)
+        if gone is None or self._servers.has(gone.entry.name):  # they now belong to another server
+            return
+        await self._logins.forget(gone.entry.name)
+        await self._servers.secrets.forget(gone.entry)
+
+    async def end_of(self, name: str) -> None:
+        """Delete the secrets of a removed server whose name a new one takes."""
+        for id, gone in list(self._gone.items()):
+            if gone.entry.name == name:
+                await self.end(id)
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        for id in list(self._gone):
+            await self.end(id)
+
+    async def _end_later(self, id: int) -> None:
+        await asyncio.sleep(UNDO_TIME)
+        await self.end(id)
+
+
+TakeAlong: TypeAlias = Callable[[str, str], Awaitable[None]]
+
+_IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING, ServerStatus.LOGGING_IN)
+
+
+class ServerRenamer:
+    """Renames servers; a connected one reconnects, as all displays use the name.
+
+    `take_along` callbacks get the old and the new name before that; they must not raise.
+    """
+
+    def __init__(self, servers: ServerRegistry, logins: LoginController) -> None:
+        self.take_along: list[TakeAlong] = []
+        self._servers = servers
+        self._logins = logins
+
+    async def rename(
+        self, server: Server, entry: Entry, secrets: Mapping[str, str], draft: JSONObject | None
+    ) -> ServerView:
+        """Rename at the user's request: update the file and rename its secrets. Raises UserError."""
+        servers, old = self._servers, server.entry
+        servers.require_new(entry.name)
+        await servers.secrets.put(secrets)
+        entry = await servers.secrets.copied(replace(entry, name=old.name), entry.name)
+        is_in_use = is_used(server)
+        try:
+            async with servers.changing:
+                servers.require_still(server)
+                new = servers.make_again(entry, server.is_kept)
+                if server.is_kept and servers.catalogue is not None:
+                    servers.catalogue.replace(old.name, entry, draft)
+                await self._swap(old, new)
+        except (UserError, OSError):
+            await servers.secrets.forget(entry)
+            raise
+        await self._move(old.name, entry.name)
+        await servers.secrets.forget(old)
+        self._connect_again(entry, is_in_use)
+        return new.view
+
+    async def follow(self, old: str, entry: Entry) -> None:
+        """Follow a rename in the file; the server keeps referring to its old secrets.
+
+        Raises ConfigError if the entry is unusable; the old server is then still there.
+        """
+        server = self._servers.get(old)
+        new = self._servers.make_again(entry, server.is_kept)
+        is_in_use = is_used(server)
+        await self._swap(server.entry, new)
+        await self._servers.secrets.copy_inputs(entry, old)
+        await self._move(old, entry.name)
+        self._connect_again(entry, is_in_use)
+
+    async def _swap(self, old: Entry, new: Server) -> None:
+        place = self._servers.place_of(old.name)
+        await self._servers.drop(old.name)
+        self._servers.renamed.emit(old, new.entry)
+        self._servers.admit(new, place)
+
+    async def _move(self, before: str, after: str) -> None:
+        await self._servers.secrets.move_logins(before, after)
+        await self._logins.options.move(before, after)
+        for take in self.take_along:
+            await take(before, after)
+
+    def _connect_again(self, entry: Entry, is_in_use: bool) -> None:
+        if is_in_use and entry.enabled:
+            self._servers.connecting.connect_soon(entry.name)
+
+
+def is_used(server: Server) -> bool:
+    """True if the server is connected or on its way there (connecting, restarting, logging in)."""
+    return server.view.status in _IN_USE

@@ -1,0 +1,378 @@
+"""How long to wait before connecting again.
+
+One configured server and the life it leads: at most one session at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
+
+from inspector.base.clock import Clock
+from inspector.base.errors import LensError, NeedsLogin, RequestCancelled, UserError
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_diff import is_same_connection
+from inspector.config.servers.placeholders import names_in, plain_secrets_of, stored_secrets_of
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.servers.preparation import EntryPreparer
+from inspector.engine.views import ClientSide, ServerStatus, ServerView
+from inspector.protocol.client_capabilities import ALL, ClientCapabilities, answering
+from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, find_revision
+from inspector.protocol.server_requests.request import ROOTS, SERVER_REQUEST_METHODS
+from inspector.session.client import Client
+from inspector.session.connect import capabilities_for, make_routes, roots_of
+from inspector.session.server_requests import responder_of
+from inspector.session.session import Session
+from inspector.session.state import Answerer, Route, SessionState, Status
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import Recorder
+from inspector.transport.base import Authorization
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.task_scope import TaskScope
+
+TRIES = 5
+STEADY = 60.0  # seconds after which a connection counts as stable and the retry count restarts
+_FIRST = 1.0
+_LONGEST = 30.0
+
+
+def reconnect_delays(tries: int = TRIES, chance: random.Random | None = None) -> Iterator[float]:
+    """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
+    source = chance or random.Random()
+    for number in range(tries):
+        full = min(_FIRST * 2**number, _LONGEST)
+        yield full * source.uniform(0.5, 1.0)
+
+
+def restart_delays() -> Iterator[tuple[int, float]]:
+    """Yield the numbered attempts of one series, each with its delay."""
+    return enumerate(reconnect_delays(), 1)
+
+
+class Server:
+    """A configured server with at most one session.
+
+    `connect` and `disconnect` may be called at any time, in any order; the last one wins. With an `inbox`
+    the user answers what `answerers` do not; without one, only what these answer is declared.
+    `authorization` provides credentials; `authorize` creates it for a URL that is only known on connecting.
+    `preparing` resolves references in the entry. `origin` is the other tool's file that defines the server,
+    "" for the user's own.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        log: TrafficLog,
+        guard: OrphanGuard,
+        settings: Settings,
+        clock: Clock,
+        *,
+        is_kept: bool,
+        on_change: Callable[[ServerView], None],
+        answerers: Mapping[str, Answerer] | None = None,
+        inbox: Inbox | None = None,
+        authorization: Authorization | None = None,
+        authorize: Callable[[Entry], Awaitable[Authorization | None]] | None = None,
+        preparing: EntryPreparer | None = None,
+        origin: str = "",
+    ) -> None:
+        self.entry = entry
+        self._used: Entry | None = None  # the entry of the latest connection
+        self._authorized: Entry | None = None  # the entry with the resolved URL, as used for logins
+        self._preparing = preparing or EntryPreparer(log.credentials)
+        self.authorization, self._authorize = authorization, authorize
+        self.is_kept, self.origin = is_kept, origin
+        self._app_settings = settings
+        settings = _with_own_timeouts(settings, entry)
+        self._answerers = answerers or {}
+        self._is_attended = inbox is not None
+        known = {ROOTS: roots_of(lambda: self.entry.roots), **self._answerers}
+        responder = inbox.responder(entry.name, known, self._remark) if inbox else responder_of(known)
+        self._guard, self._clock, self._settings = guard, clock, settings
+        self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
+        self.client = Client(self.session, settings.most_pages)
+        self._on_change = on_change
+        self._tasks = TaskScope()
+        self._connecting: asyncio.Task[None] | None = None
+        self._wish = 0
+        self._restarting: asyncio.Task[None] | None = None
+        self._restart_words = ""
+        self._logins = 0
+        self._tries = restart_delays()
+        self._connected_at = 0.0
+        self._was_connected = False
+        self._keep_alive = settings.keep_alive
+        self.session.state_changed.connect(self._on_state_changed)
+
+    @property
+    def view(self) -> ServerView:
+        view = view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
+            status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
+            view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
+        is_connected = view.status is ServerStatus.CONNECTED and self._used is not None
+        is_outdated = is_connected and not is_same_connection(self._used, self.entry)
+        return replace(view, ours=self._our_side(), origin=self.origin, is_outdated=is_outdated)
+
+    async def connect(self) -> None:
+        """Connect or reconnect. Raises UserError if that fails or is superseded."""
+        wish = self._make_wish()
+        self._stop_restarting()
+        await self._stop_connecting()
+        if wish != self._wish:
+            raise RequestCancelled("Connecting was stopped.")
+        task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
+        await asyncio.wait([task])  # the caller may be cancelled; connecting continues
+        if task.cancelled():
+            raise RequestCancelled("Connecting was stopped.")
+        if self._failure is not None:
+            raise self._failure
+
+    async def disconnect(self) -> None:
+        wish = self._make_wish()
+        self._stop_restarting()
+        await self._stop_connecting()
+        if wish == self._wish:
+            await self.session.close()
+
+    @contextlib.contextmanager
+    def logging_in(self) -> Iterator[None]:
+        """Mark connecting as waiting for a login. If that succeeds, connecting reports next."""
+        self._logins += 1
+        self.announce()
+        try:
+            yield
+        except BaseException:
+            self._logins -= 1
+            self.announce()
+            raise
+        self._logins -= 1
+
+    # -------------------------------------------------------------- what we say of ourselves
+
+    @property
+    def declared(self) -> ClientCapabilities:
+        """Client capabilities chosen for this server, or the default."""
+        if self._is_attended:
+            return capabilities_for(self.entry, ALL, SERVER_REQUEST_METHODS)
+        answered = {*self._answerers, *((ROOTS,) if self.entry.roots else ())}
+        return capabilities_for(self.entry, answering(answered), answered)
+
+    def _make_routes(self, entry: Entry | None = None) -> tuple[Route, ...]:
+        return make_routes(
+            entry or self.entry, self.declared, self._guard, self._clock, self._settings, self.authorization
+        )
+
+    def set_declared(self, entry: Entry) -> None:
+        """Declare this entry's capabilities: at once, or from the next connection on."""
+        self.entry = entry
+        self.session.use(self._make_routes())
+        self.announce()
+
+    def require_usable(self, entry: Entry) -> None:
+        """Raise ConfigError if it can never be connected with this entry."""
+        self._make_routes(entry)
+
+    async def prepared(self) -> Entry:
+        """Return the fully resolved entry, as for connecting now. Raises ConfigError."""
+        return await self._preparing.ready(self.entry)
+
+    def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
+        """Change the configuration under the same name. An existing connection is unaffected."""
+        self._settings = _with_own_timeouts(self._app_settings, entry)
+        self._keep_alive = self._settings.keep_alive
+        self.session.set_settings(self._settings)
+        self.set_authorization(entry, authorization)
+
+    def set_settings(self, settings: Settings) -> None:
+        """Set the app's limits from the next connection on; the entry's own take precedence."""
+        self._app_settings = settings
+        self.client.set_most_pages(settings.most_pages)
+        self.set_entry(self.entry, self.authorization)
+
+    def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
+        """Use this entry's authorization from the next connection on."""
+        self._authorized = None
+        self.authorization = authorization
+        self.set_declared(entry)
+
+    async def set_roots(self, entry: Entry) -> None:
+        """Use this entry's roots, and notify the server if we declared `listChanged`."""
+        self.set_declared(entry)
+        agreement, said = self.session.state.agreement, ClientCapabilities(self.session.declared or {})
+        if agreement is not None and agreement.era is Era.HANDSHAKE and said.has(("roots", "listChanged")):
+            await self.client.roots_changed()
+
+    def _our_side(self) -> ClientSide:
+        agreement, declared = self.session.state.agreement, self.declared
+        revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
+        said = self.session.declared
+        # The handshake declared it for the version we proposed, which may differ.
+        proposed = revision
+        if agreement is not None and agreement.era is Era.HANDSHAKE:
+            proposed = find_revision(self.entry.era) or NEWEST_HANDSHAKE
+        return ClientSide(
+            declared=declared,
+            is_usual=self.entry.capabilities is None,
+            roots=self.entry.roots,
+            revision=proposed,
+            said=said,
+            differs=said is not None and said != declared.capabilities(proposed),
+        )
+
+    def _make_wish(self) -> int:
+        """Number a connect or disconnect, so that an earlier one notices that it is superseded."""
+        self._wish += 1
+        return self._wish
+
+    def _remark(self, text: str) -> None:
+        self.session.remark(text)
+
+    def announce(self) -> None:
+        self._on_change(self.view)
+
+    async def _connect_quietly(self) -> None:
+        """Store a failure for the caller: the task may have no one awaiting it."""
+        self._failure: UserError | None = None
+        self._used = self.entry
+        try:
+            await self.session.connect(await self._look_up_later())
+        except UserError as exc:
+            self._failure = exc
+
+    async def _look_up_later(self) -> Callable[[], Awaitable[tuple[Route, ...]]] | None:
+        """Return None if nothing needs resolving, to avoid waiting for the secret store."""
+        if self._preparing.is_needed(self.entry):
+            return self._look_up
+        await self._preparing.ready(self.entry)
+        return None
+
+    async def _look_up(self) -> tuple[Route, ...]:
+        """Return the routes with current values and secrets. Raises ConfigError if one is missing."""
+        entry = await self._preparing.ready(self.entry)
+        await self._authorize_for(entry)
+        return self._make_routes(entry)
+
+    async def _authorize_for(self, ready: Entry) -> None:
+        """Create the authorization for the resolved URL. Secret headers are not included."""
+        if self._authorize is None or isinstance(ready, StdioEntry) or isinstance(self.entry, StdioEntry):
+            return
+        entry = replace(self.entry, url=ready.url, network=ready.network)
+        if entry not in (self.entry, self._authorized):
+            self._authorized = entry
+            self.authorization = await self._authorize(entry)
+
+    async def prepare(self, entry: Entry) -> Entry:
+        """Return this entry fully resolved, as for connecting. Raises ConfigError."""
+        return await self._preparing.ready(entry)
+
+    async def _stop_connecting(self) -> None:
+        task, self._connecting = self._connecting, None
+        if task is not None and not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def _on_state_changed(self, state: SessionState) -> None:
+        is_lost = self._was_connected and state.status is Status.FAILED
+        self._was_connected = state.status is Status.CONNECTED
+        if self._was_connected:
+            self._on_connected()
+        # "When a client receives HTTP 404 […] it MUST start a new session": whatever the setting says.
+        wants_restart = self.entry.auto_restart or state.is_session_lost
+        if is_lost and wants_restart and self._restarting is None:
+            self._begin_restarting()
+        self.announce()
+
+    def _on_connected(self) -> None:
+        self._connected_at = asyncio.get_running_loop().time()
+        self.client.resume()
+        if self._keep_alive > 0:
+            self.session.spawn("keep alive", self._stay_in_touch())
+
+    async def _stay_in_touch(self) -> None:
+        """Send pings; responses, or their absence, show in the traffic."""
+        while True:
+            await asyncio.sleep(self._keep_alive)
+            with contextlib.suppress(LensError):
+                await self.client.ping()
+
+    # -------------------------------------------------------------- connecting again by itself
+
+    def _begin_restarting(self) -> None:
+        """Restart; attempts are only reset after a stable connection, so a crash loop ends too."""
+        if asyncio.get_running_loop().time() - self._connected_at >= STEADY:
+            self._tries = restart_delays()
+        self._restarting = self._tasks.spawn(f"restart {self.entry.name}", self._restart())
+
+    async def _restart(self) -> None:
+        """Reconnect: up to five attempts with increasing delays."""
+        try:
+            for number, delay in self._tries:
+                self._say_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
+                await asyncio.sleep(delay)
+                self._say_restarting(f"connecting again, try {number} of {TRIES}")
+                await self._connect_quietly()
+                if self._failure is None or isinstance(self._failure, NeedsLogin):
+                    break
+        finally:
+            if self._restarting is asyncio.current_task():
+                self._restarting = None
+                self._say_restarting("")
+
+    def _say_restarting(self, words: str) -> None:
+        self._restart_words = words
+        self.announce()
+
+    def _stop_restarting(self) -> None:
+        """Stop restarting at the user's request; the next time has all attempts again."""
+        task, self._restarting = self._restarting, None
+        self._tries = restart_delays()
+        if task is not None:
+            task.cancel()
+            self._say_restarting("")
+
+
+def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
+    return ServerView(
+        name=entry.name,
+        transport=entry.transport,
+        address=entry.address,
+        status=ServerStatus.RESTARTING if restarting else _status(entry, state),
+        reason=restarting or state.reason,
+        next_step=state.next_step,
+        waits_for=state.waits_for,
+        agreement=state.agreement,
+        pid=state.pid,
+        is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
+        is_kept=is_kept,
+        plain_secrets=plain_secrets_of(entry) if is_kept else (),
+        secret_references=tuple(stored_secrets_of(entry)),
+        expands=names_in(entry).shown,
+        notes=entry.notes,
+        colour=entry.colour,
+        auto_connect=entry.auto_connect,
+        is_enabled=entry.enabled,
+    )
+
+
+def _status(entry: Entry, state: SessionState) -> ServerStatus:
+    if not entry.enabled and state.status not in (Status.CONNECTING, Status.CONNECTED):
+        return ServerStatus.DISABLED
+    return ServerStatus(state.status.value)
+
+
+def _with_own_timeouts(settings: Settings, entry: Entry) -> Settings:
+    own = entry.timeouts
+    longest = own.total or settings.longest_request
+    return replace(
+        settings,
+        connect_timeout=own.connect or settings.connect_timeout,
+        request_timeout=min(own.request or settings.request_timeout, longest),
+        longest_request=longest,
+        keep_alive=settings.keep_alive if own.keep_alive is None else own.keep_alive,
+    )

@@ -1,0 +1,146 @@
+"""Our own file of servers, when somebody else changes it: an editor, a script, another MCP Lens.
+
+What the file holds is compared with the servers that there are. Whatever we wrote ourselves is the same as
+those, so that it needs no telling apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+from inspector.base.errors import UserError
+from inspector.base.signals import Signal
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.entry_diff import ServerListDiff, compare_entries
+from inspector.config.servers.server_list import LoadedServerList, ServerListFile
+from inspector.engine.servers.registry import ServerRegistry
+from inspector.transport.task_scope import TaskScope
+
+_PACE = 0.5  # polling interval in seconds; a change counts once the file is stable for one interval
+
+_Signature: TypeAlias = tuple[int, int, int] | None
+
+
+class ServerListWatch:
+    """Watches the server list file for external changes.
+
+    Signals:
+        changed: The file changed and was applied; carries the CatalogueDiff.
+        problem_found: The file cannot be used as it is; the servers stay as they were. Carries a sentence.
+        problem_over: That problem is gone; carries the sentence.
+    """
+
+    def __init__(self, servers: ServerRegistry) -> None:
+        self.changed: Signal[ServerListDiff] = Signal()
+        self.problem_found: Signal[str] = Signal()
+        self.problem_over: Signal[str] = Signal()
+        self._servers = servers
+        self._tasks = TaskScope()
+        self._told: frozenset[str] = frozenset()
+        self._is_watching = False
+
+    def start(self) -> None:
+        """Watch until `close`. Problems at startup were already reported on load."""
+        catalogue = self._servers.catalogue
+        if catalogue is not None and not self._is_watching:
+            self._is_watching = True
+            self._tasks.spawn("watch the catalogue", self._watch(catalogue))
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    async def look(self) -> ServerListDiff:
+        """Apply the file's current content, whether it changed or not."""
+        catalogue = self._servers.catalogue
+        if catalogue is None:
+            return ServerListDiff()
+        return await self._take(catalogue)
+
+    async def _watch(self, catalogue: ServerListFile) -> None:
+        self._told = frozenset(self._servers.load_problems)
+        used = latest = await asyncio.to_thread(_signature, catalogue.path)
+        await self._take(catalogue)  # it may have changed since it was loaded
+        while True:
+            await asyncio.sleep(_PACE)
+            before, latest = latest, await asyncio.to_thread(_signature, catalogue.path)
+            if latest == before and latest != used:  # stable: the writer is done
+                used = latest
+                await self._take(catalogue)
+
+    async def _take(self, catalogue: ServerListFile) -> ServerListDiff:
+        diff = ServerListDiff()
+        async with self._servers.changing:
+            loaded = await _load(catalogue)
+            problems = loaded.problems
+            if not catalogue.path.exists() and self._has_kept():
+                problems = (f"{catalogue.path} is gone. Its servers stay until MCP Lens is closed.",)
+            elif loaded.is_readable:
+                diff = await self._apply(loaded)
+        for problem in self._told.difference(problems):
+            self.problem_over.emit(problem)
+        for problem in problems:
+            if problem not in self._told:
+                self.problem_found.emit(problem)
+        self._told = frozenset(problems)
+        if diff:
+            self.changed.emit(diff)
+        return diff
+
+    async def _apply(self, loaded: LoadedServerList) -> ServerListDiff:
+        """Apply the loaded servers without writing anything.
+
+        Unchanged connections are left alone, and so is a server whose entry is now unusable.
+        """
+        kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_kept}
+        new = {entry.name: entry for entry in loaded.entries}
+        stays = {name: kept[name] for name in loaded.broken if name in kept} | new
+        after = [stays[name] for name in loaded.names if name in stays]
+        diff = compare_entries(list(kept.values()), after)
+        for name in diff.removed:
+            await self._servers.drop(name)
+        for before, name in diff.renamed:
+            await self._rename(before, new[name])
+        for change in diff.changed:
+            await self._change(new[change.name])
+        for name in diff.added:
+            self._servers.add_quietly(new[name])
+        if diff.is_reordered or diff.added or diff.renamed:
+            self._servers.reorder(loaded.names)
+        return diff
+
+    async def _change(self, entry: Entry) -> None:
+        try:
+            await self._servers.take(entry.name, entry)
+        except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    async def _rename(self, before: str, entry: Entry) -> None:
+        try:
+            await self._servers.renames.follow(before, entry)
+        except UserError as exc:  # e.g. the name is taken by an unsaved server
+            await self._servers.drop(before)
+            self.problem_found.emit(str(exc))
+
+    def _has_kept(self) -> bool:
+        return any(server.is_kept for server in self._servers.all())
+
+
+async def _load(catalogue: ServerListFile) -> LoadedServerList:
+    """Read the file on a thread; repeat if we wrote it meanwhile."""
+    while True:
+        writes = catalogue.writes
+        loaded = await asyncio.to_thread(catalogue.load)
+        if writes == catalogue.writes:
+            return loaded
+
+
+def _signature(path: Path) -> _Signature:
+    """Return a fingerprint of the file (mtime, size, inode), None if it cannot be read."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,112 @@
+"""All settings as one person sees them: each is asked of, and given to, the part that it belongs to.
+
+Every part keeps its own section of the preferences file; here is only who that is. What is set is in force
+at once, or from the next connection on: the table says which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON
+from inspector.base.signals import Signal
+from inspector.config.paths import Files
+from inspector.config.preferences.settings import IDS, SettingsFile, checked, setting_of, value_of, with_value
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+_CAPTURES = {"captures.record": "is_on", "captures.keepDays": "days", "captures.keepMebibytes": "mebibytes"}
+_CALLS = {
+    "calls.keepHistory": "keep_history",
+    "calls.keepSecrets": "keep_secrets",
+    "calls.environment": "environment",
+}
+_ANSWER_WITHIN = "inbox.answerWithin"
+
+
+class SettingsStore:
+    """All settings in one place, delegated to the modules they belong to.
+
+    `files` are those that this run uses.
+
+    Signals:
+        problem_found: Something in the file cannot be used; carries a sentence.
+    """
+
+    def __init__(self, engine: Engine, files: Files) -> None:
+        self.problem_found: Signal[str] = Signal()
+        self._engine = engine
+        self._files = files
+        self._file = SettingsFile(files.preferences) if files.preferences is not None else None
+        self._turn = asyncio.Lock()  # one at a time: each builds on the previous result
+
+    async def begin(self) -> None:
+        """Apply the saved settings; problems in the file are reported."""
+        if self._file is not None:
+            settings, problems = await asyncio.to_thread(self._file.load)
+            self._engine.use_settings(settings)
+            for problem in problems:
+                self.problem_found.emit(problem)
+
+    async def values(self) -> Mapping[str, JSON]:
+        """Return all settings by id, except the window's own."""
+        engine = self._engine
+        limits, prefs = await asyncio.to_thread(engine.captures.limits), await engine.calls.prefs()
+        return {
+            **{id: value_of(engine.settings, id) for id in IDS},
+            **{id: getattr(limits, field) for id, field in _CAPTURES.items()},
+            **{id: _as_json(getattr(prefs, field)) for id, field in _CALLS.items()},
+            _ANSWER_WITHIN: engine.inbox.answer_within,
+        }
+
+    async def set(self, id: str, value: JSON) -> None:
+        """Change a setting. Raises ConfigError, leaving it unchanged."""
+        async with self._turn:
+            await self._set(id, value)
+
+    async def _set(self, id: str, value: JSON) -> None:
+        if id in IDS:
+            await self._set_setting(id, value)
+            return
+        fine: Any = checked(setting_of(id), value)
+        if id in _CAPTURES:
+            limits = await asyncio.to_thread(self._engine.captures.limits)
+            await self._engine.captures.set_limits(_with(limits, _CAPTURES[id], fine))
+        elif id in _CALLS:
+            prefs = await self._engine.calls.prefs()
+            await self._engine.calls.set_prefs(_with(prefs, _CALLS[id], _as_field(fine)))
+        elif id == _ANSWER_WITHIN:
+            self._engine.inbox.choose_answer_within(fine or None)
+        else:
+            raise ConfigError(f"{id!r} is not kept here.")
+
+    async def places(self) -> Mapping[str, Path]:
+        """Return the files and folders of this run, by their names in `Files`."""
+        found = ((field.name, getattr(self._files, field.name)) for field in fields(self._files))
+        return {name: path for name, path in found if isinstance(path, Path)}
+
+    async def _set_setting(self, id: str, value: JSON) -> None:
+        if self._file is not None:
+            settings = await asyncio.to_thread(self._file.set, id, value)
+        else:
+            settings = with_value(self._engine.settings, id, value)
+        self._engine.use_settings(settings)
+
+
+def _with(chosen: Any, field: str, value: Any) -> Any:
+    """Return KeepCaptures or CallPrefs with one field changed."""
+    return replace(chosen, **{field: int(value) if type(value) is float else value})
+
+
+def _as_json(value: Any) -> JSON:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _as_field(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,480 @@
+"""One task that is known of: asked after as often as the server wishes, its questions answered, its outcome
+kept. A lost connection only interrupts that.
+
+What one task asks, in the design that asks inside its state: each question is answered once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost, LensError, NotOffered, RpcError, UserError
+from inspector.engine.calls.tool_calls import conclude_task, failed
+from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.jsonrpc import INVALID_PARAMS, RequestId
+from inspector.protocol.tasks import Task, TaskStatus, TaskWatch
+from inspector.protocol.types import InputRequest
+from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.session.task_client import TaskClient
+from inspector.transport.task_scope import TaskScope
+
+_MOST_FAILURES = 5  # consecutive failures after which polling stops
+_MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """How a task became known: the call it belongs to, if that was one of ours.
+
+    `request_id` is that call's id, used as the progress token while the task runs.
+    """
+
+    origin: TaskOrigin
+    tool: str = ""
+    row: int | None = None
+    request_id: RequestId | None = None
+    started_ns: int = 0
+    on_news: Callable[[Task], None] | None = None
+    on_progress: OnProgress | None = None
+    human: HumanWaitTime = field(default_factory=HumanWaitTime)
+
+
+class TaskFollower:
+    """A known task being polled. `on_change` is called whenever its view changes."""
+
+    def __init__(
+        self,
+        server: str,
+        task: Task,
+        beginning: TaskStart,
+        calls: TaskClient,
+        clock: Clock,
+        scope: TaskScope,
+        on_change: Callable[[TaskFollower], None],
+    ) -> None:
+        self.server = server
+        self.beginning = beginning
+        self.standing = TrackingState.STOPPED
+        self.wants_outcome = beginning.origin is TaskOrigin.CALLED
+        self.outcome: CallOutcome | None = None
+        self._watch = TaskWatch(task)
+        self._calls = calls
+        self._clock = clock
+        self._scope = scope
+        self._on_change = on_change
+        self._created_ns = _creation(task, beginning.origin, clock)
+        self._following: asyncio.Task[None] | None = None
+        self._fetching: asyncio.Task[None] | None = None
+        self._human = beginning.human
+        self._questions = TaskInputRequests(
+            self._watch, calls, scope, self._human, beginning.row, self._changed, self._on_refused
+        )
+        self._waiters: list[asyncio.Future[CallOutcome]] = []
+        self._woken = asyncio.Event()
+        self._wants_poll = False
+        self._is_polling = False
+        self._next_poll_ns: int | None = None
+        self._progress: ProgressReceived | None = None
+        # Progress token. For this connection only: the next one reuses the same ids.
+        self.progress_token = beginning.request_id
+        self._wants_cancel = False
+        self._is_result_refused = False
+        self._problems: dict[str, None] = {}
+        self._note = ""
+
+    @property
+    def task(self) -> Task:
+        return self._watch.task
+
+    @property
+    def is_over(self) -> bool:
+        return self.task.status.is_terminal
+
+    @property
+    def view(self) -> TaskView:
+        task, progress = self.task, self._progress
+        expires = None if task.ttl_ms is None else self._created_ns + task.ttl_ms * 1_000_000
+        return TaskView(
+            server=self.server,
+            task=task,
+            tool=self.beginning.tool,
+            origin=self.beginning.origin,
+            standing=self.standing,
+            created_ns=self._created_ns,
+            expires_ns=expires,
+            next_poll_ns=self._next_poll_ns,
+            is_polling=self._is_polling,
+            progress=progress.progress if progress else None,
+            total=progress.total if progress else None,
+            progress_message=progress.message if progress else "",
+            open_questions=self._questions.open_count,
+            wants_cancel=self._wants_cancel,
+            is_fetching=self._fetching is not None,
+            note=self._note,
+            problems=tuple(self._problems),
+            row=self.beginning.row,
+            outcome=self.outcome,
+        )
+
+    # -------------------------------------------------------------- what is told about it
+
+    def receive(self, task: Task) -> None:
+        """Take the task's current state, however it arrived."""
+        is_news = task != self.task
+        news = self._watch.receive(task)
+        for problem in news.problems:
+            self.add_problem(problem)
+        self._questions.withdraw(task)
+        if news.asked:
+            self._questions.ask(news.asked)
+        if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
+            self._fetch()  # the server sends its requests while that waits
+        if is_news and self.beginning.on_news is not None and task.id == self.task.id:
+            self.beginning.on_news(task)
+        self._woken.set()
+        self._changed()
+
+    def progressed(self, event: ProgressReceived) -> None:
+        self._progress = event
+        if self.beginning.on_progress is not None:
+            self.beginning.on_progress(event)
+        self._changed()
+
+    def add_problem(self, problem: str) -> None:
+        """Report a protocol violation, once, also in the traffic."""
+        if problem not in self._problems and len(self._problems) < _MOST_PROBLEMS:
+            self._problems[problem] = None
+            self._calls.remark(problem)
+
+    # -------------------------------------------------------------- what the person wants
+
+    def follow(self, *, now: bool = False) -> None:
+        """Start polling; `now` does not wait for the server's interval.
+
+        A request that was refused, or whose reply was lost, is then asked again.
+        """
+        if now:
+            self._questions.ask_again()
+        self._wants_poll = self._wants_poll or now
+        self._woken.set()
+        if self._following is None:
+            self.standing, self._note = TrackingState.FOLLOWED, ""
+            self._following = self._scope.spawn(f"follow task {self.task.id}", self._follow())
+        self._changed()
+
+    def fetch(self) -> None:
+        """Fetch the result, waiting for it if necessary."""
+        self.wants_outcome = True
+        self._fetch()
+        self._changed()
+
+    def cancelling(self) -> None:
+        """Note that cancellation was requested. The task may still complete."""
+        self._wants_cancel = True
+        self._changed()
+
+    async def wait(self) -> CallOutcome:
+        """Wait for the outcome, or until there can be none."""
+        if self.outcome is not None:
+            return self.outcome
+        waiter: asyncio.Future[CallOutcome] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            return await waiter
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def leave(self) -> None:
+        """Stop waiting for it; the task continues."""
+        self._let_go(
+            CallOutcome(
+                OutcomeKind.LEFT,
+                self._elapsed(),
+                row=self.beginning.row,
+                summary="The call was left; its task goes on.",
+                next_step="Look at Tasks.",
+                task_id=self.task.id,
+            )
+        )
+
+    def lose(self, reason: str) -> None:
+        """Handle the loss of the connection: waiters are released; the task may well continue."""
+        self.progress_token = None
+        if self.standing is TrackingState.FOLLOWED or self._fetching is not None:
+            self._stop(TrackingState.WAITING, reason)
+            self._give_up(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
+
+    def drop(self, reason: str) -> None:
+        """Drop the task locally."""
+        self._stop(TrackingState.STOPPED, reason)
+        self._give_up(UserError(reason, ""))
+
+    # -------------------------------------------------------------- asking after it
+
+    async def _follow(self) -> None:
+        failures = 0
+        while await self._is_due():
+            try:
+                task = await self._poll()
+            except LensError as exc:
+                failures += 1
+                if self._is_final(exc, failures):
+                    return
+            else:
+                failures = 0
+                self._note = self._note if self._questions.are_refused else ""
+                self.receive(task)
+        await self._conclude()
+
+    async def _is_due(self) -> bool:
+        """Wait until the next poll is due. False if the task ended, possibly by notification."""
+        while not self.is_over and not self._wants_poll:
+            self._woken.clear()
+            wait_ms = self.task.next_poll_ms
+            self._next_poll_ns = self._clock.monotonic_ns() + wait_ms * 1_000_000
+            self._changed()
+            try:
+                async with asyncio.timeout(wait_ms / 1000):
+                    await self._woken.wait()
+            except TimeoutError:
+                break
+        self._wants_poll = False
+        self._next_poll_ns = None
+        return not self.is_over
+
+    async def _poll(self) -> Task:
+        self._is_polling = True
+        self._changed()
+        try:
+            return await self._calls.get(self.task.id)
+        finally:
+            self._is_polling = False
+
+    def _is_final(self, error: LensError, failures: int) -> bool:
+        """Handle a failed poll; return True if there is no point in polling again."""
+        if type(error) is ConnectionLost:  # subclasses are about one request only
+            self.lose(error.summary)
+        elif isinstance(error, RpcError) and error.code == INVALID_PARAMS:
+            self._end_unknown(error)
+        elif failures >= _MOST_FAILURES or isinstance(error, NotOffered):
+            times = "" if failures == 1 else f" {failures} times in a row"
+            self._stop(TrackingState.STOPPED, f"Asking after it failed{times}: {_words(error)}")
+            self._give_up(error)
+        else:
+            self._note = f"Asking after it failed: {_words(error)}"
+            self._changed()
+            return False
+        return True
+
+    def _end_unknown(self, error: RpcError) -> None:
+        expires = self.view.expires_ns
+        is_expired = expires is not None and expires <= self._clock.monotonic_ns()
+        why = "its time to live is over" if is_expired else error.message
+        self._stop(TrackingState.UNKNOWN, f"The server no longer knows the task: {why}")
+        self._give_up(error)
+
+    # -------------------------------------------------------------- the outcome
+
+    async def _conclude(self) -> None:
+        self._questions.withdraw(self.task)
+        if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
+            self._fetch()
+            if self._fetching is not None:
+                await asyncio.wait([self._fetching])
+        self._following = None
+        if self.standing is TrackingState.FOLLOWED:
+            self.standing = TrackingState.ENDED
+        self._changed()
+
+    @property
+    def _may_wait_for_result(self) -> bool:
+        return self.wants_outcome and self._calls.has_waiting_result and not self._is_result_refused
+
+    def _fetch(self) -> None:
+        if self._fetching is None and self.outcome is None:
+            self._fetching = self._scope.spawn(f"outcome of task {self.task.id}", self._fetch_outcome())
+
+    async def _fetch_outcome(self) -> None:
+        task = self.task
+        try:
+            outcome = await conclude_task(
+                self._calls.outcome(task, self._human), task.id, self.beginning.request_id, self.beginning.row
+            )
+        except LensError as exc:
+            self._fetching = None
+            self._on_not_fetched(exc)
+            return
+        self._fetching = None
+        if outcome.kind is OutcomeKind.RPC_ERROR and not task.status.is_terminal and not self.is_over:
+            # Apparently no result yet: the task's status says more.
+            self.add_problem(f"tasks/result was refused while the task was {task.status.value}.")
+            self._is_result_refused = True
+        else:
+            self._end_with(outcome)
+        if not self.is_over and self._following is not None:
+            self.follow(now=True)
+
+    def _on_not_fetched(self, error: LensError) -> None:
+        if type(error) is ConnectionLost:
+            self.lose(error.summary)
+            return
+        self._note = f"The outcome could not be fetched: {_words(error)}"
+        self._give_up(error)
+        self._changed()
+
+    def _end_with(self, outcome: CallOutcome) -> None:
+        self.outcome = replace(outcome, elapsed_ns=self._elapsed(), waited_ns=self._human.ns)
+        self._let_go(self.outcome)
+        self._changed()
+
+    def _on_refused(self, error: LensError) -> None:
+        """Keep the task waiting. The user may poll to be asked again, or cancel it."""
+        self._note = _words(error)
+        self._give_up(error)
+        self._changed()
+
+    # --------------------------------------------------------------
+
+    def _stop(self, standing: TrackingState, note: str) -> None:
+        self.standing, self._note = standing, note
+        self._next_poll_ns, self._is_polling = None, False
+        work = (self._following, self._fetching)
+        self._following = self._fetching = None
+        self._questions.stop()
+        current = asyncio.current_task()
+        for one in work:
+            if one is not None and one is not current:
+                one.cancel()
+        self._changed()
+
+    def _give_up(self, error: LensError) -> None:
+        outcome = failed(error, self._elapsed())
+        self._let_go(replace(outcome, row=self.beginning.row, task_id=self.task.id))
+
+    def _let_go(self, outcome: CallOutcome) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(outcome)
+
+    def _elapsed(self) -> int:
+        return self._clock.monotonic_ns() - (self.beginning.started_ns or self._created_ns)
+
+    def _changed(self) -> None:
+        self._on_change(self)
+
+
+def _creation(task: Task, origin: TaskOrigin, clock: Clock) -> int:
+    """Return the creation time on our clock: now for our calls, else as the server states."""
+    now = clock.monotonic_ns()
+    if origin is TaskOrigin.CALLED:
+        return now
+    try:
+        created = datetime.fromisoformat(task.created_at)
+        age_ns = clock.wall_ns() - round(created.astimezone().timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError):
+        return now
+    return now - max(age_ns, 0)
+
+
+def _words(error: LensError) -> str:
+    return error.summary if isinstance(error, UserError) else str(error)
+
+
+class TaskInputRequests:
+    """Server requests inside a task's state, each answered once.
+
+    Asks what `watch` reports as new. `row` is that of the call; `human` counts the time that replies take.
+    `on_change`: `open_count` changed; `on_refused`: the task waits in vain.
+    """
+
+    def __init__(
+        self,
+        watch: TaskWatch,
+        calls: TaskClient,
+        scope: TaskScope,
+        human: HumanWaitTime,
+        row: int | None,
+        on_change: Callable[[], None],
+        on_refused: Callable[[LensError], None],
+    ) -> None:
+        self._watch = watch
+        self._calls = calls
+        self._scope = scope
+        self._human = human
+        self._row = row
+        self._on_change = on_change
+        self._on_refused = on_refused
+        self._asking: dict[asyncio.Task[None], frozenset[str]] = {}
+        self._refused: set[str] = set()
+
+    @property
+    def open_count(self) -> int:
+        """Number of requests waiting for the user."""
+        return sum(map(len, self._asking.values()))
+
+    @property
+    def are_refused(self) -> bool:
+        """True if the task waits for replies that will not come."""
+        return bool(self._refused)
+
+    def ask(self, asked: Mapping[str, InputRequest]) -> None:
+        asking = self._scope.spawn(f"answer task {self._watch.task.id}", self._answer(asked))
+        self._asking[asking] = frozenset(asked)
+
+    def ask_again(self) -> None:
+        """Ask refused requests, or those whose reply was lost, again if still pending."""
+        self._watch.forget(self._refused)
+        self._refused = set()
+
+    def withdraw(self, task: Task) -> None:
+        """Cancel requests that the server no longer makes."""
+        still_open = _keys_of(task)
+        for asking, keys in tuple(self._asking.items()):
+            if not keys & still_open:
+                asking.cancel()
+
+    def stop(self) -> None:
+        """Stop after a disconnect or when polling ends; open requests are asked again later."""
+        self._watch.forget(key for keys in self._asking.values() for key in keys)
+        current = asyncio.current_task()
+        for asking in tuple(self._asking):
+            if asking is not current:
+                asking.cancel()
+
+    async def _answer(self, asked: Mapping[str, InputRequest]) -> None:
+        id, this = self._watch.task.id, asyncio.current_task()
+        try:
+            responses = await self._calls.answers_to(id, asked, self._human, self._row)
+        except LensError as exc:
+            self._on_unanswered(exc, asked)
+            return
+        finally:
+            if this is not None:
+                self._asking.pop(this, None)  # from here on it must not be cancelled with the request
+            self._on_change()
+        try:
+            await self._calls.update(id, responses)
+        except LensError as exc:
+            self._on_unanswered(exc, asked)
+
+    def _on_unanswered(self, error: LensError, asked: Mapping[str, InputRequest]) -> None:
+        if type(error) is ConnectionLost:
+            self._watch.forget(asked)
+            return
+        self._refused.update(asked)
+        self._on_refused(error)
+
+
+def _keys_of(task: Task) -> set[str]:
+    try:
+        return set(task.input_requests())
+    except ValueError:
+        return set()

@@ -1,0 +1,282 @@
+"""All tasks that are known, of all servers: those that calls of ours became, those that a server lists, and
+those that the person knows the id of. They stay over a lost connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from inspector.base.errors import ConfigError, LensError
+from inspector.base.json.values import JSONProblem, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.signals import Signal
+from inspector.engine.tasks.follower import TaskFollower, TaskStart
+from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
+from inspector.engine.views import CallOutcome, ServerStatus, ServerView
+from inspector.protocol.connection import ProgressReceived, read_progress
+from inspector.protocol.jsonrpc import Message
+from inspector.protocol.tasks import CoreTasks, ExtensionTasks, Task
+from inspector.session.input_rounds import CompletedCall
+from inspector.session.pending_requests import HumanWaitTime, OnProgress
+from inspector.transport.task_scope import TaskScope
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
+
+# Per server. Listed tasks are polled up to this number; tasks of our own calls always are.
+_MOST_FOLLOWED = 50
+_MOST_KEPT = 10_000
+_AT_ONCE = 500  # list items per loop turn, so that others get to run
+
+_STATES = (CoreTasks.notification, ExtensionTasks.notification)
+_PROGRESS = "notifications/progress"
+TASK_NOTIFICATIONS = (*_STATES, _PROGRESS)  # may be about a task
+
+
+class TaskStore:
+    """All known tasks of all servers. Runs on the engine's loop.
+
+    Signals:
+        changed: A task was added or changed; carries its TaskView.
+        removed: A task was dropped; carries its server and id.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.changed: Signal[TaskView] = Signal()
+        self.removed: Signal[str, str] = Signal()
+        self._engine = engine
+        self._tasks: dict[str, dict[str, TaskFollower]] = {}
+        self._scope = TaskScope()
+        self._connected: set[str] = set()
+        self._to_tell: set[str] = set()
+        engine.server_changed.connect(self._on_server_changed)
+        engine.server_removed.connect(self._on_server_removed)
+
+    def views(self, server: str) -> tuple[TaskView, ...]:
+        return tuple(one.view for one in self._tasks.get(server, {}).values())
+
+    async def close(self) -> None:
+        await self._scope.close()
+
+    # -------------------------------------------------------------- calls that became tasks
+
+    async def finish(
+        self,
+        server: str,
+        tool: str,
+        done: CompletedCall,
+        started_ns: int,
+        on_news: Callable[[Task], None] | None = None,
+        on_progress: OnProgress | None = None,
+        human: HumanWaitTime | None = None,
+    ) -> CallOutcome:
+        """Follow the task that a call became and wait for its outcome.
+
+        Cancelling only ends the waiting. `human` is the time that the call waited for our replies; the task
+        adds to it.
+        """
+        assert done.task is not None
+        if on_news is not None:
+            on_news(done.task)
+        exchange = done.exchange
+        beginning = TaskStart(
+            TaskOrigin.CALLED,
+            tool,
+            exchange.row,
+            exchange.request.id,
+            started_ns,
+            on_news,
+            on_progress,
+            human or HumanWaitTime(),
+        )
+        self._drop(server, done.task.id, "Another call became a task with the same id.")
+        one = self._keep(server, done.task, beginning)
+        one.follow()
+        return await one.wait()
+
+    # -------------------------------------------------------------- what a person does
+
+    async def refresh(self, server: str) -> int:
+        """Fetch the server's task list; return how many tasks were new. Raises LensError."""
+        listing = await self._engine.client(server).tasks.list()
+        known = self._tasks.setdefault(server, {})
+        new = left_out = 0
+        for number, task in enumerate(listing.items, 1):
+            if task.id in known:
+                known[task.id].receive(task)
+            elif len(known) < _MOST_KEPT:
+                self._keep(server, task, TaskStart(TaskOrigin.LISTED))
+                new += 1
+            else:
+                left_out += 1
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        if left_out:
+            self._tell_left_out(server, len(listing.items), left_out)
+        listed = {task.id for task in listing.items}
+        for id, one in known.items():
+            if id in listed and one.standing is TrackingState.UNKNOWN:
+                one.follow()
+        self._follow_some(server)
+        return new
+
+    def _tell_left_out(self, server: str, listed: int, left_out: int) -> None:
+        self._engine.problem_found.emit(
+            f"“{one_line(shorten(server, 60))}” lists {listed:,} tasks; {left_out:,} of them are not shown. "
+            "Forget those that have ended, or add one by its id."
+        )
+
+    async def add(self, server: str, id: str) -> TaskView:
+        """Add a task by id. Raises LensError; RpcError if the server does not know it."""
+        known = self._tasks.get(server, {}).get(id)
+        if known is not None:
+            await self.poll(server, id)
+            return known.view
+        task = await self._engine.client(server).tasks.get(id)
+        if task.id != id:
+            raise ConfigError(f"The server answered with another task, “{shorten(one_line(task.id), 60)}”.")
+        one = self._keep(server, task, TaskStart(TaskOrigin.ADDED))
+        one.follow()
+        return one.view
+
+    async def find(self, server: str, id: str) -> TaskView:
+        """Return a known task. Raises ConfigError."""
+        return self._one(server, id).view
+
+    async def poll(self, server: str, id: str) -> None:
+        """Poll it now; unanswered requests are asked again."""
+        self._one(server, id).follow(now=True)
+
+    async def fetch(self, server: str, id: str) -> None:
+        """Fetch its result, where that takes a separate request."""
+        self._one(server, id).fetch()
+
+    async def cancel(self, server: str, id: str) -> None:
+        """Ask the server to cancel it. Raises LensError."""
+        one = self._one(server, id)
+        task = await self._engine.client(server).tasks.cancel(id)
+        one.cancelling()
+        if task is not None:
+            one.receive(task)
+
+    async def leave(self, server: str, id: str) -> None:
+        """Stop waiting for it; the task continues."""
+        self._one(server, id).leave()
+
+    async def forget(self, server: str, id: str) -> None:
+        self._one(server, id)
+        self._drop(server, id, "The task was taken from the list.")
+
+    async def forget_ended(self, server: str) -> None:
+        """Drop ended and unknown tasks."""
+        for id, one in tuple(self._tasks.get(server, {}).items()):
+            if one.standing in (TrackingState.ENDED, TrackingState.UNKNOWN) or one.is_over:
+                self._drop(server, id, "The task was taken from the list.")
+
+    def cancel_soon(self, server: str, id: str) -> None:
+        """Cancel the task of a cancelled call in the background; see the traffic for the outcome."""
+        self._scope.spawn(f"cancel task {id}", self._cancel_quietly(server, id))
+
+    async def _cancel_quietly(self, server: str, id: str) -> None:
+        with contextlib.suppress(LensError):
+            await self.cancel(server, id)
+
+    # -------------------------------------------------------------- what servers tell
+
+    def hear(self, server: str, notification: Message) -> None:
+        """Handle a task status or progress notification."""
+        with contextlib.suppress(JSONProblem, ValueError):  # visible in the traffic
+            if notification.method in _STATES:
+                self._on_told(server, Task.read(notification.params))
+            elif (progress := read_progress(notification)) is not None:
+                self._on_progress(server, progress)
+
+    def _on_told(self, server: str, task: Task) -> None:
+        one = self._tasks.get(server, {}).get(task.id)
+        if one is not None:
+            one.receive(task)
+
+    def _on_progress(self, server: str, progress: ProgressReceived) -> None:
+        """Handle progress: the token of a call stays valid until its task has ended."""
+        for one in self._tasks.get(server, {}).values():
+            if one.progress_token == progress.request_id and not one.is_over:
+                one.progressed(progress)
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        tasks = self._tasks.get(view.name, {})
+        if view.status is ServerStatus.CONNECTED:
+            if view.name not in self._connected:
+                self._connected.add(view.name)
+                for one in tasks.values():
+                    if one.standing is TrackingState.WAITING:
+                        one.follow(now=True)
+        elif view.name in self._connected:
+            self._connected.discard(view.name)
+            for one in tasks.values():
+                one.lose(view.reason or "The connection was closed.")
+
+    def _on_server_removed(self, server: str) -> None:
+        self._connected.discard(server)
+        for id in tuple(self._tasks.get(server, {})):
+            self._drop(server, id, "The server was removed.")
+        self._tasks.pop(server, None)
+
+    # --------------------------------------------------------------
+
+    def _keep(self, server: str, task: Task, beginning: TaskStart) -> TaskFollower:
+        engine = self._engine
+        calls = engine.client(server).tasks
+        one = TaskFollower(server, task, beginning, calls, engine.clock, self._scope, self._on_changed)
+        known = self._tasks.setdefault(server, {})
+        while len(known) >= _MOST_KEPT and (old := next((x for x in known.values() if x.is_over), None)):
+            self._drop(server, old.task.id, "")
+        known[task.id] = one
+        self._on_changed(one)
+        return one
+
+    def _drop(self, server: str, id: str, reason: str) -> None:
+        one = self._tasks.get(server, {}).pop(id, None)
+        if one is not None:
+            one.drop(reason)
+            self.removed.emit(server, id)
+            self._tell_soon(server)
+
+    def _follow_some(self, server: str) -> None:
+        tasks = self._tasks.get(server, {}).values()
+        followed = sum(one.standing is TrackingState.FOLLOWED for one in tasks)
+        for one in tasks:
+            if followed >= _MOST_FOLLOWED:
+                return
+            if one.standing is TrackingState.STOPPED and not one.is_over:
+                one.follow()
+                followed += 1
+
+    def _one(self, server: str, id: str) -> TaskFollower:
+        try:
+            return self._tasks[server][id]
+        except KeyError:
+            words = f"The task “{shorten(one_line(id), 60)}” is not in the list any more."
+            raise ConfigError(words, "Add it by its id.") from None
+
+    def _on_changed(self, one: TaskFollower) -> None:
+        if self._tasks.get(one.server, {}).get(one.task.id) is one:
+            self.changed.emit(one.view)
+            self._tell_soon(one.server)
+
+    # -------------------------------------------------------------- hearing of changes
+
+    def _tell_soon(self, server: str) -> None:
+        """Schedule one update: many tasks may start or end in one loop turn."""
+        if not self._to_tell:
+            asyncio.get_running_loop().call_soon(self._tell_clients)
+        self._to_tell.add(server)
+
+    def _tell_clients(self) -> None:
+        servers, self._to_tell = self._to_tell, set()
+        for server in servers & self._connected:
+            tasks = self._tasks.get(server, {}).values()
+            followed = (one for one in tasks if one.standing is TrackingState.FOLLOWED and not one.is_over)
+            with contextlib.suppress(LensError):
+                self._engine.client(server).hear_of_tasks(tuple(one.task.id for one in followed))

@@ -1,0 +1,208 @@
+"""Waiting for the answer that the browser brings back from a login.
+
+It comes over the loopback listener, or a person pastes it. Either way it is an answer only when it has the
+`state` of this login: anything else is noted and refused, and the waiting goes on, so that a page which
+sprays requests at the port can neither end a login nor slip its own code in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
+
+from inspector.base.clock import Clock
+from inspector.base.errors import LocalProtocolError, RequestCancelled, RequestTimedOut, UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK
+from inspector.base.signals import Signal
+from inspector.base.units import duration
+from inspector.protocol.auth.authorization_request import read_callback
+from inspector.protocol.auth.pkce import is_same
+
+# Reasons for rejection that may be the authorization server's fault.
+NO_STATE = "It has no state."
+OTHER_STATE = "Its state is not that of this login."
+OTHER_PATH = "It is for another path."
+
+_LONGEST = 16 * 1024
+_KEPT_HITS = 200
+_SHOWN = 200
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_VALUE = re.compile("=[^&]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedCallback:
+    """A request to the listener, or a pasted URL.
+
+    `shown` contains no secrets and can be displayed. `refusal` says why it was rejected, "" for the
+    callback itself.
+    """
+
+    at: int  # wall time in nanoseconds
+    shown: str
+    refusal: str = ""
+
+    @property
+    def is_answer(self) -> bool:
+        return not self.refusal
+
+
+class CallbackWaiter:
+    """Waits for the callback of one login.
+
+    Call `expect` with the `state` before the browser is opened, then await `answer`.
+
+    Signals:
+        hit_received: Something came, accepted or not; carries the CallbackHit.
+    """
+
+    def __init__(self, redirect_uri: str, clock: Clock) -> None:
+        self.redirect_uri = redirect_uri
+        self.hits: list[ReceivedCallback] = []  # the last 200
+        self.hit_count = 0
+        self.ends_at: int | None = None  # monotonic deadline, while `answer` is awaited
+        self.hit_received: Signal[ReceivedCallback] = Signal()
+        self._clock = clock
+        self._state = ""
+        self._is_taken = False
+        self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_over(self) -> bool:
+        """True once the callback was received or the wait cancelled; it cannot be reused."""
+        return self._is_taken or self._answer.done()
+
+    def expect(self, state: str) -> None:
+        """Accept callbacks with this state from now on."""
+        if not state:
+            raise LocalProtocolError("a login without a state takes anybody's answer")
+        self._state = state
+
+    async def answer(self, limit: float) -> str:
+        """Return the callback as received, from ? or # on, for `read_callback`.
+
+        Only its state has been verified. `limit` is in seconds. Raises RequestTimedOut, and
+        RequestCancelled after `cancel`.
+        """
+        self.ends_at = self._clock.monotonic_ns() + int(limit * 1e9)
+        try:
+            async with asyncio.timeout(limit):
+                return await asyncio.shield(self._answer)
+        except TimeoutError as exc:
+            waited = duration(int(limit * 1e9))
+            raise RequestTimedOut(
+                f"The browser did not come back with an answer within {waited}.",
+                "Begin the login again, or paste the address that the browser ended at.",
+            ) from exc
+        except asyncio.CancelledError:
+            if not self._answer.cancelled() or _is_cancelled_itself():
+                raise
+            raise RequestCancelled("The login was cancelled.", "Begin it again when you want to.") from None
+        finally:
+            self.ends_at = None
+
+    def cancel(self) -> None:
+        """Stop waiting; later callbacks are rejected. No effect after the callback was received."""
+        self._answer.cancel()
+
+    # -------------------------------------------------------------- what comes
+
+    def paste(self, text: str) -> None:
+        """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
+        answer, refusal = self._read_pasted(text)
+        refusal = refusal or self.judge(answer)
+        self.note("pasted address", refusal)
+        if refusal:
+            raise UserError(
+                f"This address is not the answer to the login. {refusal}",
+                "Copy the whole address from the browser's address bar, after the login.",
+            )
+        self.deliver(answer)
+
+    def judge(self, answer: str) -> str:
+        """Return why this is not the callback; "" accepts it, and from then on no other."""
+        refusal = self._refusal(answer)
+        if not refusal:
+            self._is_taken = True
+        return refusal
+
+    def deliver(self, answer: str) -> None:
+        if not self._answer.done():
+            self._answer.set_result(answer)
+
+    def note(self, shown: str, refusal: str) -> None:
+        """Record a hit."""
+        hit = ReceivedCallback(self._clock.wall_ns(), shorten(one_line(shown), _SHOWN), refusal)
+        self.hit_count += 1
+        self.hits.append(hit)
+        del self.hits[:-_KEPT_HITS]
+        self.hit_received.emit(hit)
+
+    def _refusal(self, answer: str) -> str:
+        if self._answer.cancelled():
+            return "The login was cancelled."
+        if self._is_taken:
+            return "The answer has come already."
+        if not self._state:
+            return "No login waits for an answer yet."
+        callback = read_callback(answer)
+        if callback.problem or not _is_text(answer):
+            return "Its parameters cannot be read."
+        # RFC 6749, section 3.1: "Request and response parameters MUST NOT be included more than once."
+        if callback.repeated:
+            return f"It has the parameter {shorten(one_line(callback.repeated[0]), 40)} more than once."
+        state = callback.parameters.get("state", "")
+        if not state:
+            return NO_STATE
+        return "" if is_same(state, self._state) else OTHER_STATE
+
+    def _read_pasted(self, text: str) -> tuple[str, str]:
+        """Return the callback in a pasted URL, or why there is none."""
+        text = text.strip().strip("<>\"'")
+        if len(text) > _LONGEST:
+            return "", "It is too long."
+        if "://" not in text.partition("?")[0]:
+            text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars omit the scheme
+        try:
+            pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
+            is_ours = _place(pasted) == _place(wanted)
+        except ValueError:
+            return "", "It is no address."
+        if not is_ours:
+            return "", f"It does not begin with {self.redirect_uri}."
+        return f"#{pasted.fragment}" if pasted.fragment and not pasted.query else f"?{pasted.query}", ""
+
+
+def _is_text(answer: str) -> bool:
+    """True if all percent-escapes are valid UTF-8; otherwise we would send on a different code."""
+    if _BAD_ESCAPE.search(answer):
+        return False
+    try:
+        unquote_to_bytes(answer).decode()
+    except ValueError:
+        return False
+    return True
+
+
+def shown_target(method: str, target: str) -> str:
+    """Return a request line for the list of hits, with every value masked.
+
+    Masking by name would not do: a name may be spelled so that it does not look secret.
+    """
+    path, mark, query = target.partition("?")
+    return f"{method} {path}{mark}{_VALUE.sub(f'={MASK}', query)}"
+
+
+def _place(url: SplitResult) -> tuple[str, str | None, int | None, str]:
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.hostname, port, url.path
+
+
+def _is_cancelled_itself() -> bool:
+    """True if the waiting task itself was cancelled, not only what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

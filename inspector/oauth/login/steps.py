@@ -1,0 +1,409 @@
+"""Options of a login as they are remembered: JSON without secrets, read back as far as it is usable.
+
+A login as it is shown: steps in their order, what each is about to send, what came, and what follows.
+
+All values are frozen, so that they can be handed to the window's thread. They hold secrets where the login
+itself does (`Input.is_secret`, requests and their answers): whoever shows or exports them masks those.
+
+What each step is for, in a sentence, what another revision would do, and why a login ends at a "no".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.redaction import is_secret_name
+from inspector.oauth.callback import ReceivedCallback
+from inspector.oauth.http import LoginRequest
+from inspector.protocol.auth.authorization_request import Pairs
+from inspector.protocol.auth.client_registration import Strategy
+from inspector.protocol.auth.findings.finding import Finding
+from inspector.protocol.http_rules import Headers
+from inspector.protocol.revisions import Revision, find_revision
+from inspector.transport.peer import Peer
+
+
+class LoginGrant(Enum):
+    """Grant types, as named in the configuration file."""
+
+    CODE = "authorization_code"
+    CLIENT = "client_credentials"
+    ENTERPRISE = "enterprise"
+    WORKLOAD = "wif"
+
+
+class StepId(Enum):
+    """All login steps; the values are display text."""
+
+    PROBE = "Probe"
+    CHALLENGE = "Challenge"
+    RESOURCE_LOOKUP = "Find resource metadata"
+    RESOURCE_CHECK = "Check resource metadata"
+    SERVER_CHOICE = "Choose authorization server"
+    SERVER_LOOKUP = "Find server metadata"
+    SERVER_CHECK = "Check server metadata"
+    IDENTITY = "Client identity"
+    PREPARE = "Prepare"
+    PROVIDER_LOOKUP = "Find identity provider"
+    SIGN_IN = "Look for earlier sign-in"
+    AUTHORIZE = "Open browser"
+    WAIT = "Wait for answer"
+    CALLBACK = "Check answer"
+    ID_TOKEN_REQUEST = "Request ID token"  # noqa: S105
+    ID_TOKEN_REPLY = "Check ID token"  # noqa: S105
+    EXCHANGE = "Exchange ID token"
+    TOKEN_REQUEST = "Request token"  # noqa: S105
+    TOKEN_REPLY = "Check token"  # noqa: S105
+    CALL = "Call with token"
+    VERIFY = "List tools"
+    LIFETIME = "Lifetime"
+
+
+# Steps that involved the browser and cannot be repeated alone: a code is valid once.
+STEPS_OF_BROWSER = (
+    StepId.AUTHORIZE,
+    StepId.WAIT,
+    StepId.CALLBACK,
+    StepId.ID_TOKEN_REQUEST,
+    StepId.ID_TOKEN_REPLY,
+    StepId.TOKEN_REQUEST,
+    StepId.TOKEN_REPLY,
+)
+
+
+_DISCOVERY = (
+    StepId.PROBE,
+    StepId.CHALLENGE,
+    StepId.RESOURCE_LOOKUP,
+    StepId.RESOURCE_CHECK,
+    StepId.SERVER_CHOICE,
+    StepId.SERVER_LOOKUP,
+    StepId.SERVER_CHECK,
+    StepId.IDENTITY,
+    StepId.PREPARE,
+)
+_BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK)
+# Enterprise: the browser goes to the identity provider, not the server's authorization server.
+_PROVIDER = (
+    StepId.PROVIDER_LOOKUP,
+    StepId.SIGN_IN,
+    *_BROWSER,
+    StepId.ID_TOKEN_REQUEST,
+    StepId.ID_TOKEN_REPLY,
+    StepId.EXCHANGE,
+)
+_TOKEN = (StepId.TOKEN_REQUEST, StepId.TOKEN_REPLY, StepId.CALL, StepId.VERIFY, StepId.LIFETIME)
+
+# Steps per grant type, in order.
+STEPS: dict[LoginGrant, tuple[StepId, ...]] = {
+    LoginGrant.CODE: (*_DISCOVERY, *_BROWSER, *_TOKEN),
+    LoginGrant.CLIENT: (*_DISCOVERY, *_TOKEN),
+    LoginGrant.ENTERPRISE: (*_DISCOVERY, *_PROVIDER, *_TOKEN),
+    LoginGrant.WORKLOAD: (*_DISCOVERY, *_TOKEN),
+}
+
+
+class StepState(Enum):
+    WAITING = "waiting"  # not its turn yet
+    READY = "ready"  # next
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"  # the login ended here; can be retried
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value that a step used or created, and its origin: "scope: from WWW-Authenticate"."""
+
+    name: str
+    value: str = field(repr=False)
+    origin: str = ""
+    is_secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision and its basis, as a sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table to show: candidates, challenges, hosts, checks. Cells never contain secrets."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpExchangeView:
+    """A request and its response. `failure` says why there is none; the status is then 0."""
+
+    request: LoginRequest = field(repr=False)
+    url: str  # final URL after redirects
+    status: int = 0
+    headers: Headers = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
+    elapsed_ns: int = 0
+    row: int = -1  # of the exchange in the traffic log
+    redirects: tuple[str, ...] = ()
+    failure: str = ""
+    peer: Peer | None = None  # who responded
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Current state of a step.
+
+    `preview` is what it will send (or open in the browser) while it is next; it can be edited then.
+    `problem` says why it failed. `differs` says what another protocol version would do.
+    """
+
+    id: StepId
+    state: StepState = StepState.WAITING
+    why: str = ""
+    inputs: tuple[Input, ...] = ()
+    preview: LoginRequest | None = None
+    exchanges: tuple[HttpExchangeView, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    tables: tuple[Table, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    differs: str = ""
+    problem: str = ""
+
+
+class QuestionKind(Enum):
+    """What only the user can decide."""
+
+    HOSTS = "hosts"  # may endpoints be on these other hosts?
+    CLIENT = "client"  # which client ID (and secret) is ours?
+    PRIVATE = "private"  # may this server name addresses in a private network?
+    ISSUER = "issuer"  # may this authorization server, which the server chose, get our credentials?
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that the login waits for.
+
+    Answered by `Login.give_client` (CLIENT) or `Login.allow_hosts`.
+    """
+
+    kind: QuestionKind
+    text: str
+    issuer: str
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserWait:
+    """The wait for the browser. `ends_at` is in monotonic nanoseconds."""
+
+    redirect_uri: str
+    authorize_url: str = field(repr=False)
+    ends_at: int | None = None
+    hits: tuple[ReceivedCallback, ...] = ()
+    hit_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenInfo:
+    """Tokens for display. Times in seconds since 1970; None if not stated by the server."""
+
+    issuer: str
+    client_id: str
+    resource: str | None
+    token_type: str
+    scopes: tuple[str, ...]
+    requested: tuple[str, ...]
+    received_at: float
+    expires_at: float | None
+    access_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
+    id_token: str = field(default="", repr=False)
+    is_kept: bool = True  # False: not saved beyond this run
+
+
+@dataclass(frozen=True, slots=True)
+class LoginView:
+    """Current state of a login. `failure` and `next_step` say why it ended without tokens."""
+
+    flow_id: int
+    server: str
+    server_url: str
+    grant: LoginGrant
+    revision: Revision
+    is_strict: bool
+    steps: tuple[Step, ...]
+    result: TokenInfo | None = None
+    failure: str = ""
+    next_step: str = ""
+    question: Question | None = None
+    waiting: BrowserWait | None = None
+    is_running: bool = False
+    is_over: bool = False  # cancelled, or all steps are done
+
+    @property
+    def current(self) -> Step | None:
+        """The step that is running, failed or next; None if all are done."""
+        states = (StepState.RUNNING, StepState.FAILED, StepState.READY)
+        return next((step for step in self.steps if step.state in states), None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(one for step in self.steps for one in step.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """The user's overrides of a login. None and "" select the default.
+
+    `scope` and `resource` may be "": then none is sent.
+    """
+
+    revision: Revision | None = None  # None: the newest; the oldest if only its flow works
+    grant: LoginGrant | None = None
+    strategy: Strategy = Strategy.AUTO
+    issuer: str = ""  # one that the server lists
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    client_document: str = ""
+    method: str = ""
+    scope: str | None = None
+    resource: str | None = None
+    redirect_host: str = ""
+    redirect_port: int | None = None
+    redirect_path: str = ""
+    extras: Pairs = ()  # extra parameters of the authorization request
+    uses_dpop: bool | None = None
+    is_strict: bool = False
+    forgets_client: bool = False  # do not reuse a stored client
+    tolerates_slash: bool = False  # trailing slash of an issuer without a path
+    compares_copies: bool = False  # also fetch optional copies of documents, to compare
+
+
+# Secrets must be typed again, and forgetting a client happens once.
+_NOT_REMEMBERED = ("client_secret", "forgets_client")
+_USUAL = Overrides()
+
+
+def write_overrides(overrides: Overrides) -> JSONObject:
+    """Return the non-default options, by field name of `Overrides`."""
+    written: JSONObject = {}
+    for field in fields(Overrides):
+        value = getattr(overrides, field.name)
+        if field.name not in _NOT_REMEMBERED and value != getattr(_USUAL, field.name):
+            written[field.name] = _written(value)
+    return written
+
+
+def read_overrides(value: JSON) -> Overrides:
+    """Parse saved options, ignoring invalid members.
+
+    The file may come from elsewhere or from another version.
+    """
+    members = value if isinstance(value, dict) else {}
+    read = {
+        field.name: found
+        for field in fields(Overrides)
+        if field.name in members
+        and field.name not in _NOT_REMEMBERED
+        and (found := _read(field.name, members[field.name])) is not None
+    }
+    return Overrides(**read)
+
+
+def _written(value: object) -> JSON:
+    match value:
+        case LoginGrant() | Strategy():
+            return str(value.value)
+        case Revision():
+            return str(value)
+        case tuple():
+            return [[name, text] for name, text in value if not is_secret_name(name)]
+        case str() | bool() | int():
+            return value
+    raise AssertionError(value)
+
+
+def _read(name: str, value: JSON) -> Any:
+    """Parse a member; None if it is invalid."""
+    if name == "revision":
+        return find_revision(value)
+    if name in ("grant", "strategy"):
+        kind = LoginGrant if name == "grant" else Strategy
+        return next((each for each in kind if each.value == value), None)
+    if name == "extras":
+        return _pairs(value)
+    if name == "redirect_port":
+        return value if type(value) is int and 0 < value < 65_536 else None
+    wanted = bool if name == "uses_dpop" or isinstance(getattr(_USUAL, name), bool) else str
+    return value if type(value) is wanted else None
+
+
+def _pairs(value: JSON) -> tuple[tuple[str, str], ...] | None:
+    if not isinstance(value, list):
+        return None
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2]
+    return tuple((str(name), str(text)) for name, text in pairs)
+
+
+STEP_PURPOSES = {
+    StepId.PROBE: "Ask the server something without a token: a server with a login must refuse with 401.",
+    StepId.CHALLENGE: "WWW-Authenticate says where to learn more, and which scopes are needed.",
+    StepId.RESOURCE_LOOKUP: "The server's metadata names the authorization servers that issue tokens for it.",
+    StepId.RESOURCE_CHECK: "The document must be about this server: otherwise a token could be for another.",
+    StepId.SERVER_CHOICE: "One of those that are listed is used, with what we have of it.",
+    StepId.SERVER_LOOKUP: "Its metadata says where to log in and where tokens are given out.",
+    StepId.SERVER_CHECK: "The issuer must be the one that was asked for, and its endpoints safe to use.",
+    StepId.IDENTITY: "The authorization server must know us: by a registered client ID, or a document.",
+    StepId.PREPARE: "Everything that is asked for is settled, and the secrets of this login are made.",
+    StepId.PROVIDER_LOOKUP: "Your company's identity provider says who you are: where does one sign in?",
+    StepId.SIGN_IN: "Who signed in before need not do it again while the ID token lasts or can be renewed.",
+    StepId.ID_TOKEN_REQUEST: "The identity provider gives an ID token for the code of the sign-in.",
+    StepId.ID_TOKEN_REPLY: "Is the ID token the provider's, for us, and of this sign-in? Then it is kept.",
+    StepId.EXCHANGE: "The company's identity provider gives an ID-JAG for the ID token of your sign-in.",
+    StepId.AUTHORIZE: "You log in and consent in the browser, where we see neither your name nor password.",
+    StepId.WAIT: "The browser comes back to a listener on this machine, with a code.",
+    StepId.CALLBACK: "Is the answer ours, and is it from the server that was asked? Only then it counts.",
+    StepId.TOKEN_REQUEST: "What we have is exchanged for a token.",
+    StepId.TOKEN_REPLY: "What came is compared with what was asked for, and kept.",
+    StepId.CALL: "The request of the beginning once more, now with the token.",
+    StepId.VERIFY: "A real request shows that the token is good for something.",
+    StepId.LIFETIME: "How long the token lives, how it is renewed, and how it is given back.",
+}
+
+REVISION_DIFFERENCES = {
+    StepId.PROBE: "Up to 2025-11-25 the first request is initialize, from 2026-07-28 server/discover.",
+    StepId.CHALLENGE: "2025-06-18 requires resource_metadata in the challenge; later it may be absent.",
+    StepId.RESOURCE_LOOKUP: (
+        "2025-03-26 has no such document. 2025-06-18 knows the address of the challenge only; since "
+        "2025-11-25 the well-known places are looked at too."
+    ),
+    StepId.SERVER_LOOKUP: (
+        "2025-03-26 asks the MCP server's own host; 2025-06-18 knows only RFC 8414, later OpenID Connect too."
+    ),
+    StepId.SERVER_CHECK: (
+        "Since 2025-11-25 clients must refuse a server that does not declare PKCE; since 2026-07-28 one "
+        "whose issuer differs."
+    ),
+    StepId.IDENTITY: (
+        "Client ID metadata documents came with 2025-11-25; 2026-07-28 deprecates dynamic registration and "
+        "wants application_type in it."
+    ),
+    StepId.PREPARE: "2025-03-26 knows no resource parameter; scopes are chosen by rule since 2025-11-25.",
+    StepId.CALLBACK: "iss is checked by rule since 2026-07-28; before, it is compared when it is there.",
+    StepId.TOKEN_REQUEST: "2025-03-26 knows no resource parameter.",
+    StepId.LIFETIME: "Since 2026-07-28 a login for more scopes asks for the earlier ones too.",
+}
+
+DISTRUST = {
+    QuestionKind.HOSTS: "You do not trust the other hosts that were named.",
+    QuestionKind.PRIVATE: "You do not trust the private addresses that the server names.",
+    QuestionKind.ISSUER: "You do not trust the authorization server that the server names.",
+}

@@ -1,0 +1,344 @@
+"""The address that the browser is sent to: the authorization endpoint with the request in its query.
+
+The answer that the browser brings back: read it, then check it in the one right order.
+
+First `state`: is it ours at all? Then `iss`: is it from the server that we asked? Only then are `error` and
+`code` looked at, for until then anybody may have written them (2026-07-28: on a mismatch of `iss` not even
+the error is shown).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from inspector.base.json.values import some
+from inspector.protocol.auth import pkce
+from inspector.protocol.auth.client_registration import ClientSource
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.pkce import is_same
+from inspector.protocol.auth.responses import ReportedError, read_error
+from inspector.protocol.revisions import Revision
+
+# Set by the login itself: neither the user's extras nor the endpoint's query may repeat them.
+RESERVED = frozenset(
+    {"client_id", "code_challenge", "code_challenge_method", "redirect_uri"}
+    | {"resource", "response_type", "scope", "state"}
+)
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizeRequest:
+    """Parameters of an authorization request. None and "" are left out."""
+
+    client_id: str
+    redirect_uri: str
+    state: str = field(repr=False)
+    code_challenge: str
+    resource: str | None = None
+    scope: str | None = None
+    wants_consent: bool = False
+    extras: Pairs = ()  # added by the user, e.g. `login_hint`
+    key_thumbprint: str = ""  # `dpop_jkt` (RFC 9449, section 10)
+    nonce: str = field(default="", repr=False)  # OpenID Connect; returned in the ID token
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizeUrl:
+    """The URL, its parameters as a table, and sentences about what was left out."""
+
+    url: str = field(repr=False)
+    parameters: Pairs = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def authorize_url(endpoint: str, request: AuthorizeRequest) -> AuthorizeUrl:
+    """Build the authorization URL.
+
+    The endpoint's own query is kept (RFC 6749, section 3.1), and no parameter appears twice.
+    """
+    parts = urlsplit(endpoint)
+    ours = _ours(request)
+    refused = [name for name, _ in request.extras if _is_decided(name, request)]
+    extras = tuple((name.strip(), value) for name, value in request.extras if name not in refused)
+    named = {name for name, _ in (*ours, *extras)}
+    endpoints_own = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    kept = tuple(pair for pair in endpoints_own if pair[0] not in named)
+    parameters = (*kept, *_overlaid(ours, extras))
+    url = urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(parameters, quote_via=quote), ""))
+    return AuthorizeUrl(url, parameters, tuple(_notes(refused, [n for n, _ in endpoints_own if n in named])))
+
+
+def extra_problem(name: str) -> str:
+    """Return why a parameter cannot be added by hand, as a sentence; "" if it can."""
+    if not name.strip():
+        return "A parameter needs a name."
+    if name.strip().lower() in RESERVED:
+        return f"{name.strip()} is decided by the login itself; change it in its own field."
+    return ""
+
+
+def _is_decided(name: str, request: AuthorizeRequest) -> bool:
+    """True for parameters set by the login; `nonce` only if the login uses one."""
+    return bool(extra_problem(name)) or (bool(request.nonce) and name.strip().lower() == "nonce")
+
+
+def _ours(request: AuthorizeRequest) -> Pairs:
+    pairs = (
+        ("response_type", "code"),
+        ("client_id", request.client_id),
+        ("redirect_uri", request.redirect_uri),
+        ("state", request.state),
+        ("code_challenge", request.code_challenge),
+        ("code_challenge_method", pkce.METHOD),
+        ("resource", request.resource),
+        ("scope", request.scope),
+        ("prompt", "consent" if request.wants_consent else ""),
+        ("dpop_jkt", request.key_thumbprint),
+        ("nonce", request.nonce),
+    )
+    return tuple((name, value) for name, value in pairs if value)
+
+
+def _overlaid(ours: Pairs, extras: Pairs) -> Pairs:
+    """Merge: extras override what is not reserved (`prompt`); of duplicates the last wins."""
+    theirs = dict(extras)
+    return (*((name, value) for name, value in ours if name not in theirs), *theirs.items())
+
+
+def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
+    if refused:
+        yield f"Left out of your own parameters, as the login decides them: {some(refused)}."
+    if replaced:
+        yield f"The authorization endpoint's own query names {some(replaced)}; the login's values are sent."
+
+
+_LONGEST = 16 * 1024
+_MOST_PARAMETERS = 50
+_UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_metadata", "invalid_client_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A parsed callback. `place` is the URL without query and fragment, "" if only those came."""
+
+    parameters: dict[str, str] = field(repr=False)
+    repeated: tuple[str, ...] = ()
+    is_in_fragment: bool = False
+    place: str = ""
+    problem: str = ""  # why it cannot be parsed, as a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the login recorded before the browser was opened."""
+
+    state: str = field(repr=False)
+    issuer: str | None  # None: not named by metadata (2025-03-26), so `iss` is only shown
+    iss_promised: bool
+    redirect_uri: str
+    client_id: str
+    client_source: ClientSource
+    revision: Revision
+
+
+class Result(Enum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "not looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of the callback. Its text never contains the value of `state` or `code`."""
+
+    name: str
+    result: Result
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Result of the checks: a code, a credible error, or a problem in words."""
+
+    checks: tuple[Check, ...]
+    code: str = field(default="", repr=False)
+    error: ReportedError | None = None
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """True if the state matched. Any other callback must not end the wait."""
+        return any(check.name == "state" and check.result is Result.PASSED for check in self.checks)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_callback(text: str) -> Callback:
+    """Parse a callback: a full URL, a request target, or a query. Never raises."""
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return Callback({}, problem="The answer is too long to be one.")
+    try:
+        parts = urlsplit(text if "?" in text or "#" in text or "://" in text else f"?{text}")
+        query, fragment = _pairs(parts.query), _pairs(parts.fragment)
+    except ValueError:
+        return Callback({}, problem="The answer cannot be read as an address.")
+    is_in_fragment = not _is_answer(query) and _is_answer(fragment)
+    pairs = query + fragment if is_in_fragment else query
+    place = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else ""
+    names = [name for name, _ in pairs]
+    repeated = tuple(name for name in dict.fromkeys(names) if names.count(name) > 1)
+    return Callback(dict(reversed(pairs)), repeated, is_in_fragment, place)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+
+
+def _is_answer(pairs: list[tuple[str, str]]) -> bool:
+    return any(name in ("code", "error", "access_token") for name, _ in pairs)
+
+
+# ------------------------------------------------------------------ checking
+
+
+def check_callback(callback: Callback, expected: Expectation) -> Verdict:
+    """Check a callback: state, iss, error, code. Stops at the first failed check."""
+    if callback.problem:
+        return _failed((), (), "address", callback.problem)
+    state = _check_state(callback, expected)
+    if isinstance(state, Verdict):
+        return state
+    found = (*_about_place(callback, expected),)
+    if callback.repeated:
+        words = f"The answer has {some(callback.repeated)} more than once (RFC 6749 §3.1 forbids it)."
+        return _failed((state,), found, "parameters", words)
+    if callback.is_in_fragment:
+        about = finding("AZ-006", expected.revision)
+        return _failed((state,), (*found, about), "place", about.seen)
+    return _check_issuer(callback, expected, (state,), found)
+
+
+def _check_state(callback: Callback, expected: Expectation) -> Check | Verdict:
+    came = callback.parameters.get("state", "")
+    if not came:
+        about = finding("AZ-001", expected.revision)
+        return _failed((), (about,), "state", "Missing.", about.seen)
+    if "state" in callback.repeated or not is_same(came, expected.state):
+        about = finding("AZ-002", expected.revision)
+        return _failed((), (about,), "state", "Does not match.", about.seen)
+    return Check("state", Result.PASSED, "Present, and matches.")
+
+
+def _check_issuer(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    came = callback.parameters.get("iss")
+    if expected.issuer is None:
+        words = "Present, but there is no issuer to compare it with." if came else "Absent."
+        return _outcome(callback, expected, (*checks, Check("iss", Result.SKIPPED, words)), found)
+    if not came and (expected.iss_promised or came is not None):
+        return _missing_issuer(callback, expected, checks, found)
+    if came and came != expected.issuer:
+        # Simple string comparison: no case folding, default port or trailing slash (RFC 9207, section 2.4).
+        about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
+        words = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
+        return _failed(checks, (*found, about), "iss", words, about.seen)
+    if came and not expected.iss_promised:
+        found = (*found, finding("AZ-005", expected.revision))
+    words = f"Row {_row(expected, came)}: {'present, and matches' if came else 'absent, and not promised'}."
+    return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, words)), found)
+
+
+def _missing_issuer(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    """Handle an `iss` that was promised but missing, or is empty.
+
+    Before 2026-07-28 no MCP rule forbids continuing.
+    """
+    about = finding("AZ-003", expected.revision) if expected.iss_promised else None
+    words = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
+    if about is None or about.stops:
+        seen = about.seen if about else "The answer's iss is empty."
+        return _failed(checks, (*found, about) if about else found, "iss", words, seen)
+    return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, words)), (*found, about))
+
+
+def _row(expected: Expectation, came: str | None) -> int:
+    """Return the row of the table in 2026-07-28: promised or not, present or not."""
+    return (1 if came else 2) if expected.iss_promised else (3 if came else 4)
+
+
+def _outcome(
+    callback: Callback, expected: Expectation, checks: tuple[Check, ...], found: tuple[Finding, ...]
+) -> Verdict:
+    error = read_error(dict(callback.parameters))
+    if error is not None:
+        problem = f"The server refused the login: {error.sentence}"
+        check = Check("error", Result.FAILED, error.sentence)
+        findings = (*found, *_about_error(error, expected))
+        return Verdict((*checks, check), error=error, findings=findings, problem=problem)
+    checks = (*checks, Check("error", Result.PASSED, "None."))
+    code = callback.parameters.get("code", "")
+    if not code:
+        words = "The answer has neither a code nor an error. Begin the login again."
+        return _failed(checks, found, "code", "Missing.", words)
+    return Verdict((*checks, Check("code", Result.PASSED, "Present.")), code, findings=found)
+
+
+def _failed(
+    checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, words: str, problem: str = ""
+) -> Verdict:
+    return Verdict((*checks, Check(name, Result.FAILED, words)), findings=found, problem=problem or words)
+
+
+# ------------------------------------------------------------------ what is odd
+
+
+def _about_place(callback: Callback, expected: Expectation) -> Iterator[Finding]:
+    if callback.place and callback.place != expected.redirect_uri.partition("?")[0]:
+        yield finding("AZ-009", expected.revision, actual=callback.place, expected=expected.redirect_uri)
+
+
+def _about_error(error: ReportedError, expected: Expectation) -> Iterator[Finding]:
+    is_about_client = error.code in _UNKNOWN_CLIENT or error.speaks_of(
+        "client_id", "client id", "unknown client"
+    )
+    if expected.client_source is ClientSource.DOCUMENT and is_about_client:
+        yield finding(
+            "REG-011",
+            expected.revision,
+            error=error.code,
+            client=expected.client_id,
+            evidence=error.evidence,
+        )
+    parameter = _refused_parameter(error)
+    if parameter:
+        yield finding(
+            "AZ-007", expected.revision, error=error.code, parameter=parameter, evidence=error.evidence
+        )
+
+
+def _refused_parameter(error: ReportedError) -> str:
+    if error.code == "invalid_scope":
+        return "scope"
+    if error.code == "invalid_target":
+        return "resource"
+    is_resource = error.code == "invalid_request" and error.speaks_of("resource")
+    return "resource" if is_resource else ""
+
+
+def not_redirected(redirect_uri: str, status: int, page: str, revision: Revision) -> tuple[Finding, ...]:
+    """Return findings from the authorization endpoint's own error page, if we see it."""
+    is_about_redirect = "redirect" in page[:20_000].lower()
+    if not 400 <= status < 500 or not is_about_redirect:
+        return ()
+    return (finding("AZ-008", revision, redirect=redirect_uri, evidence=page),)

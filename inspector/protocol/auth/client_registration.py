@@ -1,0 +1,450 @@
+"""Who we are to an authorization server: which client ID is used, and why that one.
+
+In order: a client that was registered by hand, a client ID metadata document, dynamic registration, asking
+the person. Every client belongs to one issuer, and is never shown to another (2026-07-28: "MUST NOT reuse").
+
+Dynamic client registration (RFC 7591): what is asked for, and what came of it.
+
+The server may register something else than was asked for, so its reply is compared member by member. A method
+that we cannot do is found here, not at the first token request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from urllib.parse import urlsplit
+
+from inspector.base.json.values import JSON, JSONObject, number_of, strings_of, text_of
+from inspector.base.plain_text import one_line
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.jwt import moment_of
+from inspector.protocol.auth.responses import ReportedError, read_error, read_object
+from inspector.protocol.auth.token_request import AuthMethod, method_problem
+from inspector.protocol.revisions import Revision
+
+
+class ClientSource(Enum):
+    """Where a client ID came from."""
+
+    BY_HAND = "pre-registered"
+    DOCUMENT = "client ID metadata document"
+    DYNAMIC = "dynamic registration"
+
+
+class Strategy(Enum):
+    """How the user wants to identify the client."""
+
+    AUTO = "automatic"
+    BY_HAND = "pre-registered"
+    DOCUMENT = "client ID metadata document"
+    DYNAMIC = "dynamic registration"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client ID and what belongs to it."""
+
+    client_id: str
+    issuer: str  # "": entered before the issuer was known; bound to the first one it is used with
+    source: ClientSource
+    method: str = ""  # registered token endpoint method; "" if unspecified
+    secret: str = field(default="", repr=False)
+    secret_expires_at: float | None = None
+    redirect_uris: tuple[str, ...] = ()
+
+
+class Outcome(Enum):
+    """Outcome of the decision."""
+
+    USE = "use this client"
+    REGISTER = "register a client"
+    ASK = "ask the person"
+    REFUSE = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A question of the decision tree, its answer, and whether it was taken."""
+
+    question: str
+    answer: str
+    is_taken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityDecision:
+    """The branch taken. `reason` is a sentence; for ASK and REFUSE it names the next step."""
+
+    outcome: Outcome
+    reason: str
+    branches: tuple[Branch, ...]
+    client: Client | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityInputs:
+    """Inputs of the decision."""
+
+    issuer: str
+    known: Sequence[Client] = ()  # of this MCP server, for any issuer
+    document_url: str = ""
+    takes_documents: bool = False
+    registration_endpoint: str = ""
+    redirect_uri: str = ""
+    strategy: Strategy = Strategy.AUTO
+    now: float = 0.0
+
+
+def decide_identity(inputs: IdentityInputs) -> IdentityDecision:
+    """Walk the decision tree and take the first possible branch."""
+    ways = {
+        Strategy.BY_HAND: _by_hand,
+        Strategy.DOCUMENT: _by_document,
+        Strategy.DYNAMIC: _by_registration,
+    }
+    if inputs.strategy is not Strategy.AUTO:
+        return _the_one_way(ways[inputs.strategy](inputs), inputs)
+    passed: tuple[Branch, ...] = ()
+    for way in ways.values():
+        decision = way(inputs)
+        if decision.outcome is not Outcome.ASK:
+            return replace(decision, branches=passed + decision.branches)
+        passed += decision.branches
+    return _ask(passed)
+
+
+def document_problem(url: str) -> str:
+    """Return why a URL cannot be a client ID (CIMD draft), as a sentence; "" if it can."""
+    try:
+        parts = urlsplit(url)
+        is_https = parts.scheme == "https" and bool(parts.hostname)
+    except ValueError:
+        return "The address of the client document cannot be read."
+    if not is_https:
+        return "The address of the client document must begin with https://."
+    if parts.path in ("", "/"):
+        return "The address of the client document needs a path, such as /client.json."
+    if "#" in url or "@" in parts.netloc:
+        return "The address of the client document must not have a fragment or a user name."
+    if any(part in (".", "..") for part in parts.path.split("/")):
+        return "The address of the client document must not have . or .. in its path."
+    return ""
+
+
+# ------------------------------------------------------------------ the branches
+
+
+def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
+    question = "Is there a client that was registered by hand?"
+    clients = [client for client in inputs.known if client.source is ClientSource.BY_HAND]
+    fitting = next((client for client in clients if client.issuer in ("", inputs.issuer)), None)
+    if fitting is not None:
+        answer = "Yes, for this issuer." if fitting.issuer else "Yes, and now it is bound to this issuer."
+        return _use(replace(fitting, issuer=inputs.issuer), question, answer)
+    if clients:
+        answer = f"Only for another issuer: {one_line(clients[0].issuer)}."
+        reason = (
+            f"The client was registered with {one_line(clients[0].issuer)}, and the server now names "
+            f"{one_line(inputs.issuer)}. Check that this is meant, then enter a client for the new issuer or "
+            "forget the old one."
+        )
+        return IdentityDecision(Outcome.REFUSE, reason, (Branch(question, answer, is_taken=True),))
+    return _not_this_way(question, "No.")
+
+
+def _by_document(inputs: IdentityInputs) -> IdentityDecision:
+    question = "Does the server read client ID metadata documents, and do we have one?"
+    if not inputs.document_url:
+        says = "does" if inputs.takes_documents else "does not say so"
+        return _not_this_way(question, f"The server {says}; no document is set.")
+    problem = document_problem(inputs.document_url)
+    if problem:
+        return _not_this_way(question, problem)
+    if not inputs.takes_documents and inputs.strategy is not Strategy.DOCUMENT:
+        return _not_this_way(
+            question, "client_id_metadata_document_supported is not true, so it counts as no."
+        )
+    client = Client(inputs.document_url, inputs.issuer, ClientSource.DOCUMENT, method="none")
+    is_said = "Yes: both." if inputs.takes_documents else "The server does not say so; you chose it."
+    return _use(client, question, is_said)
+
+
+def _by_registration(inputs: IdentityInputs) -> IdentityDecision:
+    question = "Can we register by ourselves?"
+    kept = next((client for client in inputs.known if _can_use_again(client, inputs)), None)
+    if kept is not None:
+        return _use(kept, question, "We did so before, at this issuer and with this redirect address.")
+    if not inputs.registration_endpoint:
+        return _not_this_way(question, "No: the metadata has no registration_endpoint.")
+    answer = "Yes: there is a registration_endpoint."
+    others = [client for client in inputs.known if client.source is ClientSource.DYNAMIC]
+    if any(client.issuer != inputs.issuer for client in others):
+        answer += " What was registered elsewhere is not used here."
+    return IdentityDecision(Outcome.REGISTER, answer, (Branch(question, answer, is_taken=True),))
+
+
+def _can_use_again(client: Client, inputs: IdentityInputs) -> bool:
+    """True if a registration is for this issuer and redirect URI, and its secret is valid."""
+    if client.source is not ClientSource.DYNAMIC or client.issuer != inputs.issuer:
+        return False
+    if client.secret_expires_at is not None and client.secret_expires_at <= inputs.now:
+        return False
+    return not inputs.redirect_uri or inputs.redirect_uri in client.redirect_uris
+
+
+def _use(client: Client, question: str, answer: str) -> IdentityDecision:
+    reason = f"The client ID is from: {client.source.value}."
+    return IdentityDecision(Outcome.USE, reason, (Branch(question, answer, is_taken=True),), client)
+
+
+def _not_this_way(question: str, answer: str) -> IdentityDecision:
+    return IdentityDecision(Outcome.ASK, answer, (Branch(question, answer),))
+
+
+def _the_one_way(decision: IdentityDecision, inputs: IdentityInputs) -> IdentityDecision:
+    """Apply the user's choice: if it is not possible, no other is tried."""
+    if decision.outcome is not Outcome.ASK:
+        return decision
+    if inputs.strategy is Strategy.BY_HAND:
+        return _ask(decision.branches)
+    reason = f"{decision.reason} You chose {inputs.strategy.value}: choose another way, or automatic."
+    return replace(decision, outcome=Outcome.REFUSE, reason=reason)
+
+
+def _ask(passed: tuple[Branch, ...]) -> IdentityDecision:
+    reason = (
+        "No way to a client ID is open. Register a client with the operator of the authorization server, "
+        "then enter its client ID (and its secret, if it has one)."
+    )
+    return IdentityDecision(Outcome.ASK, reason, (*passed, Branch("What now?", "Ask you.", is_taken=True)))
+
+
+_SOON = 7 * 24 * 3600
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A member that came back different. `got` is None if it was omitted."""
+
+    name: str
+    asked: JSON
+    got: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Result of a registration: a usable client, or a `problem` sentence with the next step."""
+
+    client: Client | None
+    findings: tuple[Finding, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    error: ReportedError | None = None
+    problem: str = ""
+
+
+def registration_body(
+    *,
+    client_name: str,
+    redirect_uris: Sequence[str],
+    method: AuthMethod,
+    scope: str | None = None,
+    wants_refresh: bool = True,
+    is_bound: bool = False,
+) -> JSONObject:
+    """Return the registration request. `application_type` is a MUST since 2026-07-28.
+
+    Before that it does no harm.
+    """
+    body: JSONObject = {
+        "client_name": client_name,
+        "redirect_uris": list(redirect_uris),
+        "grant_types": ["authorization_code", *(["refresh_token"] if wants_refresh else [])],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.value,
+        "application_type": "native",
+    }
+    if scope:
+        body["scope"] = scope
+    if is_bound:
+        body["dpop_bound_access_tokens"] = True
+    return body
+
+
+def client_document(
+    url: str, client_name: str, redirect_uris: Sequence[str], client_uri: str = ""
+) -> JSONObject:
+    """Return a client ID metadata document as the authorization server would read it at `url`."""
+    document: JSONObject = {"client_id": url, "client_name": client_name}
+    if client_uri:
+        document["client_uri"] = client_uri
+    return document | {
+        "redirect_uris": list(redirect_uris),
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": AuthMethod.NONE.value,
+    }
+
+
+def other_body(asked: JSONObject, refused: Registration) -> JSONObject | None:
+    """Return a request to retry with after a rejection; None if nothing else is worth trying."""
+    ids = {one.id for one in refused.findings}
+    if "REG-003" in ids and asked.get("application_type") == "native":
+        return asked | {"application_type": "web"}
+    uris = list(strings_of(asked, "redirect_uris"))
+    names: list[JSON] = [uri.replace("//127.0.0.1:", "//localhost:", 1) for uri in uris]
+    if "REG-001" in ids and names != uris:
+        return asked | {"redirect_uris": names}
+    return None
+
+
+def read_registration(
+    status: int, body: bytes, *, asked: JSONObject, issuer: str, now: float, revision: Revision
+) -> Registration:
+    """Parse the registration response."""
+    document = read_object(body)
+    if status in (401, 403):
+        found = finding("REG-010", revision, status=status, evidence=_evidence(document))
+        error = read_error(document) if document is not None else None
+        return Registration(None, (found,), error=error, problem=found.text)
+    if not 200 <= status < 300:
+        return _refused(status, document or {}, asked, revision)
+    if document is None:
+        problem = (
+            "The answer to the registration is no JSON object. Ask the operator of the authorization server."
+        )
+        return Registration(None, problem=problem)
+    return _accepted(status, document, asked, issuer, now, revision)
+
+
+# ------------------------------------------------------------------ refused
+
+
+def _refused(status: int, document: JSONObject, asked: JSONObject, revision: Revision) -> Registration:
+    error = read_error(document)
+    if error is None:
+        problem = f"The registration was answered with {status}, without a reason. Enter a client ID by hand."
+        return Registration(None, problem=problem)
+    return Registration(
+        None,
+        tuple(_about_refusal(error, asked, revision)),
+        error=error,
+        problem=f"The registration was refused: {error.sentence}",
+    )
+
+
+def _about_refusal(error: ReportedError, asked: JSONObject, revision: Revision) -> Iterator[Finding]:
+    redirects = [uri for uri in strings_of(asked, "redirect_uris") if _is_loopback(uri)]
+    is_redirect = error.code == "invalid_redirect_uri" or error.speaks_of("redirect")
+    if is_redirect and redirects:
+        yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
+    if error.speaks_of("application_type", "application type", "native"):
+        yield finding("REG-003", revision, what="refused that", evidence=error.evidence)
+
+
+# ------------------------------------------------------------------ accepted
+
+
+def _accepted(
+    status: int, document: JSONObject, asked: JSONObject, issuer: str, now: float, revision: Revision
+) -> Registration:
+    findings = [*_about_reply(status, document, asked, now, revision)]
+    client_id, secret = text_of(document, "client_id"), text_of(document, "client_secret")
+    method = text_of(document, "token_endpoint_auth_method") or _assumed_method(asked, secret)
+    if not client_id:
+        findings.append(finding("REG-005", revision))
+    problem = method_problem(method, has_secret=bool(secret))
+    if problem:
+        findings.append(finding("REG-006", revision, method=method, problem=problem.rstrip(".")))
+    fatal = next((one for one in findings if one.stops), None)
+    client = None
+    if fatal is None:
+        client = Client(
+            client_id,
+            issuer,  # ours: an `issuer` in the response is not trusted
+            ClientSource.DYNAMIC,
+            method,
+            secret,
+            _secret_end(document),
+            strings_of(document, "redirect_uris") or strings_of(asked, "redirect_uris"),
+        )
+    words = fatal.text if fatal is not None else ""
+    return Registration(client, tuple(findings), tuple(_differences(asked, document)), problem=words)
+
+
+def _assumed_method(asked: JSONObject, secret: str) -> str:
+    """Return the method if the response names none.
+
+    It is the requested one, unless there is a secret that it does not use.
+    """
+    wanted = text_of(asked, "token_endpoint_auth_method")
+    return AuthMethod.BASIC.value if secret and wanted == AuthMethod.NONE.value else wanted
+
+
+def _about_reply(
+    status: int, document: JSONObject, asked: JSONObject, now: float, revision: Revision
+) -> Iterator[Finding]:
+    if status != 201:
+        yield finding("REG-004", revision, status=status)
+    if asked.get("application_type") == "native" and document.get("application_type") == "web":
+        yield finding("REG-003", revision, what="registered us as a web app")
+    yield from _about_redirects(
+        strings_of(asked, "redirect_uris"), strings_of(document, "redirect_uris"), revision
+    )
+    granted = document.get("grant_types")
+    was_asked = "refresh_token" in strings_of(asked, "grant_types")
+    if was_asked and isinstance(granted, list) and "refresh_token" not in granted:
+        yield finding("REG-008", revision)
+    end = _secret_end(document)
+    if end is not None and text_of(document, "client_secret") and end < now + _SOON:
+        yield finding("REG-009", revision, when=_when(end, now))
+
+
+def _about_redirects(asked: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
+    lost, new = [uri for uri in asked if uri not in got], [uri for uri in got if uri not in asked]
+    if not (lost or new):
+        return
+    if not got:
+        yield finding("REG-007", revision, difference="the answer lists none")
+        return
+    kept = [uri for uri in asked if uri in got]
+    if kept and not new and all(map(_is_loopback, lost)):
+        yield finding("REG-002", revision, accepted=kept, refused=lost)
+        return
+    parts = [f"without {', '.join(lost)}"] if lost else []
+    parts += [f"with {', '.join(new)}"] if new else []
+    yield finding("REG-007", revision, difference="; ".join(parts))
+
+
+def _differences(asked: JSONObject, got: JSONObject) -> Iterator[Difference]:
+    for name, value in asked.items():
+        if name in got and got[name] != value:
+            yield Difference(name, value, got[name])
+        elif name not in got:
+            yield Difference(name, value, None)
+
+
+def _secret_end(document: JSONObject) -> float | None:
+    """Return when the secret expires; None if never, sent as 0 (RFC 7591, section 3.2.1)."""
+    value = number_of(document, "client_secret_expires_at")
+    return float(value) if value and moment_of(value) is not None else None
+
+
+def _when(end: float, now: float) -> str:
+    moment = moment_of(end)
+    words = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
+    return f"on {words}" if end > now else f"on {words}, which is past"
+
+
+def _is_loopback(uri: str) -> bool:
+    try:
+        return urlsplit(uri).hostname in _LOOPBACK
+    except ValueError:
+        return False
+
+
+def _evidence(document: JSONObject | None) -> str:
+    error = read_error(document) if document is not None else None
+    return error.evidence if error is not None else ""

@@ -1,0 +1,77 @@
+"""What is wrong with a server's or an authorization server's side of a login, as findings to show.
+
+Each kind has an id that stays, so that reports can be compared. A finding says what we saw, which rule that
+touches, and who must change what; the quote that proves it is the server's own text, made harmless.
+The words are in `discoverywords.py`, `grantwords.py` and `providerwords.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.plain_text import one_line, visible
+from inspector.protocol.auth.findings.discovery import DISCOVERY_FINDINGS
+from inspector.protocol.auth.findings.grants import GRANT_FINDINGS, PROVIDER_FINDINGS
+from inspector.protocol.auth.findings.template import FindingTemplate, Severity
+from inspector.protocol.revisions import Revision
+
+__all__ = ["FINDING_TEMPLATES", "Finding", "Severity", "finding", "quoted"]
+
+LONGEST_QUOTE = 300
+_LONGEST_VALUE = 160
+_MOST_VALUES = 8
+
+Value: TypeAlias = str | int | Iterable[str]
+
+FINDING_TEMPLATES: dict[str, FindingTemplate] = DISCOVERY_FINDINGS | GRANT_FINDINGS | PROVIDER_FINDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding about a login. Strict mode stops at every error, observe mode only at `stops`."""
+
+    id: str
+    severity: Severity
+    seen: str
+    rule: str
+    fix: str
+    evidence: str = ""  # a quote: truncated, invisible characters escaped; plain text only
+    stops: bool = False
+
+    @property
+    def text(self) -> str:
+        """The finding as one paragraph, without the quote."""
+        return f"{self.seen} {self.rule} {self.fix}"
+
+
+def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value) -> Finding:
+    """Create a finding by id. All placeholders of its wording must be given."""
+    wording = FINDING_TEMPLATES[id]
+    severity = wording.severity(revision)
+    values = {name: _shown(value) for name, value in seen.items()}
+    return Finding(
+        id=id,
+        severity=severity,
+        seen=wording.seen.format_map(values),
+        rule=wording.rule.format_map(values),
+        fix=wording.fix.format_map(values),
+        evidence=quoted(evidence),
+        stops=wording.stops and severity is Severity.ERROR,
+    )
+
+
+def quoted(text: str) -> str:
+    """Return foreign text for display: invisible characters escaped, truncated."""
+    return visible(text) if len(text) <= LONGEST_QUOTE else visible(text[: LONGEST_QUOTE - 1]) + "…"
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return one_line(value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…")
+    every = list(value)
+    rest = f" and {len(every) - _MOST_VALUES:,} more" if len(every) > _MOST_VALUES else ""
+    return ", ".join(map(_shown, every[:_MOST_VALUES])) + rest

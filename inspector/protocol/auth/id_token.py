@@ -1,0 +1,191 @@
+"""ID-JAGs (enterprise-managed authorization): a company's word about a person, for another's server.
+
+It is meant for that server, which checks it. What is looked at here is only whether it is for that server at
+all: once sent, it cannot be taken back.
+
+ID tokens (OpenID Connect Core 1.0): who signed in with the company's identity provider, and for whom.
+
+Here something is decided by what a token says, unlike with access tokens. There must be a signature, which is
+not checked: the token came straight from the provider's token endpoint, which section 3.1.3.7 takes in its
+place. One that a person entered, or that came any other way, is only shown: its provider will judge it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from inspector.base.json.values import shown, some, text_of
+from inspector.protocol.auth.authorization_request import Check, Result
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.jwt import JwtView, read_jwt
+from inspector.protocol.auth.pkce import is_same
+from inspector.protocol.auth.scopes import OFFLINE
+from inspector.protocol.auth.tokens import MARGIN, SKEW, margin_of
+from inspector.protocol.revisions import Revision
+
+TYPE = "oauth-id-jag+jwt"
+
+
+def judge_id_jag(text: str, issuer: str, client_id: str, revision: Revision) -> Iterator[Finding]:
+    """Yield what is wrong with an ID-JAG for the authorization server `issuer` and `client_id`."""
+    view = read_jwt(text)
+    if view is None:
+        yield finding("IDT-012", revision, problem="is no JWT that can be read")
+        return
+    if issuer.rstrip("/") not in [audience.rstrip("/") for audience in view.audiences]:
+        yield finding("IDT-011", revision, actual=view.audiences or ("nobody",), expected=issuer)
+    kind = text_of(view.header, "typ")
+    if kind.lower().removeprefix("application/") != TYPE:
+        yield finding("IDT-012", revision, problem=f"is of the type {shown(kind)}" if kind else "has no type")
+    client = text_of(view.claims, "client_id")
+    if client and client_id and client != client_id:
+        yield finding("IDT-013", revision, actual=client, expected=client_id)
+
+
+OPENID = "openid"
+
+
+@dataclass(frozen=True, slots=True)
+class IdTokenExpectation:
+    """What an ID token must contain.
+
+    For a refreshed one `subject` is known, and it may lack the nonce.
+    """
+
+    issuer: str
+    client_id: str
+    nonce: str = field(default="", repr=False)
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IdTokenVerdict:
+    """The checks in order; `problem` is one sentence, `findings` have the details."""
+
+    checks: tuple[Check, ...]
+    problem: str = ""
+    findings: tuple[Finding, ...] = ()
+    subject: str = ""
+    expires_at: float | None = None
+
+
+def sign_in_scope(offered: Sequence[str] | None, typed: str | None = None) -> str:
+    """Return the scope of a login: always `openid`, as there is no ID token without it.
+
+    `offline_access` gives a refresh token, so that the user need not log in every hour; it is requested if
+    the provider lists it, or lists nothing.
+    """
+    wanted = typed.split() if typed is not None else [OPENID, OFFLINE]
+    if typed is None and offered is not None and OFFLINE not in offered:
+        wanted.remove(OFFLINE)
+    return " ".join(dict.fromkeys([OPENID, *wanted]))
+
+
+def has_run_out(id_token: str, now: float, *, soon: bool = False) -> bool:
+    """True if expired, or with `soon` so close that it should be refreshed.
+
+    Unreadable tokens are left to the provider to judge.
+    """
+    view = read_jwt(id_token)
+    end = view.time_of("exp") if view is not None else None
+    if view is None or end is None:
+        return False
+    begin = view.time_of("iat")
+    margin = MARGIN if begin is None else margin_of(end - begin)
+    return end - (margin if soon else 0) <= now
+
+
+def check_id_token(
+    id_token: str, expected: IdTokenExpectation, now: float, revision: Revision
+) -> IdTokenVerdict:
+    """Check an ID token (OpenID Connect Core, sections 3.1.3.7 and 12.2). Never raises.
+
+    Stops at the first failed check.
+    """
+    view = read_jwt(id_token)
+    if view is None:
+        found = finding("IDT-002", revision)
+        return IdTokenVerdict((Check("form", Result.FAILED, found.seen),), found.seen, (found,))
+    checks: list[Check] = []
+    for check, about in _checks(view, expected, now):
+        checks.append(check)
+        if check.result is Result.FAILED:
+            id, seen = about
+            problem = f"The ID token does not hold. {check.name}: {check.words}"
+            return IdTokenVerdict(tuple(checks), problem, (finding(id, revision, **seen),))
+    subject, end = text_of(view.claims, "sub"), view.time_of("exp")
+    return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
+
+
+# A check, plus the id and values of its finding in case it failed.
+_Judged = tuple[Check, tuple[str, dict[str, str]]]
+
+
+def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator[_Judged]:
+    algorithm = shown(text_of(view.header, "alg"))
+    problem = "it has no signature" if algorithm != "none" else "its algorithm is none"
+    yield (
+        _check("alg", view.is_signed, "It is signed.", _sentence(problem)),
+        ("IDT-010", {"problem": problem}),
+    )
+    yield (
+        _check(
+            "iss",
+            view.issuer == expected.issuer,
+            "It is the identity provider's.",
+            f"It is {shown(view.issuer)}, and not {expected.issuer}.",
+        ),
+        ("IDT-003", {"actual": view.issuer or "nobody", "expected": expected.issuer}),
+    )
+    audience = some(view.audiences) or "nobody"
+    yield (
+        _check(
+            "aud",
+            expected.client_id in view.audiences,
+            "It is made out to us.",
+            f"It is made out to {audience}, and not to {expected.client_id}.",
+        ),
+        ("IDT-004", {"actual": audience, "expected": expected.client_id}),
+    )
+    party = text_of(view.claims, "azp")
+    if party or len(view.audiences) > 1:
+        words = f"It was given to {shown(party)}, and not to us." if party else "Of several, none is named."
+        about = {"actual": party or "nobody in particular", "expected": expected.client_id}
+        yield _check("azp", party == expected.client_id, "It was given to us.", words), ("IDT-005", about)
+    yield from _about_times(view, now)
+    yield _about_nonce(text_of(view.claims, "nonce"), expected)
+    subject = text_of(view.claims, "sub")
+    is_same_person = bool(subject) and subject == (expected.subject or subject)
+    other = "is about somebody else than before" if subject else "does not say who signed in"
+    about = {"problem": other}
+    yield _check("sub", is_same_person, "It says who signed in.", f"It {other}."), ("IDT-009", about)
+
+
+def _about_times(view: JwtView, now: float) -> Iterator[_Judged]:
+    end, begin = view.time_of("exp"), view.time_of("iat")
+    late = "it has no end" if end is None else f"it ran out {now - end:,.0f} seconds ago"
+    is_good = end is not None and end + SKEW > now
+    yield _check("exp", is_good, "It has not run out.", _sentence(late)), ("IDT-006", {"problem": late})
+    early = "it does not say when it was made" if begin is None else "it was made in the future"
+    is_good = begin is not None and begin - SKEW <= now
+    yield _check("iat", is_good, "It was made before now.", _sentence(early)), ("IDT-007", {"problem": early})
+
+
+def _about_nonce(came: str, expected: IdTokenExpectation) -> _Judged:
+    """Check the nonce. A refreshed token may omit it; any other must have it."""
+    is_renewed = bool(expected.subject)
+    problem = "is not that of this sign-in" if came else "is missing"
+    about = ("IDT-008", {"problem": problem})
+    if is_renewed and (not came or not expected.nonce):
+        return Check("nonce", Result.SKIPPED, "A renewed token needs none."), about
+    is_good = bool(expected.nonce) and is_same(came, expected.nonce)
+    return _check("nonce", is_good, "It is that of this sign-in.", f"It {problem}."), about
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _check(name: str, is_good: bool, good: str, bad: str) -> Check:
+    return Check(name, Result.PASSED if is_good else Result.FAILED, good if is_good else bad)

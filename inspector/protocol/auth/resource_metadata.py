@@ -1,0 +1,435 @@
+"""Protected resource metadata (RFC 9728): where a server says who issues tokens for it.
+
+In order: the places to look in, what an answer is worth, whether the document is about this server, and
+which of its authorization servers to use.
+
+The `resource` parameter (RFC 8707): which server a token is for, the same in every request of a login.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import urlsplit, urlunsplit
+
+from inspector.base.json.values import JSONObject, some
+from inspector.base.redaction import is_secret_parameter
+from inspector.base.web_link import Link, read_link
+from inspector.protocol.auth.challenge import Challenge
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.responses import (
+    Candidate,
+    Document,
+    Members,
+    Outcome,
+    Reply,
+    differing_members,
+    first_difference,
+    read_document,
+    tried,
+)
+from inspector.protocol.auth.scopes import OFFLINE
+from inspector.protocol.auth.url_guard import Allowance, UrlBlocked, check_url
+from inspector.protocol.http_rules import redirect_target
+from inspector.protocol.revisions import R2, Revision, is_between
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+_BROAD_SCOPES = frozenset({"*", "all", "admin", "full", "full-access", "full_access", "root"})
+
+
+# ------------------------------------------------------------------ where to look
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePlaces:
+    """Where to look, in order, up to the first document."""
+
+    candidates: tuple[Candidate, ...]
+    from_challenge: bool = False  # the first one is from the challenge
+    findings: tuple[Finding, ...] = ()
+
+
+def resource_places(
+    server_url: str, challenge: Challenge | None, allowance: Allowance, revision: Revision
+) -> ResourcePlaces:
+    """Return all candidates for a server's document.
+
+    `server_url` is the user's, and was checked when entered.
+    """
+    known = _well_known(server_url)
+    named = challenge.resource_metadata if challenge is not None else ""
+    if not named:
+        return ResourcePlaces(known)
+    try:
+        url = check_url(named, allowance)
+    except UrlBlocked as blocked:
+        found = finding("AUTH-006", revision, value=named, reason=blocked.clause, evidence=named)
+        return ResourcePlaces(known, findings=(found,))
+    first = Candidate(url.url, "The challenge names this address.")
+    others = tuple(candidate for candidate in known if candidate.url != url.url)
+    findings = _judge_origin(named, server_url, revision)
+    return ResourcePlaces((first, *others), from_challenge=True, findings=tuple(findings))
+
+
+def _well_known(server_url: str) -> tuple[Candidate, ...]:
+    parts = urlsplit(server_url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    root = Candidate(origin + WELL_KNOWN, "The well-known place for the whole host.")
+    if parts.path in ("", "/"):
+        return (root,)
+    query = f"?{parts.query}" if parts.query else ""
+    return (
+        Candidate(f"{origin}{WELL_KNOWN}{parts.path}{query}", "The well-known place for the server's path."),
+        root,
+    )
+
+
+def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
+    one, other = read_link(named), read_link(server_url)
+    if _origin(one) != _origin(other):
+        yield finding("AUTH-007", revision, host=_place(one), server=_place(other))
+
+
+# ------------------------------------------------------------------ what came back
+
+
+@dataclass(frozen=True, slots=True)
+class NoResourceMetadata:
+    """No document was found. The login may still be possible as in 2025-03-26, which had none."""
+
+    may_fall_back: bool  # all candidates said there is none; otherwise unknown
+    findings: tuple[Finding, ...]
+
+
+def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[Finding, ...]:
+    """Return what is wrong with a response, regardless of the document's content."""
+    if reply.status in (401, 403):
+        return (finding("PRM-011", revision, url=reply.url, status=reply.status),)
+    if 300 <= reply.status < 400:
+        location = reply.header("location")
+        if redirect_target(reply.url, location, "GET", reply.status, may_encrypt=True) is None:
+            host = _place(read_link(location)) or "nowhere"
+            return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
+    if reply.status == 200 and (document.problem or not reply.says_json):
+        problem = document.problem or "it can be read all the same"
+        kind = reply.content_type or "no content type"
+        return (finding("PRM-008", revision, url=reply.url, content_type=kind, problem=problem),)
+    return ()
+
+
+def judge_search(places: ResourcePlaces, replies: Sequence[Reply], revision: Revision) -> tuple[Finding, ...]:
+    """Return findings about where it was found; `replies` are all up to the first document."""
+    documents = list(map(read_document, replies))
+    if not places.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
+        return ()
+    difference = f"{replies[0].in_words}; {replies[-1].url} has a document"
+    return (finding("PRM-009", revision, difference=difference),)
+
+
+def nothing_found(replies: Sequence[Reply], revision: Revision) -> NoResourceMetadata:
+    """Judge a search in which no candidate had a document."""
+    unsure = [reply for reply in replies if read_document(reply).outcome is Outcome.UNSURE]
+    if not unsure:
+        found = finding("AUTH-005", revision, tried=tried(replies))
+        return NoResourceMetadata(may_fall_back=True, findings=(found,))
+    status = unsure[0].failure or unsure[0].status
+    found = finding("PRM-015", revision, url=unsure[0].url, status=status)
+    return NoResourceMetadata(may_fall_back=False, findings=(found,))
+
+
+def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tuple[Finding, ...]:
+    """Return findings if the documents for the path and for the root differ.
+
+    Fetching both is optional.
+    """
+    fields = differing_members(one, other)
+    return (finding("PRM-010", revision, fields=fields),) if fields else ()
+
+
+# ------------------------------------------------------------------ is it about this server?
+
+
+class Relation(Enum):
+    """How a document's `resource` relates to the URL that we connect to."""
+
+    EXACT = "it is the same"
+    SLASH = "they differ in a slash at the end"
+    PARENT = "it covers more than this address"
+    OTHER_PATH = "another path of the same host"
+    OTHER_ORIGIN = "another host"
+    UNREADABLE = "it is no absolute web address"
+
+    @property
+    def covers(self) -> bool:
+        """True if the document is about this server."""
+        return self in (Relation.EXACT, Relation.SLASH, Relation.PARENT)
+
+
+def relation_of(resource: str, server_url: str) -> Relation:
+    """Compare: RFC 9728 requires equality; a parent path on the same host is accepted too.
+
+    Other clients do the same.
+    """
+    if resource == server_url:
+        return Relation.EXACT
+    one, other = read_link(resource), read_link(server_url)
+    if one.problem or one.user or "#" in one.path:
+        return Relation.UNREADABLE
+    if _origin(one) != _origin(other):
+        return Relation.OTHER_ORIGIN
+    if one.path == other.path:
+        return Relation.EXACT
+    if one.path.rstrip("/") == other.path.rstrip("/"):
+        return Relation.SLASH
+    above, query = one.path.rstrip("/"), other.path.partition("?")[0]
+    is_above = query == above or query.startswith(above + "/")
+    return Relation.PARENT if is_above else Relation.OTHER_PATH
+
+
+def _judge_resource(
+    resource: str | None, server_url: str, revision: Revision
+) -> tuple[Relation | None, tuple[Finding, ...]]:
+    if resource is None:
+        return None, (finding("PRM-001", revision),)
+    relation = relation_of(resource, server_url)
+    if relation is Relation.EXACT:
+        return relation, ()
+    values = {"resource": resource, "server": server_url}
+    if relation.covers:
+        return relation, (finding("PRM-004", revision, relation=relation.value, **values),)
+    column = first_difference(resource, server_url)
+    difference = relation.value if relation is Relation.UNREADABLE else f"character {column} differs"
+    id = "PRM-003" if relation is Relation.OTHER_PATH else "PRM-002"
+    return relation, (finding(id, revision, difference=difference, **values),)
+
+
+# ------------------------------------------------------------------ reading
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMetadata:
+    """A parsed document. None is absent. `issuers` are the usable ones, verbatim."""
+
+    content: JSONObject
+    resource: str | None
+    relation: Relation | None
+    issuers: tuple[str, ...]
+    scopes: tuple[str, ...] | None = None
+    bearer_methods: tuple[str, ...] | None = None
+    dpop_algorithms: tuple[str, ...] | None = None
+    requires_dpop: bool = False
+    name: str = ""
+    documentation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceReading:
+    """A document and all its findings."""
+
+    metadata: ResourceMetadata
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        """True if it is about this server. Otherwise it must not be used."""
+        relation = self.metadata.relation
+        return relation is not None and relation.covers
+
+
+def read_resource_metadata(
+    content: JSONObject, server_url: str, revision: Revision, allowance: Allowance
+) -> ResourceReading:
+    """Parse a document. Never raises for its content."""
+    members = Members(content, "PRM-016", revision)
+    resource = members.text("resource")
+    relation, about_resource = _judge_resource(resource, server_url, revision)
+    issuers, about_issuers = _read_issuers(members.texts("authorization_servers"), revision, allowance)
+    metadata = ResourceMetadata(
+        content=content,
+        resource=resource,
+        relation=relation,
+        issuers=issuers,
+        scopes=members.texts("scopes_supported"),
+        bearer_methods=members.texts("bearer_methods_supported"),
+        dpop_algorithms=members.texts("dpop_signing_alg_values_supported"),
+        requires_dpop=members.flag("dpop_bound_access_tokens_required") is True,
+        name=members.text("resource_name") or "",
+        documentation=members.text("resource_documentation") or "",
+    )
+    lists = _judge_lists(metadata, revision)
+    return ResourceReading(metadata, (*about_resource, *about_issuers, *lists, *members.findings))
+
+
+def _read_issuers(
+    listed: tuple[str, ...] | None, revision: Revision, allowance: Allowance
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    findings: list[Finding] = []
+    issuers: list[str] = []
+    for entry in dict.fromkeys(listed or ()):
+        reason = issuer_problem(entry, allowance)
+        if reason:
+            findings.append(finding("PRM-006", revision, entry=entry, reason=reason, evidence=entry))
+            continue
+        if "/.well-known/" in entry:
+            findings.append(finding("PRM-007", revision, entry=entry))
+        issuers.append(entry)
+    if not issuers:
+        findings.append(finding("PRM-005", revision))
+    return tuple(issuers), tuple(findings)
+
+
+def issuer_problem(entry: str, allowance: Allowance) -> str:
+    """Return why a text cannot be an issuer, as the end of a sentence; "" if it can."""
+    try:
+        check_url(entry, allowance)
+    except UrlBlocked as blocked:
+        return blocked.clause
+    return "it has a query" if "?" in entry else ""
+
+
+def _judge_lists(metadata: ResourceMetadata, revision: Revision) -> Iterator[Finding]:
+    methods = metadata.bearer_methods
+    if methods is not None and "header" not in methods:
+        yield finding("PRM-012", revision, methods=methods or "empty")
+    broad = [scope for scope in metadata.scopes or () if scope.lower() in _BROAD_SCOPES]
+    if broad:
+        yield finding("PRM-014", revision, scopes=broad)
+
+
+def judge_scopes(
+    challenge: Challenge | None, metadata: ResourceMetadata | None, revision: Revision
+) -> tuple[Finding, ...]:
+    """Return findings about the scopes in the challenge and the metadata together."""
+    asked = challenge.scopes if challenge is not None else ()
+    listed = (metadata.scopes or ()) if metadata is not None else ()
+    findings = [] if asked or listed else [finding("AUTH-010", revision)]
+    for place, scopes in (("the challenge", asked), ("the protected resource metadata", listed)):
+        if OFFLINE in scopes:
+            findings.append(finding("AUTH-011", revision, place=place))
+    return tuple(findings)
+
+
+# ------------------------------------------------------------------ which authorization server?
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerChoice:
+    """The authorization server to use, and why, as a sentence."""
+
+    issuer: str
+    reason: str
+
+
+def choose_issuer(
+    issuers: Sequence[str], *, stored: Collection[str] = (), picked: str | None = None
+) -> IssuerChoice | None:
+    """Choose a listed issuer; None if there is none. `stored`: those we have credentials for."""
+    if picked is not None and picked in issuers:
+        return IssuerChoice(picked, "You chose it.")
+    known = [issuer for issuer in issuers if issuer in stored]
+    if known:
+        return IssuerChoice(known[0], "We have credentials of it for this server.")
+    if not issuers:
+        return None
+    rest = some(issuers[1:])
+    reason = (
+        f"It is the first of those listed; the others are {rest}." if rest else "It is the only one listed."
+    )
+    return IssuerChoice(issuers[0], reason)
+
+
+def judge_migration(
+    before: str | None, issuers: Sequence[str], choice: IssuerChoice, revision: Revision
+) -> tuple[Finding, ...]:
+    """Report a changed authorization server; `before` is the one of the last login."""
+    if not before or before in issuers:
+        return ()
+    return (finding("RS-012", revision, old=before, new=choice.issuer),)
+
+
+# ------------------------------------------------------------------ addresses
+
+
+def _origin(link: Link) -> tuple[str, str, int]:
+    return link.scheme, link.ascii_host.rstrip("."), link.port or {"http": 80}.get(link.scheme, 443)
+
+
+def _place(link: Link) -> str:
+    """Return the host, with the port if it is explicit."""
+    return link.host if link.port is None else f"{link.host}:{link.port}"
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChoice:
+    """The value of `resource`, None to send none. `reason` is a sentence."""
+
+    value: str | None
+    reason: str
+
+
+def canonical_resource(server_url: str) -> str:
+    """Return the server's URL as a resource identifier. Raises ValueError if it is invalid.
+
+    Scheme and host in lower case; no fragment, user name or default port. A trailing slash is removed only
+    if it is the whole path: `/mcp/` may be a different resource than `/mcp`. Secrets are removed from the
+    query: they are for the server, not for its authorization server or the browser history.
+    """
+    parts = urlsplit(server_url.strip())
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ValueError("It is no absolute http or https address.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = parts.port
+    place = host if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{host}:{port}"
+    query = "&".join(
+        pair for pair in parts.query.split("&") if not is_secret_parameter(pair.partition("=")[0])
+    )
+    path = "" if parts.path == "/" and not query else parts.path
+    return urlunsplit((parts.scheme, place, path, query, ""))
+
+
+def choose_resource(
+    server_url: str,
+    *,
+    revision: Revision,
+    advertised: str | None = None,
+    typed: str | None = None,
+) -> ResourceChoice:
+    """Choose the resource identifier to send.
+
+    `advertised` is the metadata's `resource`, only if it covers the server's URL. `typed` is the user's
+    setting: None if unset, "" to send none.
+    """
+    if typed is not None:
+        return _as_typed(typed.strip())
+    if advertised:
+        return ResourceChoice(advertised, "From the protected resource metadata, letter for letter.")
+    if is_between(revision, R2, R2):
+        return ResourceChoice(
+            None, "2025-03-26 without protected resource metadata knows no resource parameter."
+        )
+    reason = "The server's address: there is no protected resource metadata to name another."
+    return ResourceChoice(canonical_resource(server_url), reason)
+
+
+def _as_typed(typed: str) -> ResourceChoice:
+    if not typed:
+        return ResourceChoice(None, "You chose to send no resource.")
+    return ResourceChoice(typed, "You set the resource yourself.")
+
+
+def resource_problem(text: str) -> str:
+    """Return why a typed resource is invalid, as a sentence; "" if it is valid."""
+    try:
+        parts = urlsplit(text)
+        is_absolute = bool(parts.scheme and (parts.netloc or parts.path))
+    except ValueError:
+        return "The resource cannot be read as an address."
+    if any(sign.isspace() or not sign.isprintable() for sign in text):
+        return "The resource holds a blank or a control character."
+    if not is_absolute:
+        return "The resource must be an absolute address, such as https://example.com/mcp."
+    return "The resource must not have a fragment (#…)." if "#" in text else ""

@@ -1,0 +1,247 @@
+"""What both metadata documents have in common: places to look in, answers, and members of fixed types.
+
+An error as OAuth reports it: `error`, `error_description`, `error_uri`, in a redirect or a JSON answer.
+
+All three are the server's words, to be shown as plain text. What the known codes mean is said in ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, shown
+from inspector.base.plain_text import one_line
+from inspector.protocol.auth.findings.finding import Finding, finding, quoted
+from inspector.protocol.http_rules import Headers
+from inspector.protocol.revisions import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A URL where a document may be, and why it is tried, as a sentence."""
+
+    url: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The response for a candidate; `failure` says why there is none."""
+
+    url: str
+    status: int = 0
+    headers: Headers = ()
+    body: bytes = b""
+    failure: str = ""
+
+    def header(self, name: str) -> str:
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    @property
+    def says_json(self) -> bool:
+        return self.content_type == "application/json" or self.content_type.endswith("+json")
+
+    @property
+    def in_words(self) -> str:
+        """Text for a list of what was tried."""
+        if self.failure:
+            return f"{self.url} ({self.failure.removesuffix('.')})"
+        return f"{self.url} ({self.status}{'' if self.status != 200 else ', but no metadata'})"
+
+
+class Outcome(Enum):
+    """What a response says about a candidate."""
+
+    FOUND = "a document"
+    NOTHING = "no document here: try the next place"
+    UNSURE = "the server failed: nothing can be concluded"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed response."""
+
+    outcome: Outcome
+    content: JSONObject | None = None
+    problem: str = ""  # why a response with status 200 is no document
+
+
+def read_document(reply: Reply) -> Document:
+    """Parse a response. Never raises."""
+    if reply.status == 200:
+        return _read_body(reply.body)
+    is_failing = reply.status == 0 or reply.status == 429 or reply.status >= 500
+    return Document(Outcome.UNSURE if is_failing else Outcome.NOTHING)
+
+
+def _read_body(body: bytes) -> Document:
+    try:
+        content = parse(body.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Document(Outcome.NOTHING, problem="it is not UTF-8")
+    except JSONProblem as exc:
+        problem = "it is empty" if not body.strip() else f"it is not JSON ({one_line(str(exc))})"
+        return Document(Outcome.NOTHING, problem=problem)
+    if not isinstance(content, dict):
+        return Document(Outcome.NOTHING, problem=f"it is {type_name(content)}")
+    return Document(Outcome.FOUND, content)
+
+
+class Members:
+    """Typed access to a document's members.
+
+    A member of the wrong type counts as absent and is reported.
+    """
+
+    def __init__(self, content: JSONObject, id: str, revision: Revision) -> None:
+        self._content, self._id, self._revision = content, id, revision
+        self.findings: list[Finding] = []
+
+    def text(self, name: str) -> str | None:
+        value = self._content.get(name)
+        if isinstance(value, str):
+            return value
+        self._wrong(name, "a string")
+        return None
+
+    def flag(self, name: str) -> bool | None:
+        value = self._content.get(name)
+        if isinstance(value, bool):
+            return value
+        self._wrong(name, "true or false")
+        return None
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        value = self._content.get(name)
+        if not isinstance(value, list):
+            self._wrong(name, "a list of strings")
+            return None
+        texts = tuple(one for one in value if isinstance(one, str))
+        if len(texts) < len(value):
+            self._wrong(name, "a list of strings")
+        return texts
+
+    def _wrong(self, name: str, expected: str) -> None:
+        if name in self._content:
+            kind = type_name(self._content[name])
+            found = finding(self._id, self._revision, field=name, type=kind, expected=expected)
+            self.findings.append(found)
+
+
+def type_name(value: JSON) -> str:
+    """Return the name of a JSON type for a sentence."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, list):
+        return (
+            "a list"
+            if all(isinstance(one, str) for one in value)
+            else "a list with other things than strings"
+        )
+    if isinstance(value, str):
+        return "a string"
+    return "an object" if isinstance(value, dict) else "a number"
+
+
+def differing_members(one: JSONObject, other: JSONObject) -> tuple[str, ...]:
+    """Return the members that both have and that differ. The order of lists is ignored."""
+    return tuple(name for name in one if name in other and _sorted(one[name]) != _sorted(other[name]))
+
+
+def _sorted(value: JSON) -> JSON:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return sorted(value, key=str)
+    return value
+
+
+def first_difference(one: str, other: str) -> int:
+    """Return the 1-based position of the first difference; 0 if there is none."""
+    if one == other:
+        return 0
+    pairs = zip(one, other, strict=False)
+    return 1 + next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
+    """Return everything that was tried, for a sentence."""
+    return tuple(reply.in_words for reply in replies) or ("nothing could be tried",)
+
+
+_MEANINGS = {
+    "access_denied": "The login was refused, by you or by the server.",
+    "invalid_request": "The server finds the request malformed.",
+    "unauthorized_client": "This client may not use this kind of login.",
+    "unsupported_response_type": "The server does not do the code flow.",
+    "invalid_scope": "The server does not know, or does not give, one of the scopes.",
+    "server_error": "The authorization server failed inside.",
+    "temporarily_unavailable": "The authorization server is overloaded or under maintenance.",
+    "invalid_target": "The server does not know the resource that the token is for.",
+    "invalid_client": "The server does not know this client, or its secret is wrong.",
+    "invalid_grant": "The code, token or assertion is used up, expired, or belongs to another client.",
+    "unsupported_grant_type": "The server does not do this kind of token request.",
+    "invalid_dpop_proof": "The server does not accept the proof of the key.",
+    "use_dpop_nonce": "The server wants its nonce in the proof.",
+    "invalid_redirect_uri": "The server does not accept the redirect address.",
+    "invalid_client_metadata": "The server does not accept something in the registration.",
+    "invalid_software_statement": "The server does not accept the software statement.",
+    "unapproved_software_statement": "The server does not trust the software statement.",
+    "consent_required": "The server wants to ask you first, and was not let.",
+    "login_required": "The server wants you to log in first, and was not let.",
+    "interaction_required": "The server wants to show you a page first, and was not let.",
+    "insufficient_scope": "The token does not have the scopes that this needs.",
+    "invalid_token": "The token is expired, revoked or not for this server.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedError:
+    """An OAuth error. Untrusted text, except `meaning`."""
+
+    code: str
+    description: str = ""
+    uri: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """Our explanation of the code; "" for a non-standard one."""
+        return _MEANINGS.get(self.code, "")
+
+    @property
+    def sentence(self) -> str:
+        """One-line text: the code, our explanation, then the server's description."""
+        said = f" The server says: {shown(self.description)}" if self.description else ""
+        return f"{shown(self.code)}. {self.meaning}".strip() + said
+
+    @property
+    def evidence(self) -> str:
+        return quoted(f"{self.code}: {self.description}" if self.description else self.code)
+
+    def speaks_of(self, *words: str) -> bool:
+        """True if the description contains one of these words."""
+        text = self.description[:2_000].lower()
+        return any(word in text for word in words)
+
+
+def read_object(body: bytes) -> JSONObject | None:
+    """Parse the body as a JSON object; None if it is not one."""
+    try:
+        value = parse(body.decode("utf-8-sig"))
+    except (UnicodeDecodeError, JSONProblem):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def read_error(source: Mapping[str, JSON]) -> ReportedError | None:
+    """Return the error in a response; None if there is none."""
+    code, description, uri = (source.get(name) for name in ("error", "error_description", "error_uri"))
+    if not isinstance(code, str) or not code:
+        return None
+    return ReportedError(code, *(text if isinstance(text, str) else "" for text in (description, uri)))

@@ -1,0 +1,386 @@
+"""Authorization server metadata (RFC 8414, OpenID Connect Discovery): where it is, whose, and what it says.
+
+The issuer is compared as text, letter for letter: what makes two addresses equal for a browser would here let
+one server speak for another. Every endpoint passes the guard before anybody can use it. What the server
+offers by it is judged in `serveroffers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from urllib.parse import urlsplit
+
+from inspector.base.json.values import JSONObject
+from inspector.base.web_link import read_link
+from inspector.protocol.auth.findings.finding import Finding, Severity, finding
+from inspector.protocol.auth.responses import (
+    Candidate,
+    Members,
+    Reply,
+    differing_members,
+    first_difference,
+    tried,
+)
+from inspector.protocol.auth.token_request import DEFAULT_METHODS
+from inspector.protocol.auth.url_guard import (
+    AddressKind,
+    Allowance,
+    BlockReason,
+    GuardedUrl,
+    UrlBlocked,
+    check_url,
+)
+from inspector.protocol.http_rules import Headers
+from inspector.protocol.revisions import Revision
+
+OAUTH = "/.well-known/oauth-authorization-server"
+OPENID = "/.well-known/openid-configuration"
+
+# Endpoints that we or the browser contact, and others whose URLs are checked only.
+CONTACTED = ("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+_OTHERS = ("introspection_endpoint", "jwks_uri")
+
+# RFC 8414 §2: defaults for absent lists.
+DEFAULT_GRANTS = ("authorization_code", "implicit")
+DEFAULT_RESPONSE_MODES = ("query", "fragment")
+
+
+# ------------------------------------------------------------------ where to look
+
+
+def server_places(issuer: str) -> tuple[Candidate, ...]:
+    """Return all candidate URLs of an issuer's document, in order.
+
+    For an issuer with a path, the document is never at the root.
+    """
+    parts = urlsplit(issuer)
+    origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    if not path:
+        return (
+            Candidate(origin + OAUTH, "The well-known place of OAuth (RFC 8414)."),
+            Candidate(origin + OPENID, "The well-known place of OpenID Connect."),
+        )
+    return (
+        Candidate(
+            origin + OAUTH + path, "The well-known place of OAuth, before the issuer's path (RFC 8414)."
+        ),
+        Candidate(origin + OPENID + path, "The same for OpenID Connect."),
+        Candidate(origin + path + OPENID, "OpenID Connect's own way: behind the issuer's path."),
+    )
+
+
+def provider_places(issuer: str) -> tuple[Candidate, ...]:
+    """Return the candidates for an identity provider: the OpenID Connect location first."""
+    url = issuer.removesuffix("/") + OPENID
+    own = Candidate(url, "The place of OpenID Connect: behind the issuer.")
+    return (own, *(place for place in server_places(issuer) if place.url != url))
+
+
+def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision) -> Finding:
+    """Return the finding if there is no document. Failing candidates are listed with status."""
+    return finding("ASM-001", revision, issuer=issuer, tried=tried(replies))
+
+
+def judge_place(issuer: str, found_at: str, revision: Revision) -> tuple[Finding, ...]:
+    """Return what is wrong with the location of a document that a user pointed us to."""
+    places = server_places(issuer)
+    if found_at in [place.url for place in places]:
+        return ()
+    return (finding("ASM-005", revision, found=found_at, right=places[0].url),)
+
+
+def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
+    """Check whether a client in a browser could read it.
+
+    Many servers send CORS headers only if the request has an Origin; without one nothing is reported.
+    """
+    has_origin = any(name.lower() == "origin" for name, _ in sent)
+    if not has_origin or reply.header("access-control-allow-origin"):
+        return ()
+    return (finding("ASM-024", revision, url=reply.url),)
+
+
+def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revision) -> tuple[Finding, ...]:
+    """Return findings if both documents are served but differ. Fetching both is optional."""
+    fields = differing_members(oauth, openid)
+    return (finding("ASM-021", revision, fields=fields),) if fields else ()
+
+
+# ------------------------------------------------------------------ as in 2025-03-26
+
+
+def legacy_issuer(server_url: str) -> str:
+    """Return the MCP server's origin, which in 2025-03-26 is its own authorization server."""
+    parts = urlsplit(server_url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def legacy_place(server_url: str) -> Candidate:
+    why = "2025-03-26 has no protected resource metadata: the server's own host is asked."
+    return Candidate(legacy_issuer(server_url) + OAUTH, why)
+
+
+def default_content(server_url: str) -> JSONObject:
+    """Return the default endpoints of 2025-03-26 for a server without metadata."""
+    origin = legacy_issuer(server_url)
+    return {
+        "issuer": origin,
+        "authorization_endpoint": f"{origin}/authorize",
+        "token_endpoint": f"{origin}/token",
+        "registration_endpoint": f"{origin}/register",
+    }
+
+
+# ------------------------------------------------------------------ the values
+
+
+class MetadataSource(Enum):
+    """How a document was found."""
+
+    NAMED = "named by the protected resource metadata"
+    LEGACY = "found at the MCP server's own host"
+    DEFAULTS = "assumed: there was no document"
+
+
+class Pkce(Enum):
+    """What a document says about S256."""
+
+    S256 = "S256 is supported"
+    NOT_DECLARED = "not declared"
+    NOT_OFFERED = "declared, without S256"
+    UNKNOWN = "there is no document that could say it"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMetadata:
+    """A parsed document. None is an absent list. Contains only endpoints that may be contacted."""
+
+    content: JSONObject
+    issuer: str  # as requested: the key of all stored data
+    stated_issuer: str | None  # as in the document
+    source: MetadataSource = MetadataSource.NAMED
+    endpoints: dict[str, GuardedUrl] = field(default_factory=dict)
+    response_types: tuple[str, ...] | None = None
+    grant_types: tuple[str, ...] | None = None
+    challenge_methods: tuple[str, ...] | None = None
+    auth_methods: tuple[str, ...] | None = None
+    auth_algorithms: tuple[str, ...] | None = None
+    scopes: tuple[str, ...] | None = None
+    dpop_algorithms: tuple[str, ...] | None = None
+    grant_profiles: tuple[str, ...] | None = None
+    response_modes: tuple[str, ...] | None = None
+    promises_iss: bool = False
+    reads_client_documents: bool = False
+
+    @property
+    def recorded_issuer(self) -> str:
+        """The issuer to compare the callback's `iss` with."""
+        return self.stated_issuer or self.issuer
+
+    @property
+    def authorization_endpoint(self) -> GuardedUrl | None:
+        return self.endpoints.get("authorization_endpoint")
+
+    @property
+    def token_endpoint(self) -> GuardedUrl | None:
+        return self.endpoints.get("token_endpoint")
+
+    @property
+    def registration_endpoint(self) -> GuardedUrl | None:
+        return self.endpoints.get("registration_endpoint")
+
+    @property
+    def revocation_endpoint(self) -> GuardedUrl | None:
+        return self.endpoints.get("revocation_endpoint")
+
+    @property
+    def effective_grants(self) -> tuple[str, ...]:
+        return DEFAULT_GRANTS if self.grant_types is None else self.grant_types
+
+    @property
+    def effective_auth_methods(self) -> tuple[str, ...]:
+        return DEFAULT_METHODS if self.auth_methods is None else self.auth_methods
+
+    @property
+    def effective_response_modes(self) -> tuple[str, ...]:
+        return DEFAULT_RESPONSE_MODES if self.response_modes is None else self.response_modes
+
+    @property
+    def pkce(self) -> Pkce:
+        if self.source is MetadataSource.DEFAULTS:
+            return Pkce.UNKNOWN
+        if self.challenge_methods is None:
+            return Pkce.NOT_DECLARED
+        return Pkce.S256 if "S256" in self.challenge_methods else Pkce.NOT_OFFERED
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointHost:
+    """The host of one endpoint, for a table."""
+
+    field: str
+    url: str
+    host: str
+    is_issuers: bool
+    is_allowed: bool  # the issuer's host, or one the user allowed for it
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReading:
+    """A document and its findings, except about what it offers."""
+
+    metadata: ServerMetadata
+    hosts: tuple[EndpointHost, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def foreign_hosts(self) -> tuple[str, ...]:
+        """Hosts that the user must approve before anything is sent there."""
+        return tuple(dict.fromkeys(one.host for one in self.hosts if not one.is_allowed))
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_server_metadata(
+    content: JSONObject,
+    issuer: str,
+    revision: Revision,
+    allowance: Allowance,
+    *,
+    source: MetadataSource = MetadataSource.NAMED,
+    allowed_hosts: Collection[str] = (),
+    tolerates_slash: bool = False,
+    needs_code: bool = True,
+) -> ServerReading:
+    """Parse a document. Never raises for its content.
+
+    `allowed_hosts` are those that the user allowed for this issuer; `tolerates_slash` is the user's consent
+    to a trailing slash after an issuer without a path. `needs_code` is False without a browser.
+    """
+    members = Members(content, "ASM-020", revision)
+    stated = members.text("issuer")
+    about_issuer = _judge_issuer(stated, issuer, revision, source, tolerates_slash)
+    endpoints, about_endpoints = _read_endpoints(members, revision, allowance, needs_code)
+    hosts = tuple(_hosts(endpoints, issuer, allowed_hosts))
+    metadata = ServerMetadata(
+        content=content,
+        issuer=issuer,
+        stated_issuer=stated,
+        source=source,
+        endpoints=endpoints,
+        response_types=members.texts("response_types_supported"),
+        grant_types=members.texts("grant_types_supported"),
+        challenge_methods=members.texts("code_challenge_methods_supported"),
+        auth_methods=members.texts("token_endpoint_auth_methods_supported"),
+        auth_algorithms=members.texts("token_endpoint_auth_signing_alg_values_supported"),
+        scopes=members.texts("scopes_supported"),
+        dpop_algorithms=members.texts("dpop_signing_alg_values_supported"),
+        grant_profiles=members.texts("authorization_grant_profiles_supported"),
+        response_modes=members.texts("response_modes_supported"),
+        promises_iss=members.flag("authorization_response_iss_parameter_supported") is True,
+        reads_client_documents=members.flag("client_id_metadata_document_supported") is True,
+    )
+    about_hosts = _judge_hosts(hosts, issuer, revision)
+    return ServerReading(metadata, hosts, (*about_issuer, *about_endpoints, *about_hosts, *members.findings))
+
+
+# ------------------------------------------------------------------ the issuer
+
+
+def _judge_issuer(
+    stated: str | None, issuer: str, revision: Revision, source: MetadataSource, tolerates_slash: bool
+) -> tuple[Finding, ...]:
+    if not stated:
+        return (finding("ASM-004", revision),)
+    if stated == issuer:
+        return ()
+    if source is not MetadataSource.NAMED:
+        is_same = _without_slash(stated) == _without_slash(issuer)
+        return () if is_same else (finding("ASM-025", revision, issuer=stated, expected=issuer),)
+    small = _small_difference(stated, issuer)
+    note = (finding("ASM-003", revision, difference=small),) if small else ()
+    if tolerates_slash and _without_slash(stated) == _without_slash(issuer):
+        return note
+    column = first_difference(stated, issuer)
+    return (finding("ASM-002", revision, issuer=stated, expected=issuer, column=column), *note)
+
+
+def _without_slash(issuer: str) -> str:
+    """Remove the slash of an issuer without a path, where both forms are in use."""
+    return issuer.removesuffix("/") if urlsplit(issuer).path == "/" else issuer
+
+
+def _small_difference(one: str, other: str) -> str:
+    """Describe a difference that URL normalization would hide; "" if there is none."""
+    if one.rstrip("/") == other.rstrip("/"):
+        return "a slash at the end"
+    if one.lower() == other.lower():
+        return "upper and lower case"
+    return "a port that is written or not" if _spelled_out(one) == _spelled_out(other) else ""
+
+
+def _spelled_out(issuer: str) -> tuple[object, ...]:
+    link = read_link(issuer)
+    port = link.port or {"http": 80}.get(link.scheme, 443)
+    return link.problem, link.scheme, link.user, link.ascii_host, port, link.path.rstrip("/")
+
+
+# ------------------------------------------------------------------ endpoints
+
+
+def _read_endpoints(
+    members: Members, revision: Revision, allowance: Allowance, needs_code: bool
+) -> tuple[dict[str, GuardedUrl], list[Finding]]:
+    endpoints: dict[str, GuardedUrl] = {}
+    findings: list[Finding] = []
+    needed = ("authorization_endpoint", "token_endpoint") if needs_code else ("token_endpoint",)
+    for name in (*CONTACTED, *_OTHERS):
+        url = members.text(name)
+        if not url:
+            findings += [finding("ASM-009", revision, field=name)] if name in needed else []
+            continue
+        try:
+            endpoints[name] = check_url(url, allowance)
+        except UrlBlocked as blocked:
+            findings.append(_blocked(name, url, blocked, revision, is_needed=name in needed))
+        else:
+            findings += _judge_consented(name, endpoints[name], revision)
+    return endpoints, findings
+
+
+def _blocked(name: str, url: str, blocked: UrlBlocked, revision: Revision, *, is_needed: bool) -> Finding:
+    if blocked.reason is BlockReason.PLAIN_HTTP:
+        found = finding("ASM-011", revision, field=name, url=url)
+    else:
+        found = finding("ASM-012", revision, field=name, url=url, reason=blocked.clause)
+    return found if is_needed else replace(found, stops=False)  # just not used
+
+
+def _judge_consented(name: str, url: GuardedUrl, revision: Revision) -> Iterator[Finding]:
+    """Yield warnings about what the user allowed but is still not compliant."""
+    if url.scheme == "http" and url.kind is not AddressKind.LOOPBACK:
+        found = finding("ASM-011", revision, field=name, url=url.raw)
+        yield replace(found, severity=Severity.WARNING, stops=False)
+
+
+def _hosts(
+    endpoints: dict[str, GuardedUrl], issuer: str, allowed_hosts: Collection[str]
+) -> Iterator[EndpointHost]:
+    own = read_link(issuer).ascii_host.rstrip(".")
+    for name in CONTACTED:
+        if name in endpoints:
+            url = endpoints[name]
+            is_issuers = url.host == own
+            is_allowed = is_issuers or url.host in allowed_hosts
+            yield EndpointHost(name, url.raw, url.host, is_issuers, is_allowed)
+
+
+def _judge_hosts(hosts: Sequence[EndpointHost], issuer: str, revision: Revision) -> Iterator[Finding]:
+    for host in dict.fromkeys(one.host for one in hosts if not one.is_allowed):
+        names = [one.field for one in hosts if one.host == host]
+        fields = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+        own = read_link(issuer).ascii_host
+        yield finding("ASM-013", revision, fields=fields, host=host, issuer=own)

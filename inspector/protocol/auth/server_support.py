@@ -1,0 +1,192 @@
+"""What an authorization server offers by its metadata, and what is wrong with that.
+
+Absent members say something too, so each trait is told whether it was stated or is what an absent one means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.base.json.values import some
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.scopes import OFFLINE
+from inspector.protocol.auth.server_metadata import MetadataSource, Pkce, ServerMetadata
+from inspector.protocol.auth.token_request import ID_JAG_PROFILE
+from inspector.protocol.revisions import Revision
+
+
+def judge_support(
+    metadata: ServerMetadata, revision: Revision, *, needs_code: bool = True, has_secret: bool = False
+) -> tuple[Finding, ...]:
+    """Return what is wrong with the offers.
+
+    `needs_code` is False for a login without a browser; `has_secret` says whether our client has one, so
+    that it need not be public.
+    """
+    if metadata.source is MetadataSource.DEFAULTS:
+        return ()  # nothing was stated
+    found = [
+        *_judge_methods(metadata, revision, needs_code and not has_secret),
+        *_judge_dpop(metadata, revision),
+    ]
+    if needs_code:
+        found += _judge_code_flow(metadata, revision)
+        found += _judge_pkce(metadata, revision)
+        found += _judge_registration(metadata, revision, has_secret)
+        found += _judge_refresh(metadata, revision)
+    return tuple(sorted(found, key=lambda one: one.id))
+
+
+def _judge_code_flow(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+    if "code" not in (metadata.response_types or ()):
+        types = "absent" if metadata.response_types is None else some(metadata.response_types) or "empty"
+        yield finding("ASM-010", revision, types=types)
+    if "authorization_code" not in metadata.effective_grants:
+        yield finding("ASM-014", revision, grants=some(metadata.effective_grants) or "empty")
+    if not metadata.promises_iss:
+        yield finding("ASM-019", revision)
+
+
+def _judge_pkce(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+    methods = metadata.challenge_methods or ()
+    if metadata.pkce is Pkce.NOT_DECLARED:
+        yield finding("ASM-006", revision)
+    elif metadata.pkce is Pkce.NOT_OFFERED:
+        yield finding("ASM-007", revision, methods=some(methods) or "nothing")
+    elif "plain" in methods:
+        yield finding("ASM-008", revision)
+
+
+def _judge_registration(metadata: ServerMetadata, revision: Revision, has_secret: bool) -> Iterator[Finding]:
+    if metadata.reads_client_documents:
+        return
+    if metadata.registration_endpoint is not None:
+        yield finding("ASM-016", revision)
+    elif not has_secret:
+        yield finding("ASM-015", revision)
+
+
+def _judge_methods(metadata: ServerMetadata, revision: Revision, is_public: bool) -> Iterator[Finding]:
+    methods = metadata.auth_methods
+    if methods is None:
+        yield finding("ASM-018", revision)
+    elif is_public and "none" not in methods:
+        yield finding("ASM-017", revision, methods=some(methods) or "empty")
+
+
+def _judge_refresh(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+    if "refresh_token" not in metadata.effective_grants and OFFLINE not in (metadata.scopes or ()):
+        yield finding("ASM-022", revision)
+
+
+def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Finding]:
+    algorithms = metadata.dpop_algorithms
+    if algorithms is None:
+        return
+    bad = [name for name in algorithms if name.lower() == "none" or name.upper().startswith("HS")]
+    problem = f"{some(bad)} cannot be used" if bad else "" if algorithms else "it is empty"
+    if problem:
+        yield finding("ASM-023", revision, algorithms=some(algorithms) or "a list", problem=problem)
+
+
+# ------------------------------------------------------------------ traits
+
+
+@dataclass(frozen=True, slots=True)
+class SupportTrait:
+    """A feature that a server has or lacks, for a list."""
+
+    name: str
+    value: str  # in a word or two
+    meaning: str  # origin and consequence, as a sentence
+    is_stated: bool  # False: implied by an absent member
+
+
+def support_traits(metadata: ServerMetadata) -> tuple[SupportTrait, ...]:
+    """Return the server's features, as stated or as implied by absence."""
+    return (
+        SupportTrait("PKCE", *_pkce_in_words(metadata), metadata.challenge_methods is not None),
+        _flag(
+            metadata,
+            "Client ID metadata documents",
+            "client_id_metadata_document_supported",
+            "An https address can be the client ID.",
+            "A client ID must come from registration.",
+        ),
+        _registration(metadata),
+        _flag(
+            metadata,
+            "Issuer in the answer",
+            "authorization_response_iss_parameter_supported",
+            "Every answer must have iss, and it must be the issuer.",
+            "iss may be absent; when it is there, it must be the issuer.",
+        ),
+        _listed("Ways to prove who we are", metadata.auth_methods, metadata.effective_auth_methods),
+        _listed("Grants", metadata.grant_types, metadata.effective_grants),
+        _listed("Response modes", metadata.response_modes, metadata.effective_response_modes),
+        _offline(metadata),
+        _choice(
+            "DPoP",
+            metadata.dpop_algorithms,
+            "Tokens can be bound to a key: {}.",
+            "Tokens are plain Bearer tokens.",
+        ),
+        SupportTrait(
+            "Enterprise-managed authorization",
+            "yes" if ID_JAG_PROFILE in (metadata.grant_profiles or ()) else "no",
+            "By authorization_grant_profiles_supported.",
+            metadata.grant_profiles is not None,
+        ),
+    )
+
+
+def _pkce_in_words(metadata: ServerMetadata) -> tuple[str, str]:
+    return {
+        Pkce.S256: ("S256", "The code is of no use to whoever steals it."),
+        Pkce.NOT_DECLARED: (
+            "not declared",
+            "Since 2025-11-25 clients must refuse; before, S256 is sent anyway.",
+        ),
+        Pkce.NOT_OFFERED: ("no S256", "The methods that it lists do not protect the code."),
+        Pkce.UNKNOWN: ("unknown", "There is no metadata that could say it. S256 is sent anyway."),
+    }[metadata.pkce]
+
+
+def _flag(metadata: ServerMetadata, name: str, member: str, yes: str, no: str) -> SupportTrait:
+    value = metadata.content.get(member)
+    if value is True:
+        return SupportTrait(name, "yes", yes, is_stated=True)
+    return SupportTrait(name, "no" if value is False else "not stated, so no", no, is_stated=value is False)
+
+
+def _registration(metadata: ServerMetadata) -> SupportTrait:
+    endpoint = metadata.registration_endpoint
+    if endpoint is None:
+        return SupportTrait(
+            "Dynamic registration", "no", "There is no usable registration_endpoint.", is_stated=False
+        )
+    return SupportTrait(
+        "Dynamic registration",
+        "yes",
+        f"At {endpoint.url}.",
+        is_stated=metadata.source is not MetadataSource.DEFAULTS,
+    )
+
+
+def _listed(name: str, stated: tuple[str, ...] | None, effective: tuple[str, ...]) -> SupportTrait:
+    meaning = "By its own words." if stated is not None else "Not stated; this is what RFC 8414 takes then."
+    return SupportTrait(name, some(effective) or "none", meaning, stated is not None)
+
+
+def _offline(metadata: ServerMetadata) -> SupportTrait:
+    if OFFLINE in (metadata.scopes or ()):
+        return SupportTrait("offline_access", "yes", "We ask for it, to get a refresh token.", is_stated=True)
+    meaning = "It is not in scopes_supported, so we never ask for it."
+    return SupportTrait("offline_access", "no", meaning, metadata.scopes is not None)
+
+
+def _choice(name: str, stated: tuple[str, ...] | None, yes: str, no: str) -> SupportTrait:
+    if stated:
+        return SupportTrait(name, "yes", yes.format(some(stated)), is_stated=True)
+    return SupportTrait(name, "no", no, stated is not None)

@@ -1,0 +1,199 @@
+"""What to do when the MCP server refuses a request that carried a token.
+
+A 401 is answered once: by a refresh, or by a new login. A 403 with `insufficient_scope` is answered by a
+login with more scopes ("step-up"), a few times at most: a server that is never content must not send a person
+to the browser for ever. The demand for a DPoP nonce is neither, and must not come here (`dpop.wants_nonce`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from inspector.base.json.values import some
+from inspector.protocol.auth.challenge import INSUFFICIENT_SCOPE, Challenge
+from inspector.protocol.auth.findings.finding import Finding, finding
+from inspector.protocol.auth.responses import ReportedError
+from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, step_up_scopes
+from inspector.protocol.auth.tokens import TokenSet
+from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
+
+MOST_STEP_UPS = 2  # per operation and set of scopes, in one session
+INVALID = "invalid_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A 401 or 403 of the MCP server, with its Bearer or DPoP challenge."""
+
+    status: int
+    challenge: Challenge | None = None
+
+    def says(self, name: str) -> str:
+        """Return a parameter of the challenge; "" if absent or blank."""
+        return self.challenge.get(name) if self.challenge is not None else ""
+
+    @property
+    def error(self) -> str:
+        return self.says("error")
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return self.challenge.scopes if self.challenge is not None else ()
+
+
+class Move(Enum):
+    """What to do next."""
+
+    REFRESH = "refresh the token"
+    LOG_IN = "log in again"
+    STEP_UP = "log in with more scopes"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The next move and why, as a sentence; `scopes` are for a step-up."""
+
+    move: Move
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    scopes: ScopeChoice | None = None
+
+
+@dataclass(slots=True)
+class StepUps:
+    """Step-ups of one session: scopes required per operation, and how often that was tried."""
+
+    _counts: dict[tuple[str, frozenset[str]], int] = field(default_factory=lambda: defaultdict(int))
+    _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def left(self, operation: str, wanted: tuple[str, ...]) -> int:
+        return max(0, MOST_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
+
+    def note(self, operation: str, wanted: tuple[str, ...]) -> None:
+        """Record a step-up."""
+        self._counts[operation, frozenset(wanted)] += 1
+        self._wanted[operation] = wanted
+
+    def last_wanted(self, operation: str) -> tuple[str, ...]:
+        """Return the scopes of the operation's last step-up; () if none."""
+        return self._wanted.get(operation, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The rejected request: its operation, and what was already tried."""
+
+    operation: str  # the method; for a call with the tool's name
+    tokens: TokenSet
+    is_first_use: bool  # issued in this session and not accepted by any request yet
+    renewals: int = 0  # refreshes and logins already made for this request
+    step_ups: int = 0  # how many of those were step-ups
+
+
+def judge(
+    refusal: Refusal,
+    attempt: Attempt,
+    history: StepUps,
+    revision: Revision,
+    server_scopes: tuple[str, ...] | None = None,
+) -> Judgement:
+    """Decide what to do about a rejection.
+
+    Only reads the history: record a step-up once it is made.
+    """
+    if refusal.status == 401:
+        return _unauthorized(refusal, attempt, revision)
+    if refusal.status == 403 and refusal.error == INSUFFICIENT_SCOPE:
+        return _too_few_scopes(refusal, attempt, history, revision, server_scopes)
+    if refusal.status == 403:
+        return _forbidden(refusal, revision)
+    return Judgement(Move.GIVE_UP, f"Status {refusal.status} has nothing to do with the login.")
+
+
+def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Judgement:
+    found: tuple[Finding, ...] = ()
+    if refusal.error == INSUFFICIENT_SCOPE:
+        found = (finding("RS-008", revision, status=401, cause="too few scopes"),)
+    elif attempt.is_first_use:
+        reason = "The server refuses a token that is new; another one would not change that."
+        return Judgement(Move.GIVE_UP, reason, _rejected_fresh(refusal, revision))
+    if attempt.renewals:
+        return Judgement(Move.GIVE_UP, "The token was already renewed for this request.", found)
+    if found:
+        return Judgement(
+            Move.LOG_IN, "The token does not suffice: log in for what the challenge names.", found
+        )
+    if attempt.tokens.refresh_token:
+        return Judgement(Move.REFRESH, "The server does not accept the token any more: refresh it.")
+    return Judgement(Move.LOG_IN, "The server does not accept the token any more: log in again.")
+
+
+def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
+    error = ReportedError(refusal.error or "no reason given", refusal.says("error_description"))
+    return (finding("RS-001", revision, error=error.code, evidence=error.evidence),)
+
+
+def _too_few_scopes(
+    refusal: Refusal,
+    attempt: Attempt,
+    history: StepUps,
+    revision: Revision,
+    server_scopes: tuple[str, ...] | None,
+) -> Judgement:
+    wanted = refusal.scopes
+    found = (*_about_challenge(refusal, revision), *_about_repeats(wanted, attempt, history, revision))
+    if not wanted:
+        return Judgement(Move.GIVE_UP, "The server does not say which scope is missing.", found)
+    if any(one.id == "RS-007" for one in found):
+        return Judgement(Move.GIVE_UP, "The scopes that it asks for are granted already.", found)
+    if attempt.step_ups or not history.left(attempt.operation, wanted):
+        reason = "More scopes were already asked for, and the server is still not content."
+        return Judgement(Move.GIVE_UP, reason, found)
+    scopes = step_up_scopes(
+        attempt.tokens.requested, attempt.tokens.scopes, refusal.says("scope"), server_scopes
+    )
+    missing = compare_scopes(wanted, attempt.tokens.scopes).missing
+    reason = f"The server asks for {some(missing or wanted)}, which the token does not have."
+    return Judgement(Move.STEP_UP, reason, found, scopes)
+
+
+def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
+    missing = [] if refusal.scopes else ["scope"]
+    missing += [] if refusal.says("resource_metadata") else ["resource_metadata"]
+    if missing:
+        yield finding("RS-005", revision, missing=" and ".join(missing))
+
+
+def _about_repeats(
+    wanted: tuple[str, ...], attempt: Attempt, history: StepUps, revision: Revision
+) -> Iterator[Finding]:
+    """Report repeated rejections after a step-up: for the same scopes, or for yet another one."""
+    before = history.last_wanted(attempt.operation)
+    if not before or not wanted:
+        return
+    granted = attempt.tokens.scopes
+    if not compare_scopes(wanted, granted).missing:
+        yield finding("RS-007", revision, granted=granted, wanted=wanted)
+    elif compare_scopes(wanted, before).missing:
+        yield finding("RS-006", revision, operation=attempt.operation, first=before, second=wanted)
+
+
+def _forbidden(refusal: Refusal, revision: Revision) -> Judgement:
+    if refusal.error == INVALID:
+        found = finding("RS-008", revision, status=403, cause="an invalid token")
+        return Judgement(Move.GIVE_UP, found.seen, (found,))
+    found = finding("RS-004", revision)
+    return Judgement(
+        Move.GIVE_UP, "The server forbids it, and names no scope that would change that.", (found,)
+    )
+
+
+def about_session(status: int, is_session_known: bool, revision: Revision) -> tuple[Finding, ...]:
+    """Report a 5xx for a session id that the server forgot; sessions end with 2025-11-25."""
+    if is_session_known or status < 500 or not is_between(revision, REVISIONS[0], R4):
+        return ()
+    return (finding("RS-011", revision, status=status),)

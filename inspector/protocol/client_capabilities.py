@@ -1,0 +1,232 @@
+"""What we declare to a server that we can do: the person's choice, and how each revision says it.
+
+A choice made with switches is kept in full, and each revision is told what it has a word for. What a person
+wrote as JSON is declared exactly so, in every revision: a debugger may say anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
+
+from inspector.base.json.values import JSON, JSONObject, compact, shown
+from inspector.protocol.revisions import R1, R3, R4, R5, TASKS_EXTENSION, Era, Revision, is_between
+
+# How we log in, as declared to servers of 2026-07-28. The last two are drafts, with the names used by the
+# conformance suite and the official SDK.
+CLIENT_CREDENTIALS = "io.modelcontextprotocol/oauth-client-credentials"
+ENTERPRISE = "io.modelcontextprotocol/enterprise-managed-authorization"
+DPOP = "io.modelcontextprotocol/auth/dpop"
+WORKLOAD = "io.modelcontextprotocol/auth/wif"
+_SINCE_R5 = (TASKS_EXTENSION, CLIENT_CREDENTIALS, ENTERPRISE, DPOP, WORKLOAD)
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilitySwitch:
+    """A capability that can be declared. `path` is its location, `on` its value there.
+
+    `sentence` says what a server may do if it is declared.
+    """
+
+    path: tuple[str, ...]
+    sentence: str
+    since: Revision = R1
+    until: Revision = R5
+    on: JSON = None
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def value(self) -> JSON:
+        return {} if self.on is None else self.on
+
+
+CAPABILITY_SWITCHES = (
+    CapabilitySwitch(("sampling",), "The server may ask for a message of a language model."),
+    CapabilitySwitch(("sampling", "tools"), "Such a message may use tools that the server names.", R4),
+    CapabilitySwitch(("sampling", "context"), "The server may ask to include context of servers in it.", R4),
+    CapabilitySwitch(("elicitation", "form"), "The server may ask you to fill in a form.", R3),
+    CapabilitySwitch(("elicitation", "url"), "The server may ask you to open a page in the browser.", R4),
+    CapabilitySwitch(("roots",), "The server may ask for the folders below."),
+    CapabilitySwitch(("roots", "listChanged"), "We tell the server when you change them.", R1, R4, True),
+    CapabilitySwitch(
+        ("tasks", "requests", "sampling", "createMessage"), "It may ask for a message as a task.", R4, R4
+    ),
+    CapabilitySwitch(
+        ("tasks", "requests", "elicitation", "create"), "It may ask you something as a task.", R4, R4
+    ),
+    CapabilitySwitch(("tasks", "list"), "It may list the tasks that it gave us.", R4, R4),
+    CapabilitySwitch(("tasks", "cancel"), "It may cancel them.", R4, R4),
+    CapabilitySwitch(
+        ("extensions", TASKS_EXTENSION),
+        "Any call may become a task. Calls that you run as a task say it in any case.",
+        R5,
+    ),
+    CapabilitySwitch(
+        ("extensions", CLIENT_CREDENTIALS), "We can log in as a client of our own, without a person.", R5
+    ),
+    CapabilitySwitch(("extensions", ENTERPRISE), "We can log in through a company's identity provider.", R5),
+    CapabilitySwitch(("extensions", WORKLOAD), "We can log in with the JWT of a workload.", R5),
+    CapabilitySwitch(("extensions", DPOP), "We can bind tokens to a key of ours.", R5),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCapabilities:
+    """Declared client capabilities.
+
+    `whole` is all of them; with `is_exact` it is sent unchanged with every protocol version.
+    """
+
+    whole: JSONObject
+    is_exact: bool = False
+
+    def capabilities(self, revision: Revision | None) -> JSONObject:
+        """Return the capabilities in the form of a protocol version."""
+        return self.whole if self.is_exact or revision is None else _at(revision, self.whole)
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """True if declared in a form that a server would understand."""
+        if path == ("elicitation", "form"):
+            return _takes_forms(self.whole.get("elicitation"))
+        here: JSON = self.whole
+        for member in path:
+            here = here.get(member) if isinstance(here, dict) else None
+        return here is True if path == ("roots", "listChanged") else isinstance(here, dict)
+
+    def switched(self, path: tuple[str, ...], value: JSON) -> ClientCapabilities:
+        """Return a copy with one member set, or removed with None; everything else unchanged.
+
+        Objects left empty are removed too, unless their presence has a meaning.
+        """
+        whole = self.whole
+        if path[0] == "elicitation" and whole.get("elicitation") == {}:
+            whole = {**whole, "elicitation": {"form": {}}}  # the same in newer notation
+        return replace(self, whole=_put(whole, path, value, _MEANT))
+
+    def only(self, methods: Container[str]) -> ClientCapabilities:
+        """Return a copy without what is not in `methods`, i.e. has no answerer."""
+        rest = self
+        for method, member in _MEMBERS.items():
+            if method not in methods:
+                rest = rest.switched((member,), None).switched(("tasks", "requests", member), None)
+        return rest
+
+
+def exact_capabilities(capabilities: JSONObject) -> ClientCapabilities:
+    """Return capabilities as written by the user."""
+    return ClientCapabilities(capabilities, is_exact=True)
+
+
+def answering(methods: Container[str]) -> ClientCapabilities:
+    """Return the minimal declaration for automatic answerers of `methods`."""
+    return ClientCapabilities(
+        {name: _PLAINLY[name] for method, name in _MEMBERS.items() if method in methods}
+    )
+
+
+# By method. Not the constants from `asking`: the window needs this before that is imported.
+_MEMBERS = {
+    "roots/list": "roots",
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+}
+_PLAINLY: JSONObject = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
+
+NOTHING = ClientCapabilities({})
+# Everything that a user can answer. Not `sampling.context`, as we add none by ourselves. Nor the tasks
+# extension, which lets a server turn any call into a task: declared where one is wanted.
+ALL = ClientCapabilities(
+    {
+        "roots": {"listChanged": True},
+        "sampling": {"tools": {}},
+        "elicitation": {"form": {}, "url": {}},
+        "tasks": {
+            "list": {},
+            "cancel": {},
+            "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+        },
+    }
+)
+
+
+def capabilities_text(capabilities: JSONObject) -> str:
+    """Return one line: `sampling (tools), roots`; "nothing" if empty."""
+    names = []
+    for name, value in capabilities.items():
+        inner = ", ".join(value) if isinstance(value, dict) else compact(value)
+        names.append(f"{name} ({inner})" if inner else name)
+    return ", ".join(names) or "nothing"
+
+
+def remarks(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
+    """Return what a server may not understand. All of it can be declared nonetheless."""
+    return tuple(_remarks(capabilities, revision))
+
+
+def _remarks(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]:
+    for name, value in capabilities.items():
+        words = shown(name)
+        if name not in _KNOWN:
+            yield f"{words} is no capability that the protocol knows."
+        elif not isinstance(value, dict):
+            yield f"{words} is not an object, which every capability must be."
+        elif revision is not None and (said := _member_at(revision, name, value)) != value:
+            yield f"{revision} {'has no' if said is None else 'knows less of'} {words}."
+    extensions = capabilities.get("extensions")
+    for name in extensions if isinstance(extensions, dict) else ():
+        if "/" not in name:
+            yield f"The extension {shown(name)} has no prefix: names look like “example.com/name”."
+
+
+_MEANT = ("sampling", "roots")  # meaningful even if empty
+_KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
+
+
+# ------------------------------------------------------------------ in the words of a revision
+
+
+def _at(revision: Revision, whole: JSONObject) -> JSONObject:
+    said = {name: _member_at(revision, name, value) for name, value in whole.items()}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _member_at(revision: Revision, name: str, value: JSON) -> JSON:
+    """Return None for what the protocol version does not have."""
+    if not isinstance(value, dict):
+        return value
+    if name == "roots" and revision.era is Era.STATELESS:
+        return _without(value, "listChanged")
+    if name == "sampling" and not is_between(revision, R4, R5):
+        return _without(value, "tools", "context")
+    if name == "elicitation" and not is_between(revision, R4, R5):
+        return {} if revision == R3 and _takes_forms(value) else None
+    if name == "tasks":
+        return value if revision == R4 else None
+    if name == "extensions" and revision.era is Era.HANDSHAKE:
+        return _without(value, *_SINCE_R5) or None
+    return value
+
+
+def _takes_forms(elicitation: JSON) -> bool:
+    """True if forms are declared; `{}` meant that before other modes existed."""
+    return isinstance(elicitation, dict) and (elicitation == {} or isinstance(elicitation.get("form"), dict))
+
+
+def _without(value: JSONObject, *members: str) -> JSONObject:
+    return {name: item for name, item in value.items() if name not in members}
+
+
+def _put(here: JSONObject, path: tuple[str, ...], value: JSON, lasting: Container[str] = ()) -> JSONObject:
+    """Set or remove a member; `lasting` members of `here` stay even if left empty."""
+    member, *rest = path
+    if not rest:
+        return _without(here, member) if value is None else {**here, member: value}
+    below = here.get(member)
+    if value is None and not isinstance(below, dict):
+        return here
+    inner = _put(below if isinstance(below, dict) else {}, tuple(rest), value)
+    is_left_empty = value is None and inner == {} and member not in lasting
+    return _without(here, member) if is_left_empty else {**here, member: inner}

@@ -1,0 +1,396 @@
+"""The rules of Streamable HTTP that need no socket: headers, what a status means, which redirect to follow.
+
+In the handshake era headers say which session and revision a message belongs to. In the stateless era
+they mirror parts of the body, so that a gateway can route without reading it; a server must refuse a
+request whose headers and body differ. Headers are therefore always made from the message itself.
+
+`x-mcp-header`: tool arguments that are mirrored into HTTP headers in the stateless era.
+
+A property of a tool's input schema that carries `"x-mcp-header": "Region"` has its value sent as
+`Mcp-Param-Region` too. One annotation that breaks the rules makes the whole tool unusable over HTTP:
+"clients MUST exclude the invalid tool from the result of tools/list".
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from inspector.base.errors import HttpRefused, NeedsLogin
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, excerpt, shorten, write_number
+from inspector.base.plain_text import one_line
+from inspector.protocol import jsonrpc
+from inspector.protocol.handshake import PROTOCOL_VERSION_KEY
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, ErrorObject, Kind, Message, error_of
+from inspector.protocol.revisions import Era, Revision
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+VERSION_HEADER = "MCP-Protocol-Version"
+METHOD_HEADER = "Mcp-Method"
+NAME_HEADER = "Mcp-Name"
+SESSION_HEADER = "Mcp-Session-Id"
+
+HEADER_MISMATCH = -32020
+MISSING_CLIENT_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
+
+# The member of `params` mirrored as Mcp-Name. The last three are from the Tasks extension.
+_NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+
+# ------------------------------------------------------------------ headers
+
+
+def standard_headers(
+    message: Message | None, revision: Revision | None = None, session_id: str = ""
+) -> Headers:
+    """Return the headers of a message; with None, of a GET or DELETE in the handshake era.
+
+    `revision` is what the message is sent under: the negotiated version, or the one that a probe tries.
+    None before negotiation.
+    """
+    # An initialize starts over: a legacy server must reject an unknown version header, so the probe's must
+    # not leak onto it, nor the id of a lost session.
+    if message is not None and message.method == "initialize":
+        return ()
+    if revision is None or revision.era is Era.HANDSHAKE:
+        return _session_headers(revision, session_id)
+    return () if message is None else _mirrored_headers(message, revision)
+
+
+def _session_headers(revision: Revision | None, session_id: str) -> Headers:
+    version = revision.date if revision is not None else ""
+    return _present((SESSION_HEADER, session_id), (VERSION_HEADER, version))
+
+
+def _mirrored_headers(message: Message, revision: Revision) -> Headers:
+    params = _params(message)
+    meta = params.get("_meta")
+    version = meta.get(PROTOCOL_VERSION_KEY) if isinstance(meta, dict) else None
+    name = params.get(_NAMED_BY.get(message.method, ""))
+    headers = _present(
+        # The body may deliberately state a different version than the negotiated one.
+        (VERSION_HEADER, version if isinstance(version, str) else revision.date),
+        (METHOD_HEADER, message.method),
+    )
+    return (*headers, (NAME_HEADER, encode_header_value(name))) if isinstance(name, str) else headers
+
+
+def _params(message: Message) -> JSONObject:
+    try:
+        return message.params
+    except JSONProblem:  # handwritten, to see how the server reacts
+        return {}
+
+
+def overlaid(headers: Headers, own: Headers) -> Headers:
+    """Merge headers; `own` overrides headers of the same name."""
+    if not headers or not own:
+        return headers or own
+    names = {name.lower() for name, _ in own}
+    return (*(pair for pair in headers if pair[0].lower() not in names), *own)
+
+
+def _present(*headers: tuple[str, str]) -> Headers:
+    """Return headers with a value. There is no encoding for these: invalid values are dropped."""
+    return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
+
+
+# ------------------------------------------------------------------ header values
+
+_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encode_header_value(text: str) -> str:
+    """Encode a value of `Mcp-Name` or `Mcp-Param-*`: as is if safe, else in Base64.
+
+    A tab is legal in HTTP, but encoded anyway: servers of both official SDKs expect that.
+    """
+    if not text or (_PLAIN.fullmatch(text) and not _SENTINEL.fullmatch(text)):
+        return text
+    # UTF-8 has no lone surrogates; JavaScript's encoder writes U+FFFD for one.
+    data = _SURROGATE.sub("\ufffd", text).encode()
+    return f"=?base64?{base64.b64encode(data).decode('ascii')}?="
+
+
+def header_text(value: JSON) -> str | None:
+    """Return a value as header text, not encoded yet; None if there is nothing to send."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return write_number(value)
+    return None
+
+
+# ------------------------------------------------------------------ statuses
+
+
+class Meaning(Enum):
+    """What an HTTP status means for the posted message."""
+
+    BODY = "the body carries the messages"
+    ACCEPTED = "taken, and nothing is to be read"
+    UNANSWERED = "a request was taken like a notification: its answer will never come"
+    REDIRECT = "ask elsewhere"
+    LOGIN = "say who you are"
+    FORBIDDEN = "not from this origin, or not with these credentials"
+    SESSION_LOST = "the session is gone: begin anew, without its id"
+    REFUSED = "not like this"
+    OUTAGE = "the server, or what stands before it, is out of order"
+
+
+def meaning_of(status: int, message: Message, *, has_session: bool = False) -> Meaning:
+    """Interpret a status. `has_session` says whether the request had a session id."""
+    if status < 300:
+        return _success(status, message)
+    if status < 400:
+        return Meaning.REDIRECT
+    if status == 404 and has_session:
+        return Meaning.SESSION_LOST
+    special = {401: Meaning.LOGIN, 403: Meaning.FORBIDDEN}
+    return special.get(status, Meaning.REFUSED if status < 500 else Meaning.OUTAGE)
+
+
+def _success(status: int, message: Message) -> Meaning:
+    if message.kind is not Kind.REQUEST:
+        return Meaning.ACCEPTED
+    return Meaning.UNANSWERED if status in (202, 204, 205) else Meaning.BODY
+
+
+def may_answer(meaning: Meaning, message: Message) -> bool:
+    """True if a JSON-RPC message in the body is the response, regardless of the status.
+
+    Not for an outage during a probe: that says nothing about the server's era.
+    """
+    if meaning is Meaning.OUTAGE:
+        return message.method != "server/discover"
+    return meaning in (Meaning.BODY, Meaning.REFUSED)
+
+
+def refusal(
+    status: int, message: Message, body: bytes = b"", *, has_session: bool = False
+) -> HttpRefused | NeedsLogin:
+    """Return the error for a response without a message to deliver."""
+    meaning = meaning_of(status, message, has_session=has_session)
+    if meaning is Meaning.LOGIN:
+        return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
+    what = name_of(message)
+    text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
+    said = f": {text.removesuffix('.')}" if text else ""
+    summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{said}.")
+    return HttpRefused(summary, _next_step(meaning, status), status, body)
+
+
+def name_of(message: Message) -> str:
+    """Return what was posted, for a sentence."""
+    return message.method or (
+        "an answer of ours" if message.kind.is_answer else _NAMES.get(message.kind, "it")
+    )
+
+
+def operation_of(message: Message) -> str:
+    """Return the method and its target: a server may require more scopes for one tool."""
+    name = _params(message).get(_NAMED_BY.get(message.method, ""))
+    return f"{message.method} {name}" if isinstance(name, str) else name_of(message)
+
+
+_NAMES = {
+    Kind.BATCH: "the batch",
+    Kind.INVALID: "the bytes that are no message",
+    Kind.TEXT: "the bytes that are no message",
+}
+_SUMMARIES = {
+    Meaning.SESSION_LOST: "The server no longer knows this session (HTTP 404).",
+    Meaning.UNANSWERED: "The server took the request like a notification (HTTP 202) and will not answer it.",
+}
+_NEXT_STEPS = {
+    Meaning.BODY: "Is this the URL of an MCP endpoint?",
+    Meaning.SESSION_LOST: "Connect again: a new session will be begun.",
+    Meaning.UNANSWERED: "This is a fault of the server: a request must be answered.",
+    Meaning.REDIRECT: "Only a redirect to the same host that keeps the method is followed; check the URL.",
+    Meaning.FORBIDDEN: "It refuses this origin or these credentials.",
+    Meaning.OUTAGE: "The server, or a proxy before it, is out of order. Try again later.",
+}
+
+
+def _next_step(meaning: Meaning, status: int) -> str:
+    if status == 404 and meaning is Meaning.REFUSED:
+        return "Check the path of the URL; many servers listen at /mcp."
+    if status == 405:
+        return "It takes no POST there: this may be the old HTTP+SSE transport."
+    return _NEXT_STEPS.get(meaning, "The Traffic view has the whole answer.")
+
+
+def error_in(body: bytes) -> ErrorObject | None:
+    """Return the JSON-RPC error in a body, if any."""
+    message = jsonrpc.read(body)
+    try:
+        return error_of(message) if message.kind is Kind.ERROR else None
+    except JSONProblem:
+        return None
+
+
+def suggests_http_sse(status: int, body: bytes = b"") -> bool:
+    """True if a POST was rejected like an old HTTP+SSE server does: try a GET of the same URL."""
+    error = error_in(body)
+    is_modern = error is not None and error.code in MODERN_ERRORS | {METHOD_NOT_FOUND}
+    return status in (400, 404, 405) and not is_modern
+
+
+# ------------------------------------------------------------------ redirects
+
+_KEEPS_EVERY_METHOD = (307, 308)
+_KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)
+
+
+def redirect_target(
+    url: str, location: str, method: str, status: int = 308, *, may_encrypt: bool = False
+) -> str | None:
+    """Return where to repeat the request; None if the redirect must not be followed.
+
+    Only the same origin, so that credentials go nowhere else, and only if the method stays the same: a POST
+    turned into a GET is a different request. With `may_encrypt` also from http to https, for requests
+    without credentials: the same host and path, now safe from eavesdropping and tampering.
+    """
+    if status not in (_KEEPS_GET if method == "GET" else _KEEPS_EVERY_METHOD) or not location:
+        return None
+    try:
+        target = urlsplit(urljoin(url, location))
+        source = urlsplit(url)
+        is_encrypted = may_encrypt and _is_encrypted(source, target)
+        if target.username is not None or not (is_encrypted or _origin(target) == _origin(source)):
+            return None
+    except ValueError:  # not a URL, or an invalid port
+        return None
+    return urlunsplit(target._replace(fragment=""))
+
+
+def _is_encrypted(source: SplitResult, target: SplitResult) -> bool:
+    """True if it is the same URL over https. Other ports may be other servers."""
+    is_plain = _origin(source)[::2] == ("http", 80) and _origin(target)[::2] == ("https", 443)
+    is_same = (source.hostname, source.path, source.query) == (target.hostname, target.path, target.query)
+    return is_plain and is_same
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+ANNOTATION = "x-mcp-header"
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, section 5.6.2
+_TYPES = ("string", "integer", "boolean")
+
+# Keywords whose values are schemas, by the shape of the value. Values that are data (`default`, `examples`,
+# `enum`, `const`) are skipped, and references are not followed.
+_ARRAY_SCHEMAS = ("items", "additionalItems", "unevaluatedItems", "contains")
+_OBJECT_SCHEMAS = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_ONE_SCHEMA = frozenset((*_ARRAY_SCHEMAS, *_OBJECT_SCHEMAS, "not", "if", "then", "else", "contentSchema"))
+_LISTS_OF_SCHEMAS = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
+_MAPS_OF_SCHEMAS = frozenset(
+    ("$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies")
+)
+
+Path: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamHeaders:
+    """The mirrored arguments of a tool: header names, each with the path to its value."""
+
+    paths: tuple[tuple[str, Path], ...] = ()
+
+    def headers_for(self, arguments: JSONObject) -> Headers:
+        """Return the headers of a call. Absent, null and non-scalar values have none."""
+        found = ((name, header_text(_value_at(path, arguments))) for name, path in self.paths)
+        return tuple((name, encode_header_value(text)) for name, text in found if text is not None)
+
+
+def read_param_headers(schema: JSON) -> ParamHeaders | str:
+    """Read the annotations of an input schema; a string is why the tool must be dropped."""
+    paths: dict[str, tuple[str, Path]] = {}
+    for path, position in _positions(schema):
+        if ANNOTATION not in position:
+            continue
+        name = position[ANNOTATION]
+        problem = _problem(path, position, name)
+        if problem or path is None or not isinstance(name, str):
+            return problem
+        if name.lower() in paths:
+            return f"{_where(path)}: {ANNOTATION} “{name}” is used twice; upper and lower case are one"
+        paths[name.lower()] = (f"Mcp-Param-{name}", path)
+    return ParamHeaders(tuple(paths.values()))
+
+
+def _problem(path: Path | None, position: JSONObject, name: JSON) -> str:
+    if not path:
+        return f"{ANNOTATION} stands where “properties” alone do not lead from the root of the schema"
+    if not isinstance(name, str):
+        return f"{_where(path)}: {ANNOTATION} must be a string"
+    if not name:
+        return f"{_where(path)}: {ANNOTATION} is empty"
+    if not _TOKEN.fullmatch(name):
+        return f"{_where(path)}: {ANNOTATION} “{_shown(name)}” has characters that no header name may have"
+    if position.get("type") not in _TYPES:
+        type_ = _shown(position.get("type"))
+        return f"{_where(path)}: {ANNOTATION} may stand on a string, integer or boolean, not on type {type_}"
+    return ""
+
+
+def _positions(schema: JSON) -> Iterator[tuple[Path | None, JSONObject]]:
+    """Yield every subschema in document order, with its path of property names.
+
+    The path is None below any keyword other than `properties`. Uses an explicit stack: a hostile schema may
+    exceed Python's recursion limit.
+    """
+    stack: list[tuple[Path | None, JSON]] = [((), schema)]
+    while stack:
+        path, position = stack.pop()
+        if isinstance(position, dict):
+            yield path, position
+            stack += reversed(list(_children(path, position)))
+
+
+def _children(path: Path | None, schema: JSONObject) -> Iterator[tuple[Path | None, JSON]]:
+    for keyword, value in schema.items():
+        if keyword == "properties" and isinstance(value, dict):
+            for name, child in value.items():
+                yield None if path is None else (*path, name), child
+        elif keyword in _MAPS_OF_SCHEMAS and isinstance(value, dict):
+            yield from ((None, child) for child in value.values())
+        elif keyword in _LISTS_OF_SCHEMAS and isinstance(value, list):
+            yield from ((None, child) for child in value)
+        elif keyword in _ONE_SCHEMA:
+            yield None, value
+
+
+def _value_at(path: Path, arguments: JSONObject) -> JSON:
+    here: JSON = arguments
+    for name in path:
+        here = here.get(name) if isinstance(here, dict) else None
+    return here
+
+
+def _where(path: Path) -> str:
+    return f"property “{_shown('.'.join(path))}”"
+
+
+def _shown(value: JSON) -> str:
+    return one_line(excerpt(value, 60))

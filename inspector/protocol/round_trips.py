@@ -1,0 +1,214 @@
+"""Multi round-trip requests: a call whose result asks for input is sent again, with the answers.
+
+There are no requests from the server in the stateless era. A result of type `input_required` holds its
+questions instead; the client answers them all and repeats the original request, under a new id, with the
+answers and with the server's opaque `requestState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.errors import LocalProtocolError
+from inspector.base.json.values import JSON, JSONObject, excerpt
+from inspector.base.plain_text import one_line
+from inspector.protocol.tasks import ExtensionTasks, Task
+from inspector.protocol.types import InputRequest, read_input_requests
+
+MOST_ROUNDS = 10
+# "Servers MUST NOT send InputRequiredResult responses on any other client requests."
+MAY_ASK = ("tools/call", "prompts/get", "resources/read")
+
+_ROUND_MEMBERS = ("inputResponses", "requestState")
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The final result.
+
+    One that took several rounds depends on the replies and must not be cached.
+    """
+
+    result: JSONObject
+    is_cacheable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NeedInput:
+    """The server needs input. Without requests it only wants a retry, now or later."""
+
+    requests: dict[str, InputRequest]
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCreated:
+    """The call continues as a task."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """The result violates the protocol and must not be used."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Complete | NeedInput | TaskCreated | Invalid
+
+
+class Rounds:
+    """A request through all its rounds. `capabilities` are those it declares.
+
+    A user refuses a request that has no negative reply by not sending the next round.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        params: JSONObject | None = None,
+        capabilities: JSONObject | None = None,
+        *,
+        most_rounds: int = MOST_ROUNDS,
+    ) -> None:
+        self._method = method
+        self._params = {key: value for key, value in (params or {}).items() if key not in _ROUND_MEMBERS}
+        self._capabilities = capabilities or {}
+        self._most_rounds = most_rounds
+        self._round = 0
+        self._asked: NeedInput | None = None
+        self._state: str | None = None
+
+    def receive(self, result: JSONObject) -> Outcome:
+        """Return what a result means. It replaces the previous round's requests."""
+        self._asked, self._state = None, None
+        # "The client MUST treat the absent field as "complete"." Some servers write it as null.
+        kind = result.get("resultType")
+        if kind is None or kind == "complete":
+            return Complete(result, is_cacheable=self._round == 0)
+        if kind == "input_required":
+            return self._on_input_required(result)
+        if kind == "task":
+            return self._on_task(result)
+        return Invalid(f"its resultType {_shown(kind)} is none that this request allows")
+
+    def retry(self, responses: Mapping[str, JSONObject]) -> JSONObject:
+        """Return the params of the next round. `responses` must answer each request, by key."""
+        if self._asked is None:
+            raise LocalProtocolError("the server has asked for nothing")
+        if responses.keys() != self._asked.requests.keys():
+            asked = ", ".join(sorted(self._asked.requests)) or "nothing"
+            raise LocalProtocolError(f"every question must be answered, and no other: {asked}")
+        params = dict(self._params)
+        if responses:
+            params["inputResponses"] = dict(responses)
+        if self._state is not None:  # an empty one counts
+            params["requestState"] = self._state
+        self._asked = None
+        return params
+
+    # -------------------------------------------------------------- kinds of results
+
+    def _on_input_required(self, result: JSONObject) -> NeedInput | Invalid:
+        if self._method not in MAY_ASK:
+            return Invalid(f"a result of {self._method} must not ask for input")
+        if self._round == self._most_rounds:
+            return Invalid(f"the server asked {self._most_rounds} times in a row and asks again")
+        try:
+            requests, state = _requests(result), _state(result)
+        except ValueError as exc:
+            return Invalid(str(exc))
+        if not requests and state is None:
+            return Invalid("it asks for input with neither inputRequests nor requestState")
+        fault = next(filter(None, (fault_of(one, self._capabilities) for one in requests.values())), "")
+        if fault:
+            return Invalid(fault)
+        self._round += 1
+        self._state = state
+        self._asked = NeedInput(requests, self._round)
+        return self._asked
+
+    def _on_task(self, result: JSONObject) -> TaskCreated | Invalid:
+        design = ExtensionTasks()
+        if self._method != "tools/call":
+            return Invalid(f"a result of {self._method} must not be a task")
+        if not design.is_offered(self._capabilities):
+            return Invalid("it is a task, and the request did not declare the tasks extension")
+        try:
+            task = design.created(result)
+        except ValueError as exc:
+            return Invalid(f"it is a task that cannot be read: {exc}")
+        assert task is not None
+        return TaskCreated(task)
+
+
+def _requests(result: JSONObject) -> dict[str, InputRequest]:
+    value = result.get("inputRequests")
+    return {} if value is None else read_input_requests(value)
+
+
+def _state(result: JSONObject) -> str | None:
+    """Return the opaque request state.
+
+    "Clients MUST NOT inspect, parse, modify, or make any assumptions about its contents".
+    """
+    state = result.get("requestState")
+    if state is not None and not isinstance(state, str):
+        raise ValueError("its requestState is no string")
+    return state
+
+
+# ------------------------------------------------------------------ what may be asked
+
+
+def fault_of(request: InputRequest, capabilities: JSONObject) -> str:
+    """Return why the server must not request this with these capabilities; "" if it may."""
+    if request.method not in _CHECKS:
+        return f"it asks for {_shown(request.method)}, which cannot be asked for inside a result"
+    missing = missing_for(request, capabilities)
+    return f"it asks for {request.method}, and the request did not declare {missing}" if missing else ""
+
+
+def missing_for(request: InputRequest, capabilities: JSONObject) -> str:
+    """Return the undeclared capability that this request needs; "" if none.
+
+    For a method that cannot be requested at all, return its name.
+    """
+    check = _CHECKS.get(request.method)
+    return request.method if check is None else check(request.params, capabilities)
+
+
+def _missing_for_elicitation(params: JSONObject, capabilities: JSONObject) -> str:
+    elicitation = capabilities.get("elicitation")
+    if not isinstance(elicitation, dict):
+        return "elicitation"
+    mode = params.get("mode", "form")
+    # `{}` declared forms before other modes existed.
+    declared = elicitation or {"form": {}}
+    return "" if isinstance(mode, str) and mode in declared else f"elicitation.{one_line(excerpt(mode, 60))}"
+
+
+def _missing_for_sampling(params: JSONObject, capabilities: JSONObject) -> str:
+    sampling = capabilities.get("sampling")
+    if not isinstance(sampling, dict):
+        return "sampling"
+    wants_tools = "tools" in params or "toolChoice" in params
+    return "sampling.tools" if wants_tools and "tools" not in sampling else ""
+
+
+def _missing_for_roots(params: JSONObject, capabilities: JSONObject) -> str:
+    return "" if isinstance(capabilities.get("roots"), dict) else "roots"
+
+
+_CHECKS: dict[str, Callable[[JSONObject, JSONObject], str]] = {
+    "elicitation/create": _missing_for_elicitation,
+    "sampling/createMessage": _missing_for_sampling,
+    "roots/list": _missing_for_roots,
+}
+
+
+def _shown(value: JSON) -> str:
+    return f"“{one_line(excerpt(value, 60))}”"

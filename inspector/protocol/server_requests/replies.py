@@ -1,0 +1,221 @@
+"""Answers to what a server asks: how they are written, and what is wrong with one that a person wrote.
+
+Nothing is forbidden here: to send a wrong answer on purpose is what a debugger is for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from inspector.base.json.values import JSON, JSONObject, shown, some, text_of
+from inspector.protocol.revisions import R4, R5, Revision, is_between
+from inspector.protocol.server_requests.elicitation import misfit
+from inspector.protocol.server_requests.request import (
+    FormAsked,
+    RootsRequest,
+    SamplingRequest,
+    ServerRequestParams,
+    UrlAsked,
+)
+from inspector.protocol.server_requests.sampling import (
+    ASSISTANT,
+    TOOL_RESULT,
+    TOOL_USE,
+    USER,
+    block_problem,
+    kind_of,
+    read_blocks,
+)
+
+# 2025-11-25, Sampling, "Error Handling": the code for a refusal. Handshake era only.
+USER_REJECTED = -1
+SAMPLING_REFUSED = "The user rejected the sampling request"
+
+ACCEPT, DECLINE, CANCEL = "accept", "decline", "cancel"
+END_TURN, STOP_SEQUENCE, MAX_TOKENS, STOP_FOR_TOOL = "endTurn", "stopSequence", "maxTokens", "toolUse"
+STOP_REASONS = (END_TURN, STOP_SEQUENCE, MAX_TOKENS, STOP_FOR_TOOL)  # any other text is allowed too
+
+
+def accepted(content: JSONObject) -> JSONObject:
+    """Return the result for a completed form."""
+    return {"action": ACCEPT, "content": content}
+
+
+def consented() -> JSONObject:
+    """Return consent to open the URL. Whether it worked is between page and server."""
+    return {"action": ACCEPT}
+
+
+def declined() -> JSONObject:
+    """Return the result if the user declined."""
+    return {"action": DECLINE}
+
+
+def cancelled() -> JSONObject:
+    """Return the result if the user dismissed it without deciding."""
+    return {"action": CANCEL}
+
+
+def sampled(
+    role: str,
+    content: JSONObject | Sequence[JSONObject],
+    model: str,
+    stop_reason: str = "",
+    meta: JSONObject | None = None,
+) -> JSONObject:
+    """Return a sampling result. A single block is not wrapped in a list, as in every version."""
+    blocks: list[JSON] = [content] if isinstance(content, Mapping) else list(content)
+    result: JSONObject = {"role": role, "content": blocks[0] if len(blocks) == 1 else blocks, "model": model}
+    if stop_reason:
+        result["stopReason"] = stop_reason
+    if meta is not None:
+        result["_meta"] = meta
+    return result
+
+
+def text_block(text: str) -> JSONObject:
+    return {"type": "text", "text": text}
+
+
+def listed(roots: Sequence[JSONObject]) -> JSONObject:
+    """Return the result of `roots/list`."""
+    return {"roots": list(roots)}
+
+
+# ------------------------------------------------------------------ what is wrong with an answer
+
+
+def problems_of(asked: ServerRequestParams, result: JSONObject, revision: Revision) -> tuple[str, ...]:
+    """Return what is wrong with a reply, one sentence each. Only warnings, never enforced."""
+    return tuple(_problems(asked, result, revision))
+
+
+def _problems(asked: ServerRequestParams, result: JSONObject, revision: Revision) -> Iterator[str]:
+    if "resultType" in result:
+        yield "An answer to a server has no “resultType”."
+    match asked:
+        case SamplingRequest():
+            yield from _with_sampled(asked, result, revision)
+        case FormAsked():
+            yield from _with_form(asked, result, revision)
+        case UrlAsked():
+            yield from _with_action(result)
+            if "content" in result:
+                yield "An answer about a page has no “content”."
+        case RootsRequest():
+            yield from _with_roots(result)
+
+
+def _with_action(result: JSONObject) -> Iterator[str]:
+    action = result.get("action")
+    if action is None:
+        yield "“action” is missing: accept, decline or cancel."
+    elif action not in (ACCEPT, DECLINE, CANCEL):
+        yield f"“action” is {shown(action)}; it can be accept, decline or cancel."
+
+
+def _with_form(asked: FormAsked, result: JSONObject, revision: Revision) -> Iterator[str]:
+    yield from _with_action(result)
+    content = result.get("content")
+    if result.get("action") != ACCEPT:
+        if "content" in result:
+            yield "“content” goes with accept only."
+    elif not isinstance(content, dict):
+        yield "“content” is missing, or is not an object: accept sends the fields of the form."
+    else:
+        yield from _with_content(asked, content, revision)
+
+
+def _with_content(asked: FormAsked, content: JSONObject, revision: Revision) -> Iterator[str]:
+    missing = [name for name in asked.required if name not in content]
+    if missing:
+        yield f"Required, and not filled in: {some(missing)}."
+    unasked = [name for name in content if name not in asked.properties]
+    if unasked:
+        yield f"Not asked for: {some(unasked)}."
+    fields = {field.name: field for field in asked.fields()}
+    for name, value in content.items():
+        if not _is_sendable(value, revision):
+            yield f"{shown(name)} is {_kind_words(value)}, which no answer to a form may hold in {revision}."
+        elif name in fields and (problem := misfit(fields[name], value)):
+            yield f"{shown(name)} {problem}."
+
+
+def _is_sendable(value: JSON, revision: Revision) -> bool:
+    """Check the type of `content`: string, number, boolean; lists of strings since 2025-11-25."""
+    if isinstance(value, list):
+        return is_between(revision, R4, R5) and all(isinstance(one, str) for one in value)
+    return isinstance(value, bool | int | float | str)
+
+
+def _kind_words(value: JSON) -> str:
+    if value is None:
+        return "null"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def _with_sampled(asked: SamplingRequest, result: JSONObject, revision: Revision) -> Iterator[str]:
+    role = result.get("role")
+    if role == USER:
+        yield "The role is user; a model answers as assistant."
+    elif role != ASSISTANT:
+        yield f"The role is {shown(role)}; it can be user or assistant."
+    if not text_of(result, "model"):
+        yield "“model” is missing: the name of the model that answered."
+    if not isinstance(result.get("stopReason", ""), str):
+        yield "“stopReason” is not a text."
+    if "content" not in result:
+        yield "“content” is missing."
+        return
+    if isinstance(result["content"], list) and not is_between(revision, R4, R5):
+        yield f"A list of content came with {R4}; this is {revision}."
+    try:
+        blocks = read_blocks(result["content"])
+    except ValueError as exc:
+        yield f"The answer cannot be read: {exc}."
+        return
+    yield from _with_blocks(blocks, revision)
+    yield from _with_tool_use(asked, blocks, text_of(result, "stopReason"))
+
+
+def _with_blocks(blocks: tuple[JSONObject, ...], revision: Revision) -> Iterator[str]:
+    if not blocks:
+        yield "“content” is empty."
+    for number, block in enumerate(blocks, start=1):
+        if problem := block_problem(block, revision):
+            yield f"Content block {number:,} {problem}."
+    if any(kind_of(block) == TOOL_RESULT for block in blocks):
+        yield "A tool result comes from a user, not from a model."
+
+
+def _with_tool_use(asked: SamplingRequest, blocks: tuple[JSONObject, ...], stop_reason: str) -> Iterator[str]:
+    uses = [block for block in blocks if kind_of(block) == TOOL_USE]
+    if uses and stop_reason != STOP_FOR_TOOL:
+        yield f"The answer uses a tool; its stop reason should be {STOP_FOR_TOOL}."
+    if stop_reason == STOP_FOR_TOOL and not uses:
+        yield f"The stop reason is {STOP_FOR_TOOL}, and the answer uses no tool."
+    if uses and asked.tool_choice == "none":
+        yield "The server does not want a tool used (“toolChoice”: none)."
+    if not uses and asked.tool_choice == "required":
+        yield "The server wants a tool used (“toolChoice”: required)."
+    offered = {tool.name for tool in asked.tools}
+    unknown = [name for use in uses if (name := text_of(use, "name")) and name not in offered]
+    if unknown:
+        yield f"The server offers no tool {some(dict.fromkeys(unknown))}."
+    twice = [id for id, count in Counter(text_of(use, "id") for use in uses).items() if id and count > 1]
+    if twice:
+        yield f"More than one use of a tool has the id {some(twice)}."
+
+
+def _with_roots(result: JSONObject) -> Iterator[str]:
+    roots = result.get("roots")
+    if not isinstance(roots, list):
+        yield "“roots” is missing, or is not a list."
+        return
+    for number, root in enumerate(roots, start=1):
+        uri = text_of(root, "uri") if isinstance(root, dict) else ""
+        if not uri:
+            yield f"Root {number:,} has no “uri”."
+        elif not uri.lower().startswith("file://"):
+            yield f"Root {number:,} is {shown(uri)}; it must begin with file://."

@@ -1,0 +1,122 @@
+"""What a server may ask a person: for a model's answer, a filled-in form, a visit to a page, the roots.
+
+The same questions in both eras: as requests of the server's own, or inside a result (`rounds`). Reading
+raises ValueError only for what cannot be answered at all (that is -32602); what breaks a rule and can be
+answered all the same is a remark, and the person decides.
+
+The error of 2025-11-25 that asks a person to visit pages first: -32042, on any request.
+
+Each entry of its data is an elicitation of mode `url`, with an id under which the server tells when the page
+is done with. The original request may then be sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+from inspector.base.json.values import JSON, JSONObject, shown
+from inspector.protocol.jsonrpc import ErrorObject
+from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.server_requests.elicitation import (
+    FormAsked,
+    UrlAsked,
+    read_elicitation,
+    remarks_on_form,
+    remarks_on_url,
+)
+from inspector.protocol.server_requests.sampling import SamplingRequest, read_sampling, remarks_on
+from inspector.protocol.types import InputRequest
+
+__all__ = [
+    "ELICITATION",
+    "ROOTS",
+    "SAMPLING",
+    "SERVER_REQUEST_METHODS",
+    "FormAsked",
+    "RootsRequest",
+    "SamplingRequest",
+    "ServerRequestParams",
+    "UrlAsked",
+    "read_server_request",
+    "remarks",
+]
+
+SAMPLING, ELICITATION, ROOTS = "sampling/createMessage", "elicitation/create", "roots/list"
+SERVER_REQUEST_METHODS = (SAMPLING, ELICITATION, ROOTS)
+
+_MOST_REMARKS = 20  # a hostile request may violate the rules a million times
+
+
+@dataclass(frozen=True, slots=True)
+class RootsRequest:
+    """A request for the folders that the server may work in."""
+
+    source: JSONObject
+
+
+ServerRequestParams: TypeAlias = SamplingRequest | FormAsked | UrlAsked | RootsRequest
+
+
+def read_server_request(method: str, params: JSON, revision: Revision) -> ServerRequestParams:
+    """Parse a server request. Raises ValueError with a reason if it cannot be answered.
+
+    Tolerant of the protocol version: later features are parsed too, and reported as remarks.
+    """
+    if params is not None and not isinstance(params, dict):
+        raise ValueError(f'"params" must be an object, not {shown(params)}')
+    source = params or {}
+    if method == SAMPLING:
+        return read_sampling(source)
+    if method == ELICITATION:
+        return read_elicitation(source)
+    if method == ROOTS:
+        return RootsRequest(source)
+    raise ValueError(f"{shown(method)} is nothing that a server may ask of a person")
+
+
+def remarks(asked: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
+    """Return what is wrong with an answerable request, as sentences, up to a limit."""
+    return tuple(islice(_remarks(asked, revision), _MOST_REMARKS))
+
+
+def _remarks(asked: ServerRequestParams, revision: Revision) -> Iterator[str]:
+    match asked:
+        case SamplingRequest():
+            return remarks_on(asked, revision)
+        case FormAsked():
+            return remarks_on_form(asked, revision)
+        case UrlAsked():
+            return remarks_on_url(asked, revision)
+        case RootsRequest():
+            return iter(())
+
+
+URL_REQUIRED = -32042
+
+
+def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
+    """Return the requests by elicitation id. Raises ValueError with a reason."""
+    entries = error.data.get("elicitations") if isinstance(error.data, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("its data has no list of elicitations")
+    pages: dict[str, InputRequest] = {}
+    for entry in entries:
+        id, page = _page(entry)
+        if id in pages:
+            raise ValueError("two of its elicitations have the same elicitationId")
+        pages[id] = page
+    return pages
+
+
+def _page(entry: JSON) -> tuple[str, InputRequest]:
+    if not isinstance(entry, dict):
+        raise ValueError("one of its elicitations is no object")
+    if not isinstance(read_server_request(ELICITATION, entry, R4), UrlAsked):
+        raise ValueError("one of its elicitations is not of mode “url”")
+    id = entry.get("elicitationId")
+    if not isinstance(id, str) or not id:
+        raise ValueError("one of its elicitations has no elicitationId")
+    return id, InputRequest(ELICITATION, entry, {"method": ELICITATION, "params": entry})

@@ -1,0 +1,67 @@
+"""What's new, the manual, and about: texts of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+
+from inspector import __version__
+from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+
+class WhatsNewDialog(QDialog):
+    """The changelog, as it ships."""
+
+    def __init__(self, theme: Theme, changelog: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("What's new")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(640, 480)
+        text = QPlainTextEdit(readOnly=True)
+        text.setAccessibleName("Changelog")
+        text.setPlainText(_read(changelog))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(text)
+
+
+class ManualDialog(QDialog):
+    """A page of the manual, which is trusted Markdown."""
+
+    def __init__(self, title: str, page: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(760, 640)
+        text = QTextEdit(readOnly=True)
+        text.setAccessibleName(title)
+        text.document().setDocumentMargin(SPACE_4)
+        text.setMarkdown(_read(page))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(text)
+
+
+class AboutDialog(QDialog):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("About MCP Lens")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_2)
+        column.addWidget(Heading(theme, f"MCP Lens {__version__}"))
+        column.addWidget(PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."))
+        column.addWidget(
+            MutedLabel(theme, "MIT licence. It sends nothing anywhere but to the servers you add.")
+        )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as exc:
+        return f"The text cannot be read: {exc.strerror} ({path})."

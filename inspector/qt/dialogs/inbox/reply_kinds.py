@@ -1,0 +1,363 @@
+"""How an answer rule answers: a page of fields for each kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.config.json_file import read_exactly, write_exactly
+from inspector.config.reply_rules import MOST_PER_MINUTE, ReplyRule, reply_problem
+from inspector.protocol.server_requests.replies import (
+    ACCEPT,
+    CANCEL,
+    DECLINE,
+    SAMPLING_REFUSED,
+    USER_REJECTED,
+)
+from inspector.qt.forms.json.json_edit import JsonEdit
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.qt.widgets.text.text_box import TextBox
+
+_LONGEST = 2_000
+_CODE_WIDTH = 90
+_LEAST_BOX = 90
+_WORDS_WIDTH = 90
+
+TEXT, ACCEPTED, DECLINED, CANCELLED, REFUSED, RAW = range(6)
+_CANNED = (
+    "Says a text (sampling)",
+    "Accepts (forms and pages)",
+    "Declines (forms and pages)",
+    "Cancels (forms and pages)",
+    "Refuses with an error",
+    "Sends a result as JSON",
+)
+
+
+class ReplyKindPage(QWidget):
+    """Base class for the page of one rule kind.
+
+    Signals:
+        edited: The user changed something.
+    """
+
+    edited = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._grid = field_grid(self)
+
+    def _add(self, row: int, words: str, field: QWidget, *, beside: QLayout | None = None) -> None:
+        """Add a labelled field over the available width, or with a layout beside it."""
+        is_box = isinstance(field, QPlainTextEdit)
+        place = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
+        self._grid.addWidget(MutedLabel(self._theme, words), row, 0, place)
+        self._grid.addWidget(field, row, 1, 1, 1 if beside is not None else 2)
+        if beside is not None:
+            self._grid.addLayout(beside, row, 2)
+
+    def show_rule(self, rule: ReplyRule) -> None:
+        """Show `rule` without emitting `edited`."""
+
+    def changed(self, rule: ReplyRule) -> ReplyRule:
+        """Return `rule` with the page's values. Raises ValueError with a message."""
+        return rule
+
+
+def field_grid(owner: QWidget | None = None) -> QGridLayout:
+    """Create a grid with labels on the left and fields on the right, aligned with its siblings."""
+    grid = QGridLayout(owner) if owner is not None else QGridLayout()
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(SPACE_2)
+    grid.setVerticalSpacing(SPACE_2)
+    grid.setColumnMinimumWidth(0, _WORDS_WIDTH)
+    grid.setColumnStretch(1, 1)
+    return grid
+
+
+def line(name: str, placeholder: str = "") -> QLineEdit:
+    field = QLineEdit(placeholderText=placeholder)
+    field.setMaxLength(_LONGEST)
+    field.setAccessibleName(name)
+    return field
+
+
+def json_object(text: str, what: str) -> JSONObject:
+    """Parse `text` as a JSON object. Raises ValueError with a message that names `what`."""
+    try:
+        value = read_exactly(text)
+    except JSONProblem as exc:
+        raise ValueError(f"{what} is not JSON: {exc}.") from exc
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} must be a JSON object: {{…}}.")
+    return value
+
+
+class EchoPage(ReplyKindPage):
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        words = "The model is said to answer what the user said last. For sampling only."
+        self._add(0, "", MutedLabel(theme, words, wrap=True))
+        self._grid.setRowStretch(1, 1)
+
+
+class CannedPage(ReplyKindPage):
+    """The page for a fixed reply."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.what = QComboBox()
+        self.what.setAccessibleName("What the rule answers")
+        self.what.addItems(_CANNED)
+        self.text = TextBox(theme.ui_font())
+        self.text.setAccessibleName("What the model says")
+        self.text.setPlaceholderText("What the model says")
+        self.content = _json_box(theme, "Values of the form, as JSON; empty for a page")
+        self.raw = _json_box(theme, "The result, as JSON")
+        self.code = QSpinBox(minimum=-(2**31), maximum=2**31 - 1)
+        self.code.setAccessibleName("Code of the error")
+        self.code.setFixedWidth(_CODE_WIDTH)
+        self.code.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
+        self.message = line("Message of the error", "Message")
+        self._stack = QStackedWidget()
+        nothing = MutedLabel(theme, "Nothing else is sent.")
+        for page in (
+            self.text,
+            self.content,
+            nothing,
+            MutedLabel(theme, nothing.text()),
+            self._error(),
+            self.raw,
+        ):
+            self._stack.addWidget(_on_top(page))
+        self._add(0, "Answer", self.what)
+        self._add(1, "", self._stack)
+        self._grid.setRowStretch(1, 1)
+        self.what.currentIndexChanged.connect(self._stack.setCurrentIndex)
+        self.what.activated.connect(self.edited)
+        for signal in (self.text.textChanged, self.content.edited, self.raw.edited, self.code.valueChanged):
+            signal.connect(self.edited)
+        self.message.textEdited.connect(self.edited)
+
+    def show_rule(self, rule: ReplyRule) -> None:
+        self.blockSignals(True)
+        which = _which(rule.answer)
+        answer = rule.answer if isinstance(rule.answer, dict) else {}
+        error = answer.get("error") if which == REFUSED else None
+        refusal = error if isinstance(error, dict) else {}
+        code, message = refusal.get("code", USER_REJECTED), refusal.get("message", SAMPLING_REFUSED)
+        self.text.set_text(rule.answer if isinstance(rule.answer, str) else "")
+        self.content.set_text(write_exactly(answer["content"]) if "content" in answer else "")
+        self.raw.set_text(write_exactly(answer) if answer else "{}")
+        self.code.setValue(code if isinstance(code, int) else USER_REJECTED)
+        self.message.setText(str(message))
+        self.what.setCurrentIndex(which)
+        self.blockSignals(False)
+
+    def changed(self, rule: ReplyRule) -> ReplyRule:
+        return replace(rule, answer=self._answer())
+
+    def _answer(self) -> JSON:
+        match self.what.currentIndex():
+            case 0:  # TEXT
+                return self.text.text()
+            case 1:  # ACCEPTED
+                written = self.content.text().strip()
+                if not written:
+                    return {"action": ACCEPT}
+                return {"action": ACCEPT, "content": json_object(written, "What is accepted")}
+            case 2:  # DECLINED
+                return {"action": DECLINE}
+            case 3:  # CANCELLED
+                return {"action": CANCEL}
+            case 4:  # REFUSED
+                return {"error": {"code": self.code.value(), "message": self.message.text()}}
+        answer = json_object(self.raw.text(), "The result")
+        if problem := reply_problem(answer):
+            raise ValueError(f"The result cannot be used: {problem}.")
+        return answer
+
+    def _error(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(MutedLabel(self._theme, "Code"))
+        row.addWidget(self.code)
+        row.addWidget(self.message, 1)
+        return holder
+
+
+def _which(answer: JSON) -> int:
+    """Return the choice that shows a reply completely; any object can be shown as JSON."""
+    if not isinstance(answer, dict):
+        return TEXT
+    if list(answer) == ["error"]:
+        error = answer["error"]
+        return REFUSED if isinstance(error, dict) and set(error) == {"code", "message"} else RAW
+    action, others = answer.get("action"), set(answer) - {"action"}
+    if action == ACCEPT and (not others or (others == {"content"} and isinstance(answer["content"], dict))):
+        return ACCEPTED
+    if others or action not in (DECLINE, CANCEL):
+        return RAW
+    return DECLINED if action == DECLINE else CANCELLED
+
+
+def _json_box(theme: Theme, name: str) -> JsonEdit:
+    box = JsonEdit(theme)
+    box.setAccessibleName(name)
+    box.setPlaceholderText(name)
+    box.setMinimumHeight(_LEAST_BOX)
+    return box
+
+
+def _on_top(widget: QWidget) -> QWidget:
+    """Let a text box fill the space; keep a single-line field at the top."""
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(widget)
+    if not isinstance(widget, JsonEdit):
+        column.addStretch(1)
+    return holder
+
+
+class ScriptPage(ReplyKindPage):
+    """The page for a file of replies, sent in order.
+
+    Signals:
+        choose_requested: The user wants to pick the file.
+        start_over_requested: The user wants to start again with the first reply.
+    """
+
+    choose_requested = Signal()
+    start_over_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.path = line("Script file", "Path of a file")
+        self.loops = QCheckBox("Begin again after the last answer")
+        self.place = MutedLabel(theme, "", wrap=True)
+        self._beside_path, self._beside_place = QHBoxLayout(), QHBoxLayout()
+        self._add(0, "File", self.path, beside=self._beside_path)
+        self._grid.addWidget(self.loops, 1, 1)
+        self._add(2, "", self.place, beside=self._beside_place)
+        words = (
+            "A JSON array of answers, or one on each line: a text (what a model says), a result as JSON, or "
+            '{"error": {"code": -1, "message": "…"}}. After the last one, you are asked.'
+        )
+        self._grid.addWidget(MutedLabel(theme, words, wrap=True), 3, 1, 1, 2)
+        self._grid.setRowStretch(4, 1)
+        self.path.textEdited.connect(self.edited)
+        self.loops.clicked.connect(self.edited)
+
+    def add_buttons(self, choose: QWidget, start_over: QWidget) -> None:
+        self._beside_path.addWidget(choose)
+        self._beside_place.addWidget(start_over)
+
+    def show_rule(self, rule: ReplyRule) -> None:
+        self.path.setText(rule.script)
+        self.loops.setChecked(rule.loops)
+
+    def changed(self, rule: ReplyRule) -> ReplyRule:
+        return replace(rule, script=self.path.text().strip(), loops=self.loops.isChecked())
+
+
+class EndpointPage(ReplyKindPage):
+    """The page for replies from an HTTP endpoint.
+
+    The endpoint's key is stored and never shown; `key` holds only what is being typed.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.url = line("Address of the endpoint", "https://host/v1")
+        self.model = line("Model", "Empty for the one that the server would like")
+        self.key = line("Key of the endpoint")
+        self.key.setEchoMode(QLineEdit.EchoMode.Password)
+        self.timeout = QSpinBox(minimum=1, maximum=86_400, suffix=" s")
+        self.timeout.setAccessibleName("Time limit")
+        self.timeout.setFixedWidth(_CODE_WIDTH)
+        self.per_minute = QSpinBox(minimum=1, maximum=MOST_PER_MINUTE, suffix=" a minute")
+        self.per_minute.setAccessibleName("How often the endpoint is asked at most")
+        self.per_minute.setToolTip(
+            "A server that asks in a loop could spend your money. Beyond this, you are asked."
+        )
+        self.extra = _json_box(theme, "More members of the request, as JSON; null leaves one out")
+        self.key_words = MutedLabel(theme, "", wrap=True)
+        self._beside_key = QHBoxLayout()
+        self._add(0, "Address", self.url)
+        self._add(1, "Model", self.model)
+        self._add(2, "Key", self.key, beside=self._beside_key)
+        self._grid.addWidget(self.key_words, 3, 1, 1, 2)
+        self._add(4, "Time limit", self._limits())
+        self._add(5, "Extra", self.extra)
+        self._grid.setRowStretch(5, 1)
+        self._seconds: float = 0
+        for text_field in (self.url, self.model):
+            text_field.textEdited.connect(self.edited)
+        self.timeout.valueChanged.connect(self._on_timeout)
+        self.per_minute.valueChanged.connect(self.edited)
+        self.extra.edited.connect(self.edited)
+
+    def add_key_buttons(self, *buttons: QWidget) -> None:
+        for button in buttons:
+            self._beside_key.addWidget(button)
+
+    def show_rule(self, rule: ReplyRule) -> None:
+        endpoint = rule.endpoint
+        self.blockSignals(True)
+        self.url.setText(endpoint.url)
+        self.model.setText(endpoint.model)
+        self.key.clear()
+        self.timeout.setValue(max(1, round(endpoint.timeout)))
+        self.per_minute.setValue(endpoint.per_minute)
+        self._seconds = endpoint.timeout  # keeps e.g. 0.5 s until edited
+        self.extra.set_text(write_exactly(endpoint.extra) if endpoint.extra else "")
+        self.blockSignals(False)
+
+    def changed(self, rule: ReplyRule) -> ReplyRule:
+        written = self.extra.text().strip()
+        extra = json_object(written, "Extra") if written else {}
+        endpoint = replace(
+            rule.endpoint,
+            url=self.url.text().strip(),
+            model=self.model.text().strip(),
+            timeout=self._seconds,
+            extra=extra,
+            per_minute=self.per_minute.value(),
+        )
+        return replace(rule, endpoint=endpoint)
+
+    def _limits(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.timeout)
+        row.addSpacing(SPACE_2)
+        row.addWidget(MutedLabel(self._theme, "Asked at most"))
+        row.addWidget(self.per_minute)
+        row.addStretch(1)
+        return holder
+
+    def _on_timeout(self, seconds: int) -> None:
+        self._seconds = seconds
+        self.edited.emit()

@@ -1,0 +1,314 @@
+"""One answer rule: its name, its filter, how it answers, and a trial on the question that came last.
+
+The answer rules in the order in which they are tried, each with a box that turns it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QStackedWidget,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.web_link import Link, may_open, read_link
+from inspector.config.json_file import write_exactly
+from inspector.config.reply_rules import ReplyRule, RuleKind
+from inspector.engine.inbox.reply_rules import Attempt
+from inspector.engine.inbox.views import Reply
+from inspector.qt.dialogs.inbox.reply_kinds import (
+    CannedPage,
+    EchoPage,
+    EndpointPage,
+    ReplyKindPage,
+    ScriptPage,
+    field_grid,
+    line,
+)
+from inspector.qt.forms.json.json_edit import JsonEdit
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError, FilterField
+from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+
+KIND_WORDS = {
+    RuleKind.CANNED: "Canned answer",
+    RuleKind.ECHO: "Echo",
+    RuleKind.SCRIPT: "Script of answers",
+    RuleKind.ENDPOINT: "Model endpoint",
+}
+_KINDS = tuple(KIND_WORDS)
+_SETTLE_MS = 250
+_SHOWN_ANSWER = 150
+
+
+class ReplyRuleForm(QWidget):
+    """The form for one reply rule.
+
+    Signals:
+        changed: The rule changed; carries the AnswerRule. Emitted when typing pauses.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, theme: Theme, complete: Completer, check: Callable[[str], FilterError | None]) -> None:
+        super().__init__()
+        self._theme = theme
+        self._check = check
+        self._rule: ReplyRule | None = None
+        self.name = line("Name of the rule", "Name")
+        self.filter = FilterField(theme, "Every question; or server:name method:sampling/*", complete)
+        self.filter.setAccessibleName("Filter: which questions the rule answers")
+        self.kind = QComboBox()
+        self.kind.setAccessibleName("How the rule answers")
+        self.kind.addItems(list(KIND_WORDS.values()))
+        self.canned, self.script, self.endpoint = CannedPage(theme), ScriptPage(theme), EndpointPage(theme)
+        self.alert = Alert(theme)
+        self.try_action = QAction("Try on the last question", self)
+        self.try_action.setToolTip("What the rule would answer; nothing is sent to the server")
+        self.choose_action = QAction("Choose…", self)
+        self.start_over_action = QAction("Start over", self)
+        self.store_key_action = QAction("Store key", self)
+        self.delete_key_action = QAction("Delete key", self)
+        self.answer = JsonEdit(theme)
+        self.answer.setReadOnly(True)
+        self.answer.setAccessibleName("What the rule would answer")
+        self.answer.setFixedHeight(_SHOWN_ANSWER)
+        self.answer.hide()
+        self._stack = QStackedWidget()
+        self._soon = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._lay_out()
+        self._connect()
+
+    @property
+    def rule(self) -> ReplyRule | None:
+        return self._rule
+
+    def show_rule(self, rule: ReplyRule) -> None:
+        """Show `rule`; pending edits of the previous one are emitted first."""
+        self.settle()
+        self._rule = rule
+        self.name.setText(rule.name)
+        self.filter.setText(rule.filter)
+        self.filter.settle()
+        self.filter.set_complaint(self._check(rule.filter))
+        self.kind.setCurrentIndex(_KINDS.index(rule.kind))
+        for page in self._pages():
+            page.show_rule(rule)
+        self._forget_trial()
+        self._complain()
+
+    def settle(self) -> None:
+        """Apply pending edits now instead of waiting for typing to pause."""
+        self.filter.settle()
+        if self._soon.isActive():
+            self._take()
+
+    def replace_endpoint_key(self, key: str) -> None:
+        """Set the name under which the endpoint's key was stored, "" if it was deleted."""
+        if self._rule is not None:
+            self._hand_on(replace(self._rule, endpoint=replace(self._rule.endpoint, key=key)))
+
+    def show_attempt(self, attempt: Attempt) -> None:
+        asked = attempt.asked
+        about = f"{asked.question.method} of {asked.server}"
+        self.alert.close_about("try")
+        self.answer.setVisible(attempt.reply is not None)
+        if attempt.reply is None:
+            self.alert.say("try", f"Asked by {about}: no answer. {attempt.reason}")
+            return
+        self.answer.set_text(write_exactly(_sent(attempt.reply)))
+        remarks = " ".join(attempt.remarks)
+        self.alert.say(
+            "try", f"{about} would be answered so. {remarks}".strip(), tone="warn" if remarks else "ok"
+        )
+
+    # --------------------------------------------------------------
+
+    def _pages(self) -> tuple[ReplyKindPage, ...]:
+        return self.canned, self.script, self.endpoint
+
+    def _connect(self) -> None:
+        self._soon.timeout.connect(self._take)
+        self.name.textEdited.connect(self._on_edited)
+        self.filter.text_settled.connect(self._on_filter)
+        self.kind.currentIndexChanged.connect(self._stack.setCurrentIndex)
+        self.kind.activated.connect(self._take)
+        for page in self._pages():
+            page.edited.connect(self._on_edited)
+
+    def _on_edited(self) -> None:
+        self._soon.start()
+
+    def _on_filter(self, text: str) -> None:
+        self.filter.set_complaint(self._check(text))
+        if self._rule is not None and text.strip() != self._rule.filter:
+            self._take()
+
+    def _take(self) -> None:
+        """Read the rule from the fields; fields that cannot be read keep their previous value."""
+        self._soon.stop()
+        if self._rule is None:
+            return
+        rule = replace(
+            self._rule,
+            name=self.name.text(),
+            filter=self.filter.text().strip(),
+            kind=_KINDS[self.kind.currentIndex()],
+        )
+        page = self._stack.currentWidget()
+        try:
+            rule = page.changed(rule) if isinstance(page, ReplyKindPage) else rule
+        except ValueError as exc:
+            self.alert.say("rule", str(exc), "The rule keeps its answer until then.", tone="error")
+        else:
+            self.alert.close_about("rule")
+        self._hand_on(rule)
+
+    def _hand_on(self, rule: ReplyRule) -> None:
+        if rule != self._rule:
+            self._rule = rule
+            self._forget_trial()
+            self._complain()
+            self.changed.emit(rule)
+
+    def _forget_trial(self) -> None:
+        self.alert.close_about("try")
+        self.answer.hide()
+
+    def _complain(self) -> None:
+        """Show what is wrong with the endpoint's URL."""
+        rule = self._rule
+        url = rule.endpoint.url if rule is not None and rule.kind is RuleKind.ENDPOINT else ""
+        link = read_link(url) if url else Link("")
+        if problem := may_open(link):
+            self.alert.say("address", f"The address cannot be used. {problem}", tone="error")
+        elif link.scheme == "http" and not link.is_loopback:
+            words = "The address is not encrypted (http): others can read the questions, and the key."
+            self.alert.say("address", words)
+        elif link.is_international:
+            self.alert.say("address", " ".join(link.warnings))
+        else:
+            self.alert.close_about("address")
+
+    def _lay_out(self) -> None:
+        for page in (self.canned, EchoPage(self._theme), self.script, self.endpoint):
+            self._stack.addWidget(page)
+        self.script.add_buttons(_button(self.choose_action), _button(self.start_over_action))
+        self.endpoint.add_key_buttons(_button(self.store_key_action), _button(self.delete_key_action))
+        grid = field_grid()
+        for number, (words, field) in enumerate(
+            (("Name", self.name), ("Filter", self.filter), ("Answers with", self.kind))
+        ):
+            grid.addWidget(MutedLabel(self._theme, words), number, 0)
+            grid.addWidget(field, number, 1)
+        row = QHBoxLayout()
+        row.addWidget(_button(self.try_action))
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addLayout(grid)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self.alert)
+        column.addWidget(self.answer)
+        column.addLayout(row)
+
+
+def _sent(reply: Reply) -> JSON:
+    if reply.result is not None:
+        return reply.result
+    error: JSONObject = {"code": reply.code, "message": reply.message}
+    return {"error": {**error, "data": reply.data} if reply.data is not None else error}
+
+
+def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:
+    """Create a button that Return in a field does not press."""
+    button = ActionButton(action, kind)
+    button.setAutoDefault(False)
+    return button
+
+
+_NAME_WIDTH = 170
+
+
+class ReplyRuleList(QTreeWidget):
+    """The list of reply rules.
+
+    Signals:
+        chosen: The current rule changed; there may be none.
+        toggled: The user turned a rule on or off; carries its number and the new state.
+        remove_requested: The user wants to remove the current rule.
+    """
+
+    chosen = Signal()
+    toggled = Signal(int, bool)
+    remove_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setHeaderLabels(["Rule", "Answers with"])
+        self.setRootIsDecorated(False)
+        self.setAccessibleName("Answer rules, in the order in which they are tried")
+        style_tree(self, theme)
+        self.setColumnWidth(0, _NAME_WIDTH)
+        self.currentItemChanged.connect(lambda *_: self.chosen.emit())
+        self.itemChanged.connect(self._on_item_changed)
+        delete = QAction(self)
+        delete.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
+        delete.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.triggered.connect(self.remove_requested)
+        self.addAction(delete)
+
+    def show_rules(self, rules: Sequence[ReplyRule], number: int) -> None:
+        """Show `rules` and select one of them."""
+        self.blockSignals(True)
+        self.clear()
+        self.addTopLevelItems([_item(rule) for rule in rules])
+        front = self.topLevelItem(min(number, len(rules) - 1))
+        if front is not None:
+            self.setCurrentItem(front)
+        self.blockSignals(False)
+        self.chosen.emit()
+
+    def show_rule(self, number: int, rule: ReplyRule) -> None:
+        """Update one rule."""
+        item = self.topLevelItem(number)
+        if item is not None:
+            self.blockSignals(True)
+            _fill(item, rule)
+            self.blockSignals(False)
+            self.viewport().update()
+
+    def number(self) -> int | None:
+        """Return the number of the current rule."""
+        item = self.currentItem()
+        return self.indexOfTopLevelItem(item) if item is not None else None
+
+    def _on_item_changed(self, item: QTreeWidgetItem) -> None:
+        self.toggled.emit(self.indexOfTopLevelItem(item), item.checkState(0) is Qt.CheckState.Checked)
+
+
+def _item(rule: ReplyRule) -> QTreeWidgetItem:
+    item = QTreeWidgetItem()
+    item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+    _fill(item, rule)
+    return item
+
+
+def _fill(item: QTreeWidgetItem, rule: ReplyRule) -> None:
+    item.setText(0, rule.title)
+    item.setText(1, KIND_WORDS[rule.kind])
+    item.setCheckState(0, Qt.CheckState.Checked if rule.is_on else Qt.CheckState.Unchecked)

@@ -1,0 +1,435 @@
+"""Answer rules: which questions of servers are answered by themselves, and how.
+
+How long a question waits for the person: one line, in force and written at once.
+"""
+
+from __future__ import annotations
+
+import secrets as randomness
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import shiboken6
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QSpinBox,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import UserError
+from inspector.config.reply_rules import ReplyRule, RuleKind
+from inspector.engine.inbox.reply_rules import ReplyRules, RulesChangedElsewhere
+from inspector.engine.secrets import Secrets
+from inspector.qt.bridge import Bridge
+from inspector.qt.dialogs.inbox.reply_rule_form import ReplyRuleForm, ReplyRuleList
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError
+from inspector.qt.widgets.notices.empty_state import EmptyState
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+_LIST_WIDTH = 300
+
+
+class ReplyRulesDialog(QDialog):
+    """The editor of the reply rules.
+
+    Every change takes effect and is saved at once. The first enabled rule that matches replies.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        complete: Completer,
+        check: Callable[[str], FilterError | None],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._rules: list[ReplyRule] = []
+        self._written: tuple[ReplyRule, ...] = ()
+        self._removed: list[tuple[int, ReplyRule]] = []
+        self._stored: frozenset[str] = frozenset()
+        self._is_saving = False
+        self.setWindowTitle("Answer rules")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(920, 620)
+        self.list = ReplyRuleList(theme)
+        self.form = ReplyRuleForm(theme, complete, check)
+        self.alert = Alert(theme)
+        self.within = InboxTimeoutRow(bridge, theme, self.alert)
+        self._empty = EmptyState(theme)
+        self._right = QStackedWidget()
+        self.add_action = self._action("Add rule", self.add_rule)
+        self.up_action = self._action("Try it earlier", partial(self.move_rule, -1), "chevron-up")
+        self.down_action = self._action("Try it later", partial(self.move_rule, 1), "chevron-down")
+        self.remove_action = self._action("Remove this rule", self.remove, "trash")
+        self.undo_action = self._action("Undo", self.undo)
+        self.add_action.setEnabled(False)  # until the existing rules are loaded
+        self._lay_out()
+        self._connect()
+        self._update()
+        bridge.start_when_attached("answer rules", self._load())
+
+    @property
+    def rules(self) -> tuple[ReplyRule, ...]:
+        return tuple(self._rules)
+
+    # -------------------------------------------------------------- the list
+
+    def add_rule(self) -> None:
+        self._insert(len(self._rules), ReplyRule(randomness.token_hex(4), f"Rule {len(self._rules) + 1}"))
+        self.form.name.setFocus()
+        self.form.name.selectAll()
+
+    def remove(self) -> None:
+        number = self._number()
+        if number is None:
+            return
+        rule = self._rules.pop(number)
+        self._removed.append((number, rule))
+        self.list.takeTopLevelItem(number)
+        self.alert.say("removed", f"“{rule.title}” is removed.", actions=[self.undo_action], tone="wait")
+        self._keep()
+        self._on_chosen()
+
+    def undo(self) -> None:
+        if self._removed:
+            number, rule = self._removed.pop()
+            self.alert.close_about("removed")
+            self._insert(min(number, len(self._rules)), rule)
+
+    def move_rule(self, step: int) -> None:
+        number = self._number()
+        if number is None or not 0 <= number + step < len(self._rules):
+            return
+        self.form.settle()
+        self._rules.insert(number + step, self._rules.pop(number))
+        self._keep()
+        self.list.show_rules(self._rules, number + step)
+
+    def _insert(self, number: int, rule: ReplyRule) -> None:
+        self.form.settle()
+        self._rules.insert(number, rule)
+        self._keep()
+        self.list.show_rules(self._rules, number)
+
+    def _number(self) -> int | None:
+        number = self.list.number()
+        return number if number is not None and number < len(self._rules) else None
+
+    def _on_chosen(self) -> None:
+        number = self._number()
+        if number is not None and self.form.rule is not self._rules[number]:
+            self.form.show_rule(self._rules[number])
+        self._update()
+        self._show_place()
+
+    def _on_toggled(self, number: int, is_on: bool) -> None:
+        if not 0 <= number < len(self._rules) or self._rules[number].is_on == is_on:
+            return
+        self.form.settle()
+        self._rules[number] = replace(self._rules[number], is_on=is_on)
+        if number == self._number():
+            self.form.show_rule(self._rules[number])
+        self._keep()
+
+    def _on_rule_changed(self, rule: ReplyRule) -> None:
+        number = next((place for place, each in enumerate(self._rules) if each.id == rule.id), None)
+        if number is None:
+            return
+        self._rules[number] = rule
+        self.list.show_rule(number, rule)
+        self._keep()
+        self._update()
+        self._show_place()
+
+    def _update(self) -> None:
+        number = self._number()
+        self._right.setCurrentIndex(0 if number is None else 1)
+        self.up_action.setEnabled(number is not None and number > 0)
+        self.down_action.setEnabled(number is not None and number < len(self._rules) - 1)
+        self.remove_action.setEnabled(number is not None)
+        self._update_key()
+
+    # -------------------------------------------------------------- reading and writing
+
+    def _start(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        self._bridge.start(name, work, self)
+
+    async def _load(self) -> None:
+        rules = await self._bridge.ask_answers(lambda answers: answers.rules())
+        stored = await self._bridge.ask_secrets(lambda secrets: secrets.stored())
+        if shiboken6.isValid(self):
+            self._stored = frozenset(secret.name for secret in stored)
+            self._rules, self._written = list(rules), rules
+            self.add_action.setEnabled(True)
+            self.list.show_rules(self._rules, 0)
+
+    def _keep(self) -> None:
+        if not self._is_saving:
+            self._is_saving = True
+            # Not tied to the window's lifetime: the change must be saved.
+            self._bridge.start("save answer rules", self._save())
+
+    async def _save(self) -> None:
+        """Save until the file matches the rules, including changes made meanwhile."""
+        try:
+            while (rules := tuple(self._rules)) != self._written:
+                await self._bridge.ask_answers(partial(_save, rules, self._written))
+                self._written = rules
+        except RulesChangedElsewhere as exc:
+            if shiboken6.isValid(self):
+                self.alert.say("file", exc.summary, "They are shown as they are now; change them again.")
+                await self._load()
+        except UserError as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self.alert.say("file", exc.summary, exc.next_step, tone="error")
+        finally:
+            self._is_saving = False
+
+    def done(self, result: int, /) -> None:
+        self.form.settle()
+        keys = [rule.endpoint.key for _, rule in self._removed if rule.endpoint.key in self._stored]
+        if keys:
+            self._bridge.start("delete keys", self._bridge.ask_secrets(partial(_delete_keys, keys)))
+        super().done(result)
+
+    # -------------------------------------------------------------- scripts, keys, trials
+
+    def choose_script(self) -> QFileDialog:
+        dialog = QFileDialog(self, "Choose a script of answers")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setNameFilters(["JSON and JSON Lines (*.json *.jsonl *.ndjson)", "All files (*)"])
+        dialog.fileSelected.connect(self.take_script)
+        dialog.open()
+        return dialog
+
+    def take_script(self, path: str) -> None:
+        self.form.script.path.setText(str(Path(path)))
+        self.form.script.edited.emit()
+        self.form.settle()
+
+    def _show_place(self) -> None:
+        rule = self.form.rule
+        if self._number() is None or rule is None or rule.kind is not RuleKind.SCRIPT:
+            return
+        if rule.script:
+            self._start("place in a script", self._read_place(rule))
+        else:
+            self.form.script.place.setText("")
+
+    async def _read_place(self, rule: ReplyRule) -> None:
+        try:
+            place = await self._bridge.ask_answers(lambda answers: answers.script_place(rule))
+        except UserError as exc:
+            words = str(exc)
+        else:
+            words = f"{place.given:,} of {place.total:,} answers given in this run."
+        if self.form.rule is rule:
+            self.form.script.place.setText(words)
+
+    def _on_start_over(self) -> None:
+        rule = self.form.rule
+        if rule is not None:
+            self._start("start a script over", self._start_over(rule))
+
+    async def _start_over(self, rule: ReplyRule) -> None:
+        await self._bridge.ask_answers(lambda answers: answers.start_over(rule))
+        await self._read_place(rule)
+
+    def _on_store_key(self) -> None:
+        rule, value = self.form.rule, self.form.endpoint.key.text().strip()
+        if rule is not None and value:
+            self.form.settle()
+            self._start("store a key", self._store_key(rule.key_name, value))
+
+    async def _store_key(self, name: str, value: str) -> None:
+        try:
+            await self._bridge.ask_secrets(lambda secrets: secrets.put(name, value))
+        except UserError as exc:
+            self.alert.say("key", exc.summary, exc.next_step, tone="error")
+            return
+        self.alert.close_about("key")
+        self._stored |= {name}
+        self.form.endpoint.key.clear()
+        self.form.replace_endpoint_key(name)
+        self._update_key()
+
+    def _on_delete_key(self) -> None:
+        rule = self.form.rule
+        if rule is not None and rule.endpoint.key:
+            self._start("delete a key", self._delete_key(rule.endpoint.key))
+
+    async def _delete_key(self, name: str) -> None:
+        await self._bridge.ask_secrets(partial(_delete_keys, [name]))
+        self._stored -= {name}
+        self.form.replace_endpoint_key("")
+        self._update_key()
+
+    def _update_key(self) -> None:
+        rule = self.form.rule
+        key = rule.endpoint.key if rule is not None else ""
+        page = self.form.endpoint
+        self.form.store_key_action.setEnabled(bool(page.key.text().strip()))
+        self.form.delete_key_action.setEnabled(bool(key))
+        is_stored = key in self._stored
+        page.key.setPlaceholderText("Stored; type another one to replace it" if is_stored else "None")
+        page.key_words.setText("The key of this rule is not stored any more: store it again.")
+        page.key_words.setVisible(bool(key) and not is_stored)
+
+    def _on_try(self) -> None:
+        self.form.settle()
+        rule = self.form.rule
+        if rule is not None:
+            self.form.try_action.setEnabled(False)
+            if rule.kind is RuleKind.ENDPOINT:
+                self.form.alert.say("try", "The endpoint is being asked…", tone="wait")
+            self._start("try an answer rule", self._try(rule))
+
+    async def _try(self, rule: ReplyRule) -> None:
+        try:
+            attempt = await self._bridge.ask_answers(lambda answers: answers.attempt(rule))
+        except UserError as exc:
+            self.form.alert.say("try", exc.summary, exc.next_step, tone="wait")
+        else:
+            if self.form.rule is rule:
+                self.form.show_attempt(attempt)
+        finally:
+            if shiboken6.isValid(self):
+                self.form.try_action.setEnabled(True)
+
+    # -------------------------------------------------------------- building
+
+    def _connect(self) -> None:
+        self.list.chosen.connect(self._on_chosen)
+        self.list.toggled.connect(self._on_toggled)
+        self.list.remove_requested.connect(self.remove)
+        self.form.changed.connect(self._on_rule_changed)
+        self.form.try_action.triggered.connect(self._on_try)
+        self.form.choose_action.triggered.connect(self.choose_script)
+        self.form.start_over_action.triggered.connect(self._on_start_over)
+        self.form.store_key_action.triggered.connect(self._on_store_key)
+        self.form.delete_key_action.triggered.connect(self._on_delete_key)
+        self.form.endpoint.key.textEdited.connect(lambda _: self._update_key())
+
+    def _action(self, words: str, slot: Callable[..., object], icon: str = "") -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(lambda: slot())
+        if icon:
+            self._theme.dress(action, icon)
+        return action
+
+    def _lay_out(self) -> None:
+        self._empty.show_empty(
+            "inbox",
+            "No rules yet",
+            "Servers' questions wait for you in the Inbox. A rule answers some of them by itself.",
+            [self.add_action],
+        )
+        self._right.addWidget(self._empty)
+        self._right.addWidget(self.form)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self._left())
+        split.addWidget(self._right)
+        split.setSizes([_LIST_WIDTH, 920 - _LIST_WIDTH])
+        split.setStretchFactor(1, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addWidget(Heading(self._theme, "Answer rules"))
+        words = (
+            "The first rule that is on and fits a question answers it; every such answer bears the rule's "
+            "name. What no rule answers waits for you."
+        )
+        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        column.addWidget(split, 1)
+        column.addWidget(self.within)
+        column.addWidget(self.alert)
+
+    def _left(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        add = ActionButton(self.add_action)
+        add.setAutoDefault(False)
+        row.addWidget(add)
+        row.addStretch(1)
+        for action in (self.up_action, self.down_action, self.remove_action):
+            row.addWidget(icon_button(action))
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, SPACE_2, 0)
+        column.setSpacing(SPACE_2)
+        column.addWidget(self.list, 1)
+        column.addLayout(row)
+        return holder
+
+
+async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], answers: ReplyRules) -> None:
+    await answers.save(rules, instead_of=before)
+
+
+async def _delete_keys(names: list[str], secrets: Secrets) -> None:
+    for name in names:
+        await secrets.delete(name)
+
+
+_LONGEST = 7 * 86_400
+
+
+class InboxTimeoutRow(QWidget):
+    """The Inbox timeout setting. Errors are shown in `alert`."""
+
+    def __init__(self, bridge: Bridge, theme: Theme, alert: Alert, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._alert = alert
+        self.seconds = QSpinBox(maximum=_LONGEST, suffix=" s")
+        self.seconds.setSpecialValueText("no limit")
+        self.seconds.setAccessibleName("How long a question waits for you")
+        self.seconds.setToolTip(
+            "Afterwards forms and pages are cancelled, and sampling is refused. For questions from now on."
+        )
+        self.seconds.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
+        self.seconds.setEnabled(False)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(MutedLabel(theme, "A question waits for you at most"))
+        row.addWidget(self.seconds)
+        row.addStretch(1)
+        bridge.start_when_attached("how long questions wait", self._load())
+
+    async def _load(self) -> None:
+        within = await self._bridge.ask_inbox(lambda inbox: inbox.answer_within)
+        if shiboken6.isValid(self):
+            self.seconds.setValue(max(1, round(within)) if within is not None else 0)
+            self.seconds.setEnabled(True)
+            self.seconds.valueChanged.connect(self._on_changed)
+
+    def _on_changed(self, seconds: int) -> None:
+        # Not tied to the window's lifetime: the choice must be saved.
+        self._bridge.start("keep how long questions wait", self._keep(seconds))
+
+    async def _keep(self, seconds: int) -> None:
+        try:
+            await self._bridge.ask_inbox(lambda inbox: inbox.choose_answer_within(seconds or None))
+        except UserError as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self._alert.say("within", exc.summary, exc.next_step, tone="error")

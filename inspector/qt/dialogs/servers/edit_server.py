@@ -1,0 +1,160 @@
+"""Edit a server of the catalogue. Nothing is written before Save."""
+
+from __future__ import annotations
+
+import shiboken6
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import JSONObject
+from inspector.base.plain_text import one_line
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.entry_fields import merge_drafts
+from inspector.config.servers.placeholders import Names, names_in
+from inspector.config.servers.server_list import read_entry
+from inspector.engine.servers.registry import ServerRegistry
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.server.server_form import ServerForm
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+
+
+class EditServerDialog(QDialog):
+    """The editor of a server. `draft` is the server as saved.
+
+    Signals:
+        saved: The server was saved; carries its current name.
+    """
+
+    saved = Signal(str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        name: str,
+        draft: JSONObject,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._server = bridge, name
+        self._before = draft  # the version being edited; the file may have changed since
+        self.setWindowTitle("Edit server")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(760, 560)
+        self.name = QLineEdit(name)
+        self.name.setAccessibleName("Name")
+        self.form = ServerForm(name, draft, theme)
+        self._is_edited = self._is_warned = False
+        self._names = MutedLabel(theme, wrap=True)
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
+        self.save_action = QAction("Save", self)
+        self.cancel_action = QAction("Cancel", self)
+        self._lay_out(theme)
+        self.name.textEdited.connect(self._on_edited)
+        self.form.edited.connect(self._on_edited)
+        self.save_action.triggered.connect(self._on_save)
+        self.cancel_action.triggered.connect(self.reject)
+        self._show_names()
+
+    def error_text(self) -> str:
+        return "" if self._error.isHidden() else self._error.text()
+
+    def _lay_out(self, theme: Theme) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(MutedLabel(theme, "Name"))
+        head.addWidget(self.name, 1)
+        head.addWidget(self.form.way)
+        save = ActionButton(self.save_action, "primary")
+        save.setDefault(True)  # else Return in a field would press Cancel
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self.cancel_action))
+        buttons.addWidget(save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addLayout(head)
+        column.addWidget(self.form, 1)
+        column.addWidget(self._names)
+        column.addWidget(self._error)
+        column.addLayout(buttons)
+
+    def reject(self) -> None:
+        """Discard changes on Cancel or Esc only when pressed twice."""
+        if self._is_edited and not self._is_warned:
+            self._is_warned = True
+            self._error.setText("You changed something. Save it, or cancel once more to drop it.")
+            self._error.show()
+            return
+        super().reject()
+
+    def _on_edited(self) -> None:
+        self._is_edited, self._is_warned = True, False
+        self.save_action.setEnabled(True)
+        self._error.hide()
+        self._show_names()
+
+    def _show_names(self) -> None:
+        """Show the variables that are looked up on connect."""
+        try:
+            names = names_in(read_entry(self.name.text().strip(), self.form.draft))
+        except ConfigError:
+            names = Names()
+        shown = one_line(", ".join(f"${{{name}}}" for name in names.shown))
+        words = f"Looked up when it is connected: {shown}." if names else ""
+        if names.inputs:
+            words += " Inputs have their values under Server ▸ Secrets of this server…."
+        self._names.setText(words)
+        self._names.setVisible(bool(names))
+
+    def _on_save(self) -> None:
+        name = self.name.text().strip()
+        try:
+            if not name:
+                raise ConfigError("The server has no name.", "Give it one.")
+            entry = self.form.read(name)
+        except ConfigError as exc:
+            self._say(exc)
+            return
+        self._error.hide()
+        self.save_action.setEnabled(False)  # a second Return must not write it twice
+        self._bridge.start_when_attached("save server", self._write(entry))
+
+    async def _write(self, entry: Entry) -> None:
+        secrets, draft, before = self.form.secrets(), self.form.draft, self._before
+
+        async def write(servers: ServerRegistry) -> None:
+            """Merge into the current file: other windows and programs may change it during editing."""
+            now = await servers.draft(self._server)
+            merged, clashes = merge_drafts(before, draft, now)
+            if clashes:
+                self._before = now  # the next save overwrites it
+                raise ConfigError(
+                    f"Changed elsewhere while you edited it: {one_line(', '.join(clashes))}.",
+                    "Save again to write yours over that, or cancel and edit it anew.",
+                )
+            await servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
+
+        try:
+            await self._bridge.ask_servers(write)
+        except (UserError, OSError) as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self._say(exc)
+            return
+        if shiboken6.isValid(self):  # it may have been closed meanwhile
+            self.saved.emit(entry.name)
+            self.accept()
+
+    def _say(self, error: Exception) -> None:
+        """Show an error below the pages and bring the page of its field to the front."""
+        self.save_action.setEnabled(True)
+        self._error.setText(str(error))
+        self._error.show()
+        self.form.go_to(str(error).partition(":")[0])

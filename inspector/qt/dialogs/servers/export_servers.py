@@ -1,0 +1,266 @@
+"""Export servers: which, in the form of which tool, looked at before it is copied or saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.plain_text import one_line, visible
+from inspector.config.foreign.discovery import local_locations
+from inspector.config.foreign.export import CARD, EXPORT_FORMS, FORM_NAMES, Exported, claude_command, export
+from inspector.config.json_file import write_bytes
+from inspector.config.servers.entries import Entry
+from inspector.engine.servers.registry import ServerRegistry
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.qt.widgets.text.text_box import TextBox
+
+_ADVICE = "Secrets do not leave: a name stands in place of each. Files of other tools are not written."
+_HIGHEST_REMARKS = 120  # pixels; longer remarks scroll, so that the text stays visible
+_NAME = Qt.ItemDataRole.UserRole
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    words: str
+    file_name: str
+    write: Callable[[Sequence[Entry]], Exported]
+
+
+def _commands(entries: Sequence[Entry]) -> Exported:
+    made = [claude_command(entry) for entry in entries]
+    remarks = tuple(remark for each in made for remark in each.remarks)
+    return Exported("".join(f"{each.text}\n" for each in made), tuple(dict.fromkeys(remarks)))
+
+
+def _form(name: str) -> _Form:
+    if name == CARD:
+        return _Form("MCP registry · server.json", "server.json", lambda entries: export(entries, name))
+    form = EXPORT_FORMS[name]
+    table = "" if form.table else ", without “mcpServers”"
+    file_name = PurePosixPath(form.file_name).name
+    return _Form(f"{form.tool} · {form.file_name}{table}", file_name, lambda entries: export(entries, name))
+
+
+_CLAUDE = _Form("Claude Code · claude mcp add …", "add-servers.sh", _commands)
+
+
+class ExportServersDialog(QDialog):
+    """Exports servers to the format of another tool.
+
+    The servers are on the left; on the right the format, the result and what is left out.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        names: Sequence[str],
+        chosen: Collection[str],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme = bridge, theme
+        self._task: asyncio.Task[Any] | None = None
+        first, *others = (_form(name) for name in FORM_NAMES)
+        self._forms = [first, _CLAUDE, *others]
+        self.setWindowTitle("Export servers")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(900, 600)
+        self.servers = QListWidget()
+        self.servers.setAccessibleName("Servers")
+        style_list(self.servers, theme)
+        self.form = QComboBox()
+        self.form.addItems([form.words for form in self._forms])
+        self.form.setAccessibleName("Form")
+        self.preview = TextBox(theme.mono_font())
+        self.preview.grow_freely()
+        self.preview.setReadOnly(True)
+        self.preview.setAccessibleName("What is exported")
+        self.remarks = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
+        self._remarks = QScrollArea()
+        self._remarks.setFrameShape(QFrame.Shape.NoFrame)
+        self._remarks.setWidgetResizable(True)
+        self._remarks.setWidget(self.remarks)
+        self.alert = Alert(theme)
+        self.all_action = self._action("All", lambda: self._tick(True))
+        self.none_action = self._action("None", lambda: self._tick(False))
+        self.copy_action = self._action("Copy", self._copy)
+        self.save_action = self._action("Save as…", self._choose_file)
+        self._close_action = self._action("Close", self.close)
+        self._gate = ContentStack(theme, self.preview)
+        self._fill(names, chosen)
+        self._lay_out()
+        self.servers.itemChanged.connect(self._update)
+        self.form.currentIndexChanged.connect(self._update)
+        self._update()
+
+    def chosen(self) -> list[str]:
+        return [str(item.data(_NAME)) for item in self._items() if item.checkState() is Qt.CheckState.Checked]
+
+    def save_to(self, path: Path) -> None:
+        """Save to a file, refusing to overwrite one that another tool reads."""
+        try:
+            if path.exists() and any(
+                path.samefile(place.path) for place in local_locations() if place.path.exists()
+            ):
+                raise ConfigError(
+                    f"{path} is read by another tool, and MCP Lens never writes into such files.",
+                    "Copy the text and paste it there, or save it under another name.",
+                )
+            write_bytes(path, self.preview.text().encode(), is_private=False)
+        except (UserError, OSError) as exc:
+            reason = f"{path} was not saved: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
+            self.alert.say("saved", reason, tone="error")
+            return
+        self.alert.say("saved", f"Saved as {path}.", tone="ok")
+
+    # --------------------------------------------------------------
+
+    def _action(self, words: str, act: Callable[[], object]) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(lambda: act())
+        return action
+
+    def _fill(self, names: Sequence[str], chosen: Collection[str]) -> None:
+        for name in names:
+            item = QListWidgetItem(one_line(name))
+            item.setData(_NAME, name)
+            item.setFlags(
+                Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsSelectable
+            )
+            item.setCheckState(Qt.CheckState.Checked if name in chosen else Qt.CheckState.Unchecked)
+            self.servers.addItem(item)
+        first = next((row for row, name in enumerate(names) if name in chosen), 0)
+        self.servers.setCurrentRow(first, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _lay_out(self) -> None:
+        left = QWidget()
+        side = QVBoxLayout(left)
+        side.setContentsMargins(0, 0, SPACE_2, 0)
+        side.setSpacing(SPACE_2)
+        side.addWidget(Heading(self._theme, "Servers"))
+        side.addWidget(self.servers, 1)
+        side.addLayout(_row([self.all_action, self.none_action]))
+        right = QWidget()
+        main = QVBoxLayout(right)
+        main.setContentsMargins(SPACE_2, 0, 0, 0)
+        main.setSpacing(SPACE_2)
+        main.addWidget(Heading(self._theme, "Form"))
+        main.addWidget(self.form)
+        main.addWidget(self._gate, 1)
+        main.addWidget(self._remarks)
+        main.addWidget(MutedLabel(self._theme, _ADVICE, wrap=True))
+        sides = QSplitter()
+        sides.setChildrenCollapsible(False)
+        sides.addWidget(left)
+        sides.addWidget(right)
+        sides.setSizes([240, 640])
+        sides.setStretchFactor(1, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_2)
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self._close_action))
+        buttons.addWidget(ActionButton(self.save_action))
+        copy = ActionButton(self.copy_action, "primary")
+        copy.setDefault(True)
+        buttons.addWidget(copy)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addWidget(sides, 1)
+        column.addWidget(self.alert)
+        column.addLayout(buttons)
+
+    def _items(self) -> list[QListWidgetItem]:
+        return [self.servers.item(row) for row in range(self.servers.count())]
+
+    def _tick(self, is_ticked: bool) -> None:
+        with QSignalBlocker(self.servers):
+            for item in self._items():
+                item.setCheckState(Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
+        self.servers.viewport().update()
+        self._update()
+
+    def _update(self) -> None:
+        self.alert.close_all()
+        self.copy_action.setEnabled(False)
+        self.save_action.setEnabled(False)
+        if self._task is not None:
+            self._task.cancel()
+        names = self.chosen()
+        if not names:
+            self._explain("empty", "No server is ticked", "Tick those that are to be exported.")
+            return
+        form = self._forms[self.form.currentIndex()]
+        self._task = self._bridge.start("export servers", self._show(names, form), self)
+
+    async def _show(self, names: Sequence[str], form: _Form) -> None:
+        async def run(servers: ServerRegistry) -> Exported:
+            return form.write([servers.entry(name) for name in names])
+
+        try:
+            exported = await self._bridge.ask_servers(run)
+        except UserError as exc:
+            self._explain("failed", "It cannot be written like that", exc.summary, exc.next_step)
+            return
+        self.preview.set_text(exported.text)
+        self.remarks.setText("\n".join(visible(remark) for remark in exported.remarks))
+        self._remarks.setVisible(bool(exported.remarks))
+        wanted = self.remarks.heightForWidth(self._gate.width() - SPACE_4)
+        self._remarks.setFixedHeight(min(wanted, _HIGHEST_REMARKS))
+        self.copy_action.setEnabled(True)
+        self.save_action.setEnabled(True)
+        self._gate.open()
+
+    def _explain(self, look: Any, title: str, sentence: str, next_step: str = "") -> None:
+        self._remarks.hide()
+        self._gate.explain(look, "export", title, sentence, next_step)
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.preview.text())
+        self.alert.say("saved", "Copied.", tone="ok")
+
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, "Export servers")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(self._forms[self.form.currentIndex()].file_name)
+        dialog.fileSelected.connect(lambda path: self.save_to(Path(path)))
+        dialog.open()
+
+
+def _row(actions: Sequence[QAction]) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(SPACE_2)
+    for action in actions:
+        button = ActionButton(action, "quiet")
+        button.setAutoDefault(False)
+        row.addWidget(button)
+    row.addStretch(1)
+    return row

@@ -1,0 +1,155 @@
+"""The secrets of a server: those that stand in the list of servers are moved, stored ones are renewed.
+
+No value is ever shown.
+"""
+
+from __future__ import annotations
+
+import shiboken6
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.views import ServerView
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.secret_fields import secret_line
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+
+class ServerSecretsDialog(QDialog):
+    """The dialog for a server's secrets.
+
+    `moves` and `values` are the fields, by the secret names in the server's view.
+    """
+
+    def __init__(self, bridge: Bridge, view: ServerView, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = view.name
+        self.setWindowTitle("Secrets of this server")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(560)
+        self._what = "variable" if view.transport == "stdio" else "header"
+        self.moves = {name: self._make_move(name) for name in view.plain_secrets}
+        self.values = {name: self._make_value(name) for name in view.secret_references}
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
+        self.save_action = QAction("Save", self)
+        self._cancel_action = QAction("Cancel", self)
+        self._lay_out(theme)
+        for box in self.moves.values():
+            box.toggled.connect(self._on_changed)
+        for field in self.values.values():
+            field.textChanged.connect(self._on_changed)
+        self.save_action.triggered.connect(self._on_save)
+        self._cancel_action.triggered.connect(self.reject)
+        self._on_changed()
+
+    def error_text(self) -> str:
+        return self._error.text()
+
+    def _make_move(self, name: str) -> QCheckBox:
+        box = QCheckBox(self._called(name).removeprefix("the ").replace("&", "&&"))
+        box.setAccessibleName(f"Move {self._called(name)}")
+        box.setChecked(True)
+        return box
+
+    def _called(self, name: str) -> str:
+        """Return the display name. Names with a blank or colon need no prefix: "argument --token"."""
+        is_said = " " in name or ":" in name
+        return _shown(name) if is_said else f"the {self._what} {_shown(name)}"
+
+    def _make_value(self, name: str) -> QLineEdit:
+        is_authorization = name.lower() == "authorization"
+        hint = "new value, such as Bearer …" if is_authorization else "new value"
+        words = f"New value of {self._called(name)}"
+        return secret_line(words, f"{hint}; empty leaves it as it is")
+
+    def _lay_out(self, theme: Theme) -> None:
+        page = QWidget()
+        inner = QVBoxLayout(page)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(SPACE_2)
+        if self.moves:
+            inner.addWidget(Heading(theme, "Move to the secret store"))
+            words = (
+                "These stand in the list of servers as plain text. Those that you do not choose stay there."
+            )
+            inner.addWidget(MutedLabel(theme, words, wrap=True))
+            for box in self.moves.values():
+                inner.addWidget(box)
+        if self.values:
+            inner.addWidget(Heading(theme, "In the secret store"))
+            form = QFormLayout()
+            form.setHorizontalSpacing(SPACE_3)
+            form.setVerticalSpacing(SPACE_2)
+            for name, field in self.values.items():
+                form.addRow(MutedLabel(theme, _shown(name)), field)
+            inner.addLayout(form)
+        inner.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(page)
+        buttons = QHBoxLayout()
+        save = ActionButton(self.save_action, "primary")
+        save.setDefault(True)  # else Return in a field would press Cancel
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(self._cancel_action))
+        buttons.addWidget(save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_3)
+        column.addWidget(PlainLabel(theme, _shown(self._server), tone="muted"))
+        column.addWidget(scroll, 1)
+        column.addWidget(MutedLabel(theme, "This counts from the next connecting on.", wrap=True))
+        column.addWidget(self._error)
+        column.addLayout(buttons)
+
+    def _moved(self) -> list[str]:
+        return [name for name, box in self.moves.items() if box.isChecked()]
+
+    def _given(self) -> dict[str, str]:
+        texts = {name: field.text().strip() for name, field in self.values.items()}
+        return {name: text for name, text in texts.items() if text}
+
+    def _on_changed(self) -> None:
+        self._error.hide()
+        self.save_action.setEnabled(bool(self._moved() or self._given()))
+
+    def _on_save(self) -> None:
+        self.save_action.setEnabled(False)  # a second Return must not do it twice
+        self._bridge.start_when_attached("server secrets", self._save(self._moved(), self._given()))
+
+    async def _save(self, moved: list[str], given: dict[str, str]) -> None:
+        try:
+            await self._bridge.set_secrets(self._server, moved, given)
+        except (UserError, OSError) as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self.save_action.setEnabled(True)
+            self._error.setText(str(exc))
+            self._error.show()
+            return
+        if shiboken6.isValid(self):  # it may have been closed meanwhile
+            self.accept()
+
+
+def _shown(name: str) -> str:
+    return shorten(one_line(name), 80)

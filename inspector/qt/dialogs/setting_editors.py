@@ -1,0 +1,153 @@
+"""One editor for each kind of setting. What a person chose is told when they are done, not at each key."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLineEdit, QWidget
+
+from inspector.base.json.values import JSON
+from inspector.config.preferences.settings import Kind, Setting
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.inputs.controls import Segments
+
+# Wait after the last step: going from 30 days to 20 must not delete for 29.
+_SETTLE_MS = 1_000
+_NUMBER_WIDTH, _NAMES_WIDTH = 130, 260
+
+
+class SettingEditor(QWidget):
+    """Base class for the editor of one setting.
+
+    Signals:
+        edited: The user finished editing; carries the value.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, setting: Setting, control: QWidget) -> None:
+        super().__init__()
+        self.setting = setting
+        self.control = control
+        control.setAccessibleName(setting.title)
+        self.setFocusProxy(control)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(control)
+
+    def show_value(self, value: JSON) -> None:
+        """Show `value` without emitting `edited`."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Emit a pending value now."""
+
+
+class FlagEditor(SettingEditor):
+    def __init__(self, setting: Setting) -> None:
+        self.box = QCheckBox("On")
+        super().__init__(setting, self.box)
+        self.box.clicked.connect(lambda is_on: self.edited.emit(bool(is_on)))
+
+    def show_value(self, value: JSON) -> None:
+        self.box.setChecked(value is True)
+
+
+class NumberEditor(SettingEditor):
+    def __init__(self, setting: Setting) -> None:
+        self.box = _NumberBox(setting)
+        super().__init__(setting, self.box)
+        self._timer = QTimer(self, interval=_SETTLE_MS, singleShot=True)
+        self._timer.timeout.connect(self.finish)
+        self._told: float | None = None
+        self.box.valueChanged.connect(lambda _: self._timer.start())
+        self.box.editingFinished.connect(self.finish)
+
+    def show_value(self, value: JSON) -> None:
+        self._timer.stop()
+        self._told = float(value) if isinstance(value, int | float) else 0.0
+        self.box.blockSignals(True)
+        self.box.setValue(self._told)
+        self.box.blockSignals(False)
+        self._told = self.box.value()
+
+    def finish(self) -> None:
+        self._timer.stop()
+        self.box.interpretText()
+        value = self.box.value()
+        if value == self._told:
+            return
+        self._told = value
+        is_none = self.setting.default is None and not value
+        self.edited.emit(None if is_none else int(value) if value == int(value) else value)
+
+
+class _NumberBox(QDoubleSpinBox):
+    """A number box without trailing zeros. The mouse wheel scrolls the page instead."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__()
+        self.setDecimals(0 if setting.is_whole else 3)
+        self.setRange(setting.least, setting.most)
+        self.setSuffix(f" {setting.unit}")
+        self.setSpecialValueText(setting.zero)
+        self.setGroupSeparatorShown(True)
+        self.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFixedWidth(_NUMBER_WIDTH)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight)
+
+    def textFromValue(self, value: float) -> str:
+        text = super().textFromValue(value)
+        point = self.locale().decimalPoint()
+        return text.rstrip("0").removesuffix(point) if point in text else text
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class ChoiceEditor(SettingEditor):
+    def __init__(self, setting: Setting, theme: Theme) -> None:
+        self.segments = Segments(theme, [words for _, words in setting.choices])
+        self._values = [value for value, _ in setting.choices]
+        super().__init__(setting, self.segments)
+        self.segments.chosen.connect(lambda index: self.edited.emit(self._values[index]))
+
+    def show_value(self, value: JSON) -> None:
+        if isinstance(value, str) and value in self._values:
+            self.segments.choose(self._values.index(value))
+
+
+class NamesEditor(SettingEditor):
+    """An editor for names; commas, spaces and semicolons separate them, for pasted lists."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("none")
+        self.line.setFixedWidth(_NAMES_WIDTH)
+        super().__init__(setting, self.line)
+        self._told: list[str] = []
+        self.line.editingFinished.connect(self.finish)
+
+    def show_value(self, value: JSON) -> None:
+        self._told = [str(name) for name in value] if isinstance(value, list) else []
+        self.line.setText(", ".join(self._told))
+
+    def finish(self) -> None:
+        names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", self.line.text()))))
+        if names != self._told:
+            self._told = names
+            self.edited.emit(names)
+
+
+def make_editor(setting: Setting, theme: Theme) -> SettingEditor:
+    if setting.kind is Kind.FLAG:
+        return FlagEditor(setting)
+    if setting.kind is Kind.NUMBER:
+        return NumberEditor(setting)
+    if setting.kind is Kind.CHOICE:
+        return ChoiceEditor(setting, theme)
+    assert setting.kind is Kind.NAMES
+    return NamesEditor(setting)

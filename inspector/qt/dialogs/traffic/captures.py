@@ -1,0 +1,225 @@
+"""The captures of earlier runs: open or delete one, and say how long they are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QSpinBox,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import UserError
+from inspector.base.plain_text import one_line
+from inspector.base.units import full_time, plural, size
+from inspector.config.preferences.sections import KeepCaptures
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.traffic.captures.capture import KeptCapture
+
+_PATH = Qt.ItemDataRole.UserRole
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+# Wait after the last change: typing "30" passes through 3, and three days would delete a lot.
+_SETTLE_MS = 1500
+
+
+class CapturesDialog(QDialog):
+    """The saved captures and their limits.
+
+    Signals:
+        open_requested: The user wants to open a capture; carries its path.
+    """
+
+    open_requested = Signal(object)
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._limits = KeepCaptures()
+        self.setWindowTitle("Kept captures")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(720, 480)
+        self.list = QTreeWidget()
+        self._gate = ContentStack(theme, self._make_list(theme))
+        self._folder = PlainLabel(theme, tone="muted", selectable=True, elide=Qt.TextElideMode.ElideMiddle)
+        self._total = MutedLabel(theme)
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
+        self.record = QCheckBox("Record every run into a capture")
+        self.days = _number("days", 1, 3650, " days")
+        self.mebibytes = _number("size", 1, 1024 * 1024, " MiB")
+        self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self.open_action = QAction("Open", self)
+        self.delete_action = QAction("Delete", self)
+        self._lay_out(theme)
+        self._connect()
+        self._bridge.start("kept captures", self._load(), self)
+
+    def error_text(self) -> str:
+        return self._error.text()
+
+    # -------------------------------------------------------------- building
+
+    def _make_list(self, theme: Theme) -> QTreeWidget:
+        self.list.setHeaderLabels(["Began", "Rows", "Size", "", "File"])
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
+        self.list.setAccessibleName("Kept captures")
+        style_tree(self.list, theme)
+        self.list.setHeaderHidden(False)
+        for column, width in enumerate((170, 90, 90, 110)):
+            self.list.setColumnWidth(column, width)
+        for column in (1, 2):
+            self.list.headerItem().setTextAlignment(column, _RIGHT)
+        return self.list
+
+    def _lay_out(self, theme: Theme) -> None:
+        limits = QHBoxLayout()
+        limits.setSpacing(SPACE_2)
+        for widget in (
+            MutedLabel(theme, "Keep them for"),
+            self.days,
+            MutedLabel(theme, "and up to"),
+            self.mebibytes,
+        ):
+            limits.addWidget(widget)
+        limits.addWidget(MutedLabel(theme, "all together; the oldest go first."))
+        limits.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._total, 1)
+        buttons.addWidget(ActionButton(self.delete_action, "danger"))
+        buttons.addWidget(ActionButton(self.open_action, "primary"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_2)
+        column.addWidget(Heading(theme, "Captures of earlier runs"))
+        column.addWidget(self._folder)
+        column.addWidget(self._gate, 1)
+        column.addLayout(buttons)
+        column.addSpacing(SPACE_3)
+        column.addWidget(self.record)
+        column.addLayout(limits)
+        column.addWidget(self._error)
+
+    def _connect(self) -> None:
+        self.open_action.triggered.connect(self._on_open)
+        self.delete_action.triggered.connect(self._on_delete)
+        self.list.itemSelectionChanged.connect(self._on_selection_changed)
+        self.list.itemActivated.connect(self._on_open)
+        self.record.clicked.connect(self._settling.start)
+        self.days.valueChanged.connect(lambda _: self._settling.start())
+        self.mebibytes.valueChanged.connect(lambda _: self._settling.start())
+        self._settling.timeout.connect(self.apply)
+        self.finished.connect(lambda _: self.apply())
+        self._on_selection_changed()
+
+    # -------------------------------------------------------------- showing
+
+    async def _load(self) -> None:
+        self._gate.explain("loading", "", "Looking at the captures", "the files of the folder")
+        self._limits = await self._bridge.ask_captures(lambda captures: captures.get_limits())
+        folder = await self._bridge.ask_captures(lambda captures: captures.get_folder())
+        self._folder.setText(one_line(str(folder)) if folder is not None else "Nothing is recorded here.")
+        for box, value in ((self.days, self._limits.days), (self.mebibytes, self._limits.mebibytes)):
+            box.blockSignals(True)
+            box.setValue(value)
+            box.blockSignals(False)
+        self.record.setChecked(self._limits.is_on)
+        await self._list()
+
+    async def _list(self) -> None:
+        kept = await self._bridge.ask_captures(lambda captures: captures.kept())
+        self.list.clear()
+        for capture in reversed(kept):
+            self.list.addTopLevelItem(_line(capture))
+        total = sum(capture.size for capture in kept)
+        self._total.setText(f"{plural(len(kept), 'capture')}, {size(total)}" if kept else "")
+        if kept:
+            self._gate.open()
+        else:
+            sentence = "Every run is recorded into a capture of its own, and kept here for a while."
+            self._gate.explain("empty", "traffic", "No captures yet", sentence)
+
+    def _chosen(self) -> list[Path]:
+        return [item.data(0, _PATH) for item in self.list.selectedItems()]
+
+    def _on_selection_changed(self) -> None:
+        chosen = self.list.selectedItems()
+        self.open_action.setEnabled(bool(chosen))
+        self.delete_action.setEnabled(bool(chosen))
+
+    # -------------------------------------------------------------- doing
+
+    def _on_open(self) -> None:
+        for path in self._chosen():
+            self.open_requested.emit(path)
+
+    def _on_delete(self) -> None:
+        self._bridge.start("delete captures", self._delete(self._chosen()), self)
+
+    async def _delete(self, paths: list[Path]) -> None:
+        self._complain("")
+        for path in paths:
+            try:
+                await self._bridge.ask_captures(lambda captures: captures.delete(path))  # noqa: B023
+            except UserError as exc:
+                self._complain(str(exc))
+        await self._list()
+
+    def apply(self) -> None:
+        """Apply the limits in the boxes if they were changed."""
+        self._settling.stop()
+        chosen = KeepCaptures(self.days.value(), self.mebibytes.value(), self.record.isChecked())
+        if chosen != self._limits:
+            self._limits = chosen
+            self._bridge.start("limits of captures", self._apply(chosen), self)
+
+    async def _apply(self, chosen: KeepCaptures) -> None:
+        self._complain("")
+        try:
+            await self._bridge.ask_captures(lambda captures: captures.set_limits(chosen))
+        except UserError as exc:
+            self._complain(str(exc))
+        await self._list()
+
+    def _complain(self, text: str) -> None:
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+
+
+def _number(name: str, least: int, most: int, unit: str) -> QSpinBox:
+    box = QSpinBox(minimum=least, maximum=most, suffix=unit)
+    box.setAccessibleName(name)
+    box.setGroupSeparatorShown(True)
+    return box
+
+
+def _line(capture: KeptCapture) -> QTreeWidgetItem:
+    began = full_time(capture.began)[:19]
+    rows = f"{capture.rows:,}" if capture.rows is not None else "?"
+    item = QTreeWidgetItem([began, rows, size(capture.size), _state(capture), one_line(capture.path.name)])
+    item.setData(0, _PATH, capture.path)
+    for column in (1, 2):
+        item.setTextAlignment(column, _RIGHT)
+    return item
+
+
+def _state(capture: KeptCapture) -> str:
+    if capture.is_running:
+        return "recording"
+    if capture.is_interrupted:
+        return "interrupted"
+    return "" if capture.rows is not None else "damaged"

@@ -1,0 +1,215 @@
+"""Which rows of the traffic are tinted, and how: an ordered list of filters, each with a colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QColor, QIcon, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.config.preferences.traffic import DEFAULT_RULES, TINTS, ColorRule
+from inspector.qt.models.traffic.view_options import TONES, TrafficViewOptions
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterError, FilterField
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_NAMES = {
+    "error": "Red",
+    "warn": "Amber",
+    "ok": "Green",
+    "wait": "Violet",
+    "inbound": "Teal",
+    "outbound": "Blue",
+}
+
+
+class ColorRulesDialog(QDialog):
+    """The editor of the color rules.
+
+    Every change takes effect at once. The first rule that matches a row colors it.
+    """
+
+    def __init__(
+        self,
+        choices: TrafficViewOptions,
+        theme: Theme,
+        complete: Completer,
+        check: Callable[[str], FilterError | None],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Colour rules")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(620, 320)
+        self._choices = choices
+        self._theme = theme
+        self._complete = complete
+        self._check = check
+        self._rules = list(choices.rules)
+        self.lines: list[RuleLine] = []
+        self._grid = QGridLayout()
+        self._lay_out()
+        self._show_rules()
+
+    def add_rule(self) -> None:
+        self._rules.append(ColorRule("", TINTS[len(self._rules) % len(TINTS)]))
+        self._show_rules()
+        self.lines[-1].field.setFocus()
+
+    def restore_defaults(self) -> None:
+        self._rules = list(DEFAULT_RULES)
+        self._keep()
+        self._show_rules()
+
+    def change(self, number: int, rule: ColorRule) -> None:
+        self._rules[number] = rule
+        self._keep()
+
+    def remove(self, number: int) -> None:
+        del self._rules[number]
+        self._keep()
+        self._show_rules_soon()
+
+    def move_up(self, number: int) -> None:
+        if number > 0:
+            self._rules[number - 1 : number + 1] = reversed(self._rules[number - 1 : number + 1])
+            self._keep()
+            self._show_rules_soon()
+
+    # --------------------------------------------------------------
+
+    def _keep(self) -> None:
+        """Save the rules, except empty and invalid ones."""
+        usable = [rule for rule in self._rules if rule.filter.strip() and self._check(rule.filter) is None]
+        if usable != list(self._choices.rules):
+            self._choices.set_rules(usable)
+
+    def _show_rules_soon(self) -> None:
+        # Rebuilding deletes the clicked button, so not during its click.
+        QTimer.singleShot(0, self, self._show_rules)
+
+    def _show_rules(self) -> None:
+        for line in self.lines:
+            line.take_away()
+        self.lines = []
+        for number, rule in enumerate(self._rules):
+            line = RuleLine(self._theme, rule, self._complete, self._check)
+            line.put_into(self._grid, number)
+            line.on_change = partial(self.change, number)
+            line.up.triggered.connect(partial(self.move_up, number))
+            line.up.setEnabled(number > 0)
+            line.trash.triggered.connect(partial(self.remove, number))
+            self.lines.append(line)
+
+    def _lay_out(self) -> None:
+        add, defaults = QAction("Add rule", self), QAction("Restore defaults", self)
+        add.triggered.connect(self.add_rule)
+        defaults.triggered.connect(self.restore_defaults)
+        self._grid.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._grid.setHorizontalSpacing(SPACE_2)
+        self._grid.setVerticalSpacing(SPACE_1)
+        self._grid.setColumnStretch(1, 1)
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self._grid)
+        column.addStretch(1)
+        area = QScrollArea()
+        area.setWidget(content)
+        area.setWidgetResizable(True)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
+        buttons.addWidget(ActionButton(add))
+        buttons.addStretch(1)
+        buttons.addWidget(ActionButton(defaults, "quiet"))
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, SPACE_3, 0, 0)
+        whole.setSpacing(0)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        head.addWidget(
+            MutedLabel(self._theme, "A row gets the colour of the first rule that it fits.", wrap=True)
+        )
+        whole.addLayout(head)
+        whole.addWidget(area, 1)
+        whole.addLayout(buttons)
+
+
+class RuleLine:
+    """The controls of one rule. `on_change` is called with the rule whenever it changes."""
+
+    def __init__(
+        self, theme: Theme, rule: ColorRule, complete: Completer, check: Callable[[str], FilterError | None]
+    ) -> None:
+        self._theme = theme
+        self._rule = rule
+        self._check = check
+        self.on_change: Callable[[ColorRule], None] = lambda rule: None
+        self.on = QCheckBox()
+        self.on.setAccessibleName("Rule is on")
+        self.on.setChecked(rule.is_on)
+        self.field = FilterField(theme, "Filter", complete)
+        self.field.setText(rule.filter)
+        self.field.settle()
+        self.tint = QComboBox()
+        self.tint.setAccessibleName("Colour")
+        self.tint.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        for name in TINTS:
+            self.tint.addItem(_swatch(theme, name), _NAMES[name], name)
+        self.tint.setCurrentIndex(TINTS.index(rule.tint))
+        self._up_button, self.up = _button(theme, "chevron-up", "Try it earlier")
+        self._trash_button, self.trash = _button(theme, "trash", "Remove this rule")
+        self.on.toggled.connect(lambda is_on: self._say(replace(self._rule, is_on=is_on)))
+        self.tint.currentIndexChanged.connect(lambda index: self._say(replace(self._rule, tint=TINTS[index])))
+        self.field.text_settled.connect(self._on_text_settled)
+
+    def put_into(self, grid: QGridLayout, row: int) -> None:
+        for column, widget in enumerate(self._widgets()):
+            grid.addWidget(widget, row, column)
+
+    def take_away(self) -> None:
+        for widget in self._widgets():
+            widget.hide()
+            widget.deleteLater()
+
+    def _widgets(self) -> tuple[QWidget, ...]:
+        return self.on, self.field, self.tint, self._up_button, self._trash_button
+
+    def _on_text_settled(self, text: str) -> None:
+        self.field.set_complaint(self._check(text))
+        self._say(replace(self._rule, filter=text.strip()))
+
+    def _say(self, rule: ColorRule) -> None:
+        if rule != self._rule:
+            self._rule = rule
+            self.on_change(rule)
+
+
+def _button(theme: Theme, icon: str, words: str) -> tuple[QToolButton, QAction]:
+    button = QToolButton()
+    action = QAction(words, button)
+    theme.dress(action, icon, "muted")
+    button.setDefaultAction(action)
+    button.setAccessibleName(words)
+    return button, action
+
+
+def _swatch(theme: Theme, tint: str) -> QIcon:
+    """Draw the tint in a stronger color: at this size it is too faint to distinguish."""
+    pixmap = QPixmap(ICON_SIZE, ICON_SIZE)
+    pixmap.fill(QColor(theme.tokens.tint(TONES[tint], 0.6)))
+    return QIcon(pixmap)

@@ -1,0 +1,395 @@
+"""Two messages, or two exchanges, side by side: what differs, apart from what is ignored.
+
+Above the two columns of a comparison: where each message is from, how it went, how long it took.
+
+What a comparison leaves out: a check box for each preset, and a menu of places.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import JSON, compact, shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.compare.comparison import CompareOptions, Part, Side, compare_part, parts_of
+from inspector.qt.models.compare.diff_rows import DiffRowsModel
+from inspector.qt.models.traffic.columns import STATUS_TONES
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.diff_view import DiffView
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.inputs.popups import NotePopup
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.traffic.compare.diff import PRESETS, ChangeKind, Cut, Diff
+from inspector.traffic.records import STATUS_WORDS
+
+
+class CompareDialog(QDialog):
+    """Compares two exchanges: requests with requests, responses with responses.
+
+    It compares again when the ignored parts change.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        left: Side,
+        right: Side,
+        choices: CompareOptions,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._sides = (left, right)
+        self._choices = choices
+        self._task: asyncio.Task[None] | None = None
+        self.diff: Diff | None = None  # the comparison shown
+        self._parts, chosen = parts_of(left, right)
+        self.parts = Segments(theme, [part.name for part in self._parts])
+        self.parts.setAccessibleName("Which messages")
+        self.parts.choose(chosen)
+        self.head = DiffHead(theme)
+        self.model = DiffRowsModel(theme)
+        self.view = DiffView(self.model, theme)
+        self.summary = PlainLabel(theme)
+        self.place = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
+        self.ignore_bar = IgnoreBar(choices, theme)
+        self.alert = Alert(theme)
+        self.gate = ContentStack(theme, self.view)
+        self._make_actions(theme)
+        self._lay_out()
+        self._connect()
+        self.compare()
+
+    # -------------------------------------------------------------- comparing
+
+    @property
+    def part(self) -> Part:
+        return self._parts[self.parts.index()]
+
+    def compare(self) -> None:
+        """Compare the chosen sides; cancels a running comparison."""
+        self.stop()
+        left, right = self._sides
+        self.setWindowTitle(f"Compare {shorten(one_line(left.name() or right.name()), 80)}")
+        self.head.show_sides(left, right, self.part)
+        self.summary.setText("")
+        self.gate.explain("loading", "", "Comparing", "Big messages take a while.", action=self.stop_action)
+        self._task = self._bridge.start("compare", self._compare(), self)
+
+    def stop(self) -> None:
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            words = "It was stopped before it was done."
+            self.gate.explain("empty", "stop", "Not compared", words, action=self.again_action)
+
+    async def _compare(self) -> None:
+        left, right = self._sides
+        try:
+            diff = await compare_part(self._bridge, left, right, self.part, self._choices.ignoring)
+        except UserError as exc:
+            self.gate.explain("failed", "", "Not compared", exc.summary, exc.next_step, self.again_action)
+            return
+        await self.model.show(diff)
+        self._show(diff)
+
+    def _show(self, diff: Diff) -> None:
+        self.diff = diff
+        self.summary.setText(diff.summary())
+        self.alert.close_all()
+        if diff.note:
+            self.alert.say("note", diff.note, tone="muted")
+        is_ignoring = any(entry.kind is ChangeKind.IGNORED for entry in diff.entries)
+        if diff.is_same and not is_ignoring:
+            self.gate.explain("empty", "check", "No difference", "Both messages say the same.")
+        else:
+            self.gate.open()
+        has_changes = not diff.is_same
+        for action in (self.next_action, self.previous_action):
+            action.setEnabled(has_changes)
+        self.copy_action.setEnabled(self.gate.is_open())
+        self._on_row_changed()
+        if has_changes:
+            self.go_to_change(1)
+
+    # -------------------------------------------------------------- moving, folding, ignoring
+
+    def go_to_change(self, step: int) -> None:
+        number = self.view.go_to_change(step)
+        if number is not None:
+            self.summary.setText(f"{number + 1:,} of {len(self.model.changes()):,} · {self._summary()}")
+
+    def swap(self) -> None:
+        self._sides = (self._sides[1], self._sides[0])
+        self._parts = [Part(part.name, part.right, part.left) for part in self._parts]
+        self.compare()
+
+    def copy_text(self) -> None:
+        """Copy the comparison as text, headed by what was compared."""
+        lines = [*self.head.as_text(), self._summary(), "", self.model.as_text()]
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _summary(self) -> str:
+        return self.diff.summary() if self.diff is not None else ""
+
+    def _on_row_changed(self) -> None:
+        row = self.view.currentIndex().row()
+        is_there = 0 <= row < self.model.rowCount()
+        self.place.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
+
+    def make_menu(self, row: int) -> QMenu:
+        """Create the context menu of a row."""
+        menu = QMenu(self)
+        for path in self.model.ignorable(row):
+            words = f"Ignore {shorten(one_line(path), 60)}".replace("&", "&&")
+            menu.addAction(words).triggered.connect(partial(self._on_ignore, path))
+        menu.addSeparator()
+        copies = {"Copy path": self.model.path(row)}
+        values = self.model.values(row)
+        if values is not None:
+            copies |= {"Copy left value": _written(values[0]), "Copy right value": _written(values[1])}
+        for words, text in copies.items():
+            if text:
+                menu.addAction(words).triggered.connect(partial(_copy, text))
+        menu.addSeparator()
+        menu.addAction("Fold everything").triggered.connect(self.model.fold_all)
+        return menu
+
+    def _on_ignore(self, path: str, checked: bool = False) -> None:
+        self.ignore_bar.add_path(path)
+
+    def _on_menu_requested(self, row: int, place: QPoint) -> None:
+        menu = self.make_menu(row)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)
+
+    # -------------------------------------------------------------- building
+
+    def _make_actions(self, theme: Theme) -> None:
+        self.next_action = self._action("chevron-down", "Next difference", "F7")
+        self.previous_action = self._action("chevron-up", "Previous difference", "Shift+F7")
+        self.swap_action = self._action("swap", "Swap sides", "")
+        self.copy_action = self._action("copy", "Copy as text", "")
+        self.stop_action = QAction("Stop", self)
+        self.again_action = QAction("Compare again", self)
+
+    def _action(self, icon: str, words: str, keys: str) -> QAction:
+        action = QAction(words, self)
+        self._theme.dress(action, icon)
+        if keys:
+            action.setShortcut(QKeySequence(keys))
+            action.setToolTip(f"{words} ({keys})")
+        self.addAction(action)
+        return action
+
+    def _connect(self) -> None:
+        self.next_action.triggered.connect(lambda: self.go_to_change(1))
+        self.previous_action.triggered.connect(lambda: self.go_to_change(-1))
+        self.swap_action.triggered.connect(self.swap)
+        self.copy_action.triggered.connect(self.copy_text)
+        self.stop_action.triggered.connect(self.stop)
+        self.again_action.triggered.connect(self.compare)
+        self.parts.chosen.connect(lambda index: self.compare())
+        self._choices.changed.connect(self.compare)
+        self.ignore_bar.problem_found.connect(lambda words: self.alert.say("path", words))
+        self.view.menu_requested.connect(self._on_menu_requested)
+        self.view.selectionModel().currentRowChanged.connect(lambda *rows: self._on_row_changed())
+        self.finished.connect(self.stop)
+        self.view.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
+
+    def _on_scroll_range_changed(self, low: int, high: int) -> None:
+        """Keep the header as wide as the columns, which the scroll bar makes narrower."""
+        bar = self.view.verticalScrollBar()
+        self.head.leave_right(bar.sizeHint().width() if high > low else 0)
+
+    def _lay_out(self) -> None:
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self.resize(1100, 720)
+        top = QHBoxLayout()
+        top.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        top.setSpacing(SPACE_2)
+        top.addWidget(self.parts)
+        self.parts.setVisible(len(self._parts) > 1)
+        top.addWidget(self.summary, 1)
+        top.addWidget(self.ignore_bar)
+        top.addSpacing(SPACE_2)
+        for action in (self.previous_action, self.next_action, self.swap_action, self.copy_action):
+            button = QToolButton()
+            button.setDefaultAction(action)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setAccessibleName(action.iconText())
+            top.addWidget(button)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        foot.addWidget(self.place, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addWidget(self.head)
+        column.addWidget(self.alert)
+        column.addWidget(self.gate, 1)
+        column.addLayout(foot)
+
+
+def _written(value: JSON | Cut) -> str:
+    if value is None or isinstance(value, Cut):
+        return ""
+    return value if isinstance(value, str) else compact(value)
+
+
+def _copy(text: str, checked: bool = False) -> None:
+    QGuiApplication.clipboard().setText(text)
+
+
+_SIGN_WIDTH = 28
+
+
+class DiffHead(QWidget):
+    """The header of a diff. Both halves are as wide as the columns below."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._halves = (_Half(theme), _Half(theme))
+        self._row = QHBoxLayout(self)
+        self._row.setSpacing(0)
+        for half in self._halves:
+            self._row.addWidget(half, 1)
+        self.leave_right(0)
+        theme.changed.connect(self.update)
+
+    def show_sides(self, left: Side, right: Side, part: Part) -> None:
+        for half, side, row in zip(self._halves, (left, right), (part.left, part.right), strict=True):
+            half.show_side(side, row)
+
+    def leave_right(self, width: int) -> None:
+        """Leave room on the right for the scroll bar of the columns below."""
+        self._row.setContentsMargins(_SIGN_WIDTH, SPACE_2, width, SPACE_2)
+
+    def as_text(self) -> list[str]:
+        """Return one line per side, for copying."""
+        return [f"{sign} {half.text()}" for sign, half in zip("-+", self._halves, strict=True)]
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        for top in (0, self.height() - 1):
+            painter.fillRect(0, top, self.width(), 1, self._theme.color("line"))
+
+
+class _Half(QWidget):
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._title, self._where = Heading(theme), MutedLabel(theme)
+        self._status = Badge(theme)
+        self._facts = MutedLabel(theme)
+        first = QHBoxLayout()
+        first.setSpacing(SPACE_2)
+        first.addWidget(self._title)
+        first.addWidget(self._where, 1)
+        second = QHBoxLayout()
+        second.setSpacing(SPACE_2)
+        second.addWidget(self._status)
+        second.addWidget(self._facts, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_1, 0, SPACE_3, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(first)
+        column.addLayout(second)
+
+    def show_side(self, side: Side, row: int | None) -> None:
+        place = f"row {(side.row if row is None else row) + 1:,}"
+        self._title.setText(one_line(side.name()) or place)
+        self._where.setText(f"{one_line(side.title)}, {place}")
+        self._status.set_text(STATUS_WORDS[side.status], STATUS_TONES[side.status])
+        self._facts.setText(side.facts(row) if row is not None else "no such message")
+
+    def text(self) -> str:
+        words = [self._title.text(), self._where.text(), self._status.text, self._facts.text()]
+        return " · ".join(filter(None, words))
+
+
+class IgnoreBar(QWidget):
+    """Shows and changes `CompareChoices`.
+
+    Signals:
+        problem_found: A path is invalid; carries the message.
+    """
+
+    problem_found = Signal(str)
+
+    def __init__(self, choices: CompareOptions, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._choices = choices
+        self._theme = theme
+        self.boxes = {name: QCheckBox(name.capitalize()) for name in PRESETS}
+        self.paths = QToolButton()
+        self._menu = QMenu(self)
+        self._lay_out()
+        for name, box in self.boxes.items():
+            box.setToolTip(PRESETS[name])
+            box.toggled.connect(partial(choices.set_preset, name))
+        self._menu.aboutToShow.connect(self._fill_menu)
+        choices.changed.connect(self._show)
+        self._show()
+
+    def add_path(self, path: str) -> None:
+        """Ignore the value at a path; an invalid path is reported."""
+        try:
+            if path:
+                self._choices.add_path(path)
+        except UserError as exc:
+            self.problem_found.emit(str(exc))
+
+    def ask_for_path(self) -> None:
+        popup = NotePopup(self._theme, "Ignore a path, such as result.content[*].text", "", self)
+        popup.kept.connect(self.add_path)
+        popup.open_at(self.paths.mapToGlobal(QPoint(0, self.paths.height())))
+
+    def _show(self) -> None:
+        ignoring = self._choices.ignoring
+        for name, box in self.boxes.items():
+            box.setChecked(getattr(ignoring, name))
+        count = len(ignoring.paths)
+        self.paths.setText(f"Paths ({count})" if count else "Paths")
+
+    def _fill_menu(self) -> None:
+        self._menu.clear()
+        for path in self._choices.ignoring.paths:
+            action = self._menu.addAction(shorten(one_line(path), 80).replace("&", "&&"))
+            action.setCheckable(True)
+            action.setChecked(True)
+            action.triggered.connect(partial(self._on_unchecked, path))
+        self._menu.addSeparator()
+        self._menu.addAction("Ignore a path…").triggered.connect(self.ask_for_path)
+
+    def _on_unchecked(self, path: str, checked: bool = False) -> None:
+        self._choices.remove_path(path)
+
+    def _lay_out(self) -> None:
+        self.paths.setMenu(self._menu)
+        self.paths.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.paths.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.paths.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.paths.setToolTip("Places that are left out; right-click a line to add its place")
+        self._theme.dress(self.paths, "chevron-down")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_3)
+        row.addWidget(PlainLabel(self._theme, "Ignore", tone="muted"))
+        for box in self.boxes.values():
+            row.addWidget(box)
+        row.addWidget(self.paths)

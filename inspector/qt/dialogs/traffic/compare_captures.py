@@ -1,0 +1,308 @@
+"""Two captures side by side: which exchanges both have, which only one has, which turned out differently."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QHeaderView,
+    QProgressBar,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.qt.dialogs.traffic.compare import IgnoreBar
+from inspector.qt.models.compare.capture_pairs import (
+    PairColumn,
+    PairRowsModel,
+    SubjectColumn,
+    SubjectRowsModel,
+)
+from inspector.qt.models.compare.comparison import CompareOptions, Side
+from inspector.qt.models.traffic.traffic_model import TrafficSource
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, Segments
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.traffic.compare.messages import CaptureDiff, Verdict
+
+_SLICE_S = 0.008
+_STEPS = 1000
+# Larger ones are compared by structure when the pair is opened.
+_MOST_LOOKED_INTO = 32 * 1024
+_DIFFERING = (Verdict.OTHER_STATUS, Verdict.OTHER_BYTES, Verdict.DIFFERENT)
+_FILTERS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
+    ("All", tuple(Verdict)),
+    ("Differing", _DIFFERING),
+    ("Only left", (Verdict.ONLY_LEFT,)),
+    ("Only right", (Verdict.ONLY_RIGHT,)),
+    ("Same", (Verdict.SAME,)),
+)
+_EXCHANGES, _SUBJECTS = 0, 1
+
+
+class CompareCapturesDialog(QDialog):
+    """Compares two captures.
+
+    Runs in slices on the window's event loop, so that the dialog stays usable and can be stopped.
+
+    Signals:
+        pair_requested: Show the differences in a pair of exchanges; carries its two Sides.
+    """
+
+    pair_requested = Signal(object, object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        sources: Sequence[TrafficSource],
+        choices: CompareOptions,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._sources = [(source.log, source.title) for source in sources]
+        self._theme = theme
+        self._choices = choices
+        self._diff: CaptureDiff | None = None
+        self._titles = ("", "")
+        self._steps: Iterator[float] = iter(())
+        self.left, self.right = self._make_choice("Left capture", 0), self._make_choice("Right capture", 1)
+        self.compare_action = QAction("Compare", self)
+        self.stop_action = QAction("Stop", self)
+        self._stop_button = ActionButton(self.stop_action, "quiet")
+        self.ignore_bar = IgnoreBar(choices, theme)
+        self.alert = Alert(theme)
+        self.bar = QProgressBar()
+        self.views = Segments(theme, ("Exchanges", "By tool"))
+        self.filters = Segments(theme, [name for name, _ in _FILTERS])
+        self.pairs, self.subjects = PairRowsModel(theme), SubjectRowsModel(theme)
+        self.pair_table, self.subject_table = QTableView(), QTableView()
+        self._tables = QStackedWidget()
+        self.gate = ContentStack(theme, self._tables)
+        self._timer = QTimer(self, interval=0)
+        self._lay_out()
+        self._connect()
+        self._explain()
+
+    # -------------------------------------------------------------- comparing
+
+    @property
+    def is_comparing(self) -> bool:
+        return self._timer.isActive()
+
+    def compare(self) -> None:
+        (ours, left), (theirs, right) = (
+            self._sources[each.currentIndex()] for each in (self.left, self.right)
+        )
+        if ours is theirs:
+            self._say_same()
+            return
+        self.alert.close_all()
+        self._titles = (left, right)
+        self._diff = CaptureDiff(ours, theirs, self._choices.ignoring)
+        self._steps = self._work(self._diff)
+        self.gate.explain("loading", "", "Comparing", "Exchanges are put in pairs.", action=self.stop_action)
+        self._timer.start()
+        self._tell()
+
+    def stop(self) -> None:
+        """Stop comparing; what was found so far stays."""
+        self._timer.stop()
+        self._steps = iter(())
+        if self._diff is not None:
+            self._show_tables()
+            self.alert.say("stopped", "Stopped: some exchanges were not looked into.", tone="muted")
+        self._tell()
+
+    def _work(self, diff: CaptureDiff) -> Iterator[float]:
+        """Pair everything, then compare pairs with different bytes: it may only be ignored parts."""
+        for share in diff.steps():
+            yield 0.7 * share
+        self._show_tables()
+        unsettled = diff.pairs(Verdict.OTHER_BYTES)
+        for place, number in enumerate(unsettled):
+            if _is_small(diff, number):
+                diff.look_into(number)
+            yield 0.7 + 0.3 * place / len(unsettled)
+
+    def _on_slice(self) -> None:
+        until = time.monotonic() + _SLICE_S
+        share = 0.0
+        for share in self._steps:
+            if time.monotonic() >= until:
+                self.bar.setValue(round(share * _STEPS))
+                return
+        self._timer.stop()
+        self._show_tables()
+        self._tell()
+
+    # -------------------------------------------------------------- what is shown
+
+    def _show_tables(self) -> None:
+        diff = self._diff
+        if diff is None:
+            return
+        self._show_counts(diff)
+        self.pairs.show(diff, _FILTERS[self.filters.index()][1])
+        self.subjects.show(diff.subjects())
+        if len(diff):
+            self.gate.open()
+        else:
+            self.gate.explain("empty", "traffic", "Nothing to compare", "Neither of them has a request.")
+        if diff.note:
+            self.alert.say("note", diff.note, tone="muted")
+
+    def _show_counts(self, diff: CaptureDiff) -> None:
+        """Update the counts. Each pass over all pairs takes some milliseconds, so make few."""
+        left, right, same = (
+            len(diff.pairs(verdict)) for verdict in (Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT, Verdict.SAME)
+        )
+        counts = (len(diff), len(diff) - left - right - same, left, right, same)
+        for place, ((name, _), count) in enumerate(zip(_FILTERS, counts, strict=True)):
+            self.filters.button(place).setText(f"{name} {count:,}")
+
+    def _tell(self) -> None:
+        self.bar.setVisible(self.is_comparing)
+        self.stop_action.setEnabled(self.is_comparing)
+        self._stop_button.setVisible(self.is_comparing)
+        is_open = self._diff is not None
+        self.views.setEnabled(is_open)
+        self.filters.setVisible(self.views.index() == _EXCHANGES)
+        self.filters.setEnabled(is_open)
+
+    def _explain(self) -> None:
+        if len(self._sources) < 2:
+            words = "Open a capture to compare it with the live traffic, or two to compare them."
+            self.gate.explain("empty", "open", "There is only one", words)
+            self.compare_action.setEnabled(False)
+        else:
+            words = "Exchanges are put in pairs by what was asked, in the order in which it was asked."
+            self.gate.explain("empty", "columns", "Choose two captures", words, action=self.compare_action)
+        self._tell()
+
+    def _say_same(self) -> None:
+        self.alert.say("choice", "Both sides are the same capture.", "Choose another one for one of them.")
+
+    def open_pair(self, index: QModelIndex) -> None:
+        """Show the differences in a pair; an exchange that only one side has cannot be compared."""
+        if self._diff is None or not index.isValid():
+            return
+        pair = self._diff.pair(self.pairs.number(index.row()))
+        if pair.left is None or pair.right is None:
+            side = "left" if pair.left is not None else "right"
+            self.alert.say("pair", f"Only the {side} capture has this exchange.")
+            return
+        (ours, theirs), (left, right) = self._diff.logs, self._titles
+        self.alert.close_about("pair")
+        self.pair_requested.emit(Side(ours, pair.left, left), Side(theirs, pair.right, right))
+
+    def _on_view_chosen(self, view: int) -> None:
+        self._tables.setCurrentIndex(view)
+        self._tell()
+
+    def _on_ignoring_changed(self) -> None:
+        if self._diff is not None:
+            self.compare()
+
+    # -------------------------------------------------------------- building
+
+    def _make_choice(self, name: str, place: int) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(20)  # the drop-down shows long names in full
+        for log, title in self._sources:
+            box.addItem(f"{shorten(one_line(title), 50)} · {plural(len(log), 'row')}")
+        box.setCurrentIndex(min(place, len(self._sources) - 1))
+        return box
+
+    def _connect(self) -> None:
+        self.compare_action.triggered.connect(self.compare)
+        self.stop_action.triggered.connect(self.stop)
+        self.views.chosen.connect(self._on_view_chosen)
+        self.filters.chosen.connect(lambda index: self._show_tables())
+        self._choices.changed.connect(self._on_ignoring_changed)
+        self.ignore_bar.problem_found.connect(lambda words: self.alert.say("path", words))
+        self.pair_table.activated.connect(self.open_pair)
+        self._timer.timeout.connect(self._on_slice)
+        self.finished.connect(self._timer.stop)
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle("Compare captures")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self.resize(1040, 680)
+        self._dress_tables()
+        button = ActionButton(self.compare_action)
+        button.setDefault(True)
+        top = _row(self.left, MutedLabel(self._theme, "with"), self.right, button, None, self.ignore_bar)
+        self.bar.setRange(0, _STEPS)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Progress of the comparison")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addLayout(_row(self.views, self.filters, None, self.bar, self._stop_button))
+        column.addWidget(self.alert)
+        column.addWidget(self.gate, 1)
+
+    def _dress_tables(self) -> None:
+        widths = {
+            PairColumn.SIGN: 28, PairColumn.VERDICT: 100, PairColumn.LEFT_ROW: 80, PairColumn.LEFT_STATUS: 84,
+            PairColumn.LEFT_DURATION: 84, PairColumn.RIGHT_ROW: 88, PairColumn.RIGHT_STATUS: 84,
+            PairColumn.RIGHT_DURATION: 84,
+        }  # fmt: skip
+        for table, model, name in (
+            (self.pair_table, self.pairs, "Exchanges in pairs"),
+            (self.subject_table, self.subjects, "What was asked"),
+        ):
+            table.setModel(model)
+            table.setAccessibleName(name)
+            style_table(table, self._theme)
+            table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+            table.horizontalHeader().setStretchLastSection(False)
+            table.horizontalHeader().setMinimumSectionSize(28)
+            self._tables.addWidget(table)
+        for place, width in widths.items():
+            self.pair_table.setColumnWidth(place, width)
+        for column in list(SubjectColumn)[1:]:
+            self.subject_table.setColumnWidth(column.value, 96)
+        stretch = QHeaderView.ResizeMode.Stretch
+        self.pair_table.horizontalHeader().setSectionResizeMode(PairColumn.WHAT, stretch)
+        self.subject_table.horizontalHeader().setSectionResizeMode(SubjectColumn.WHAT, stretch)
+
+
+def _row(*widgets: QWidget | None) -> QHBoxLayout:
+    """Lay out widgets side by side; None is a stretch."""
+    row = QHBoxLayout()
+    row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+    row.setSpacing(SPACE_2)
+    for widget in widgets:
+        if widget is None:
+            row.addStretch(1)
+        else:
+            row.addWidget(widget)
+    return row
+
+
+def _is_small(diff: CaptureDiff, number: int) -> bool:
+    pair = diff.pair(number)
+    rows = [
+        (log, row) for log, row in zip(diff.logs, (pair.left, pair.right), strict=True) if row is not None
+    ]
+    answers = [(log, partner) for log, row in rows if (partner := log.partner(row)) is not None]
+    return all(log.kept(row) <= _MOST_LOOKED_INTO for log, row in [*rows, *answers])

@@ -1,0 +1,201 @@
+"""A request that was sent before, as raw JSON: to be changed, and sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import time_of_day
+from inspector.engine.views import RawOutcome, ServerStatus, ServerView
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.traffic.traffic_model import TrafficSource
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.raw_composer import RawComposer, RawResponse
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
+from inspector.traffic.records import RecordKind
+
+
+class ResendDialog(QDialog):
+    """Resends a request: as it was sent above, the result below. Stays open for retries.
+
+    `views` are the servers in their current state; the bridge reports changes.
+
+    Signals:
+        row_requested: Show a row of the running traffic; carries its number.
+        compare_requested: Show the differences between the old and the new exchange; carries the new row.
+    """
+
+    row_requested = Signal(int)
+    compare_requested = Signal(int)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        source: TrafficSource,
+        row: int,
+        views: Iterable[ServerView],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._source = source
+        self._row = row
+        self._raw = source.log.raw(row)
+        self._views = {view.name: view for view in views}
+        self._outcome: RawOutcome | None = None
+        self.server = QComboBox()
+        self.server.setAccessibleName("Server to send to")
+        self.composer = RawComposer(bridge, theme, one_at_a_time=True)
+        self.as_sent_action = QAction("As sent", self)
+        self.as_sent_action.setToolTip("Put back what was sent, byte by byte")
+        self.show_action = QAction("Show in traffic", self)
+        self.compare_action = QAction("Compare with the old answer", self)
+        self.answer = RawResponse(bridge, theme, [self.compare_action, self.show_action])
+        self._lay_out(theme)
+        self._connect()
+        self._fill_servers(source.log.server_name(row))
+        self.write_as_sent()
+        self._explain()
+
+    def write_as_sent(self) -> None:
+        self.composer.set_raw(self._raw)
+        self.composer.compact.setChecked(False)
+
+    # -------------------------------------------------------------- sending
+
+    def _resent_of(self) -> int | None:
+        """Return the row being resent if it is a request of the running traffic.
+
+        Rows of another capture cannot be linked.
+        """
+        is_request = self._source.log.kind(self._row) == RecordKind.REQUEST
+        return self._row if is_request and self._source.log is self._bridge.log else None
+
+    def _on_begun(self) -> None:
+        self._outcome = None
+        self.answer.show_waiting("It was sent as it is written above.", self.composer.cancel_action)
+
+    def _on_sent(self, outcome: RawOutcome) -> None:
+        self._outcome = outcome
+        has_old = self._source.log.partner(self._row) is not None
+        self.compare_action.setEnabled(has_old and outcome.answer_row is not None)
+        self._bridge.start("show answer", self.answer.show_outcome(outcome), self)
+
+    def _on_ended(self) -> None:
+        if self._outcome is None and self.composer.has_failed:
+            self.answer.explain(
+                "error", "Not sent", "The reason stands above. What you wrote is still there."
+            )
+        elif self._outcome is None:
+            words = "The server was told. An answer that still comes is in Traffic."
+            self.answer.explain("stop", "Cancelled", words)
+
+    def _explain(self) -> None:
+        words = "Change what you like and send it. The answer shows up here."
+        self.answer.explain("edit", "Not sent again yet", words)
+
+    def _on_show(self) -> None:
+        if self._outcome is not None:
+            row = self._outcome.row if self._outcome.answer_row is None else self._outcome.answer_row
+            self.row_requested.emit(row)
+
+    def _on_compare(self) -> None:
+        if self._outcome is not None:
+            self.compare_requested.emit(self._outcome.row)
+
+    # -------------------------------------------------------------- servers
+
+    def _fill_servers(self, wanted: str) -> None:
+        """Select the original server; if it does not exist here, the first connected one."""
+        self.server.clear()
+        for view in self._views.values():
+            self.server.addItem(_standing(view), view.name)
+        connected = (view.name for view in self._views.values() if view.status is ServerStatus.CONNECTED)
+        place = self.server.findData(wanted if wanted in self._views else next(connected, wanted))
+        self.server.setCurrentIndex(max(place, 0))
+        self.server.setEnabled(self.server.count() > 0)
+        self._on_server_chosen()
+
+    def _on_server_chosen(self) -> None:
+        view = self._views.get(self.server.currentData())
+        self.composer.set_view(view)
+        if view is None:
+            words = "There is no server to send it to."
+            self.composer.alert.say("servers", words, "Add one to the list of servers.")
+        else:
+            self.composer.alert.close_about("servers")
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        is_new = view.name not in self._views
+        self._views[view.name] = view
+        if is_new:
+            self._fill_servers(self.server.currentData() or view.name)
+            return
+        self.server.setItemText(self.server.findData(view.name), _standing(view))
+        self._on_server_chosen()
+
+    def _on_server_removed(self, name: str) -> None:
+        self._views.pop(name, None)
+        self._fill_servers(self.server.currentData() or "")
+
+    # -------------------------------------------------------------- building
+
+    def _connect(self) -> None:
+        composer = self.composer
+        composer.resent_of = self._resent_of
+        composer.begun.connect(self._on_begun)
+        composer.sent.connect(self._on_sent)
+        composer.ended.connect(self._on_ended)
+        self.as_sent_action.triggered.connect(self.write_as_sent)
+        self.show_action.triggered.connect(self._on_show)
+        self.compare_action.triggered.connect(self._on_compare)
+        self.server.activated.connect(self._on_server_chosen)
+        self._bridge.server_changed.connect(self._on_server_changed)
+        self._bridge.server_removed.connect(self._on_server_removed)
+        self.finished.connect(composer.cancel)
+
+    def _lay_out(self, theme: Theme) -> None:
+        log, row = self._source.log, self._row
+        what = shorten(one_line(f"{log.method(row)} {log.subject(row)}".strip()), 80)
+        self.setWindowTitle(f"Resend {what}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self.resize(860, 720)
+        button = ActionButton(self.as_sent_action)
+        button.setAutoDefault(False)
+        self.composer.add_tool(button)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, 0)
+        head.setSpacing(SPACE_2)
+        head.addWidget(Heading(theme, what))
+        place = f"row {row + 1:,} of {one_line(self._source.title)} · {time_of_day(log.wall_ns(row))}"
+        head.addWidget(MutedLabel(theme, place), 1)
+        head.addWidget(MutedLabel(theme, "Send to"))
+        head.addWidget(self.server)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self.composer)
+        splitter.addWidget(self.answer)
+        splitter.setSizes([380, 300])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(splitter, 1)
+        self.composer.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ignore Escape: closing by accident would lose what was typed."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+
+
+def _standing(view: ServerView) -> str:
+    return f"{shorten(one_line(view.name), 60)} · {view.status.value}"

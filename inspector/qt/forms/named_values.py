@@ -1,0 +1,360 @@
+"""Asks a server how a value may go on, for a form of named values: `Completing`.
+
+A form of named texts: the arguments of a prompt, the variables of a URI template.
+
+Their values are strings, or lists of them. Not sent, empty and filled are three different things.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import LensError
+from inspector.base.json.values import JSONObject
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.completion import CompletedLine
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+
+_MOST_SHOWN = 100
+
+
+class ValueCompleter(QObject):
+    """Requests completions, one at a time.
+
+    A newer request, or leaving the field, cancels the older one; the server is notified.
+    """
+
+    def __init__(self, bridge: Bridge, server: str, form: NamedValues) -> None:
+        super().__init__(form)
+        self._bridge = bridge
+        self._server = server
+        self._form = form
+        self._ref: JSONObject = {}
+        self._task: asyncio.Task[None] | None = None
+        form.completions_wanted.connect(self._on_wanted)
+        form.completions_not_wanted.connect(self._on_not_wanted)
+
+    def set_ref(self, ref: JSONObject) -> None:
+        """Set what the values belong to: a prompt or a resource template."""
+        self._cancel()
+        self._ref = ref
+
+    # --------------------------------------------------------------
+
+    def _on_wanted(self, name: str, text: str) -> None:
+        self._cancel()
+        self._task = self._bridge.start(f"complete {name}", self._complete(name, text), self._form)
+
+    def _on_not_wanted(self, name: str) -> None:
+        self._cancel()
+
+    def _cancel(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+
+    async def _complete(self, name: str, text: str) -> None:
+        # "context.arguments": the values already chosen for the others.
+        others = {other: value for other, value in self._form.strings().items() if other != name}
+        try:
+            completion = await self._bridge.complete(self._server, self._ref, name, text, others)
+        except LensError as exc:
+            self._form.set_note(name, f"No completions: {exc}")
+            return
+        shown = completion.values[:_MOST_SHOWN]
+        self._form.show_completions(name, shown)
+        total = completion.total or len(completion.values)
+        more = completion.has_more or total > len(shown)
+        self._form.set_note(name, f"The first {len(shown)} of {total:,} are offered." if more else "")
+
+
+Value: TypeAlias = "str | list[str]"
+
+MOST_ROWS = 200
+_LIST_LINES = 3
+_LEAST_HEIGHT = 130
+
+
+@dataclass(frozen=True, slots=True)
+class NamedValue:
+    """A named value. `hint` is MCP Lens's own text; `title` and `description` are the server's."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    is_required: bool = False
+    takes_list: bool = False
+    hint: str = ""
+
+
+class NamedValues(QScrollArea):
+    """A form with a row for each name.
+
+    Signals:
+        changed: A value changed.
+        completions_wanted: Completions are needed for a partly typed value; carries the name and the text.
+        completions_not_wanted: They are no longer needed; carries the name.
+    """
+
+    changed = Signal()
+    completions_wanted = Signal(str, str)
+    completions_not_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.rows: dict[str, NamedRow] = {}
+        self._shape: tuple[tuple[NamedValue, ...], bool] | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.inside = QWidget()
+        self._column = QVBoxLayout(self.inside)
+        self._column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._column.setSpacing(SPACE_3)
+        self._none = MutedLabel(theme, wrap=True)
+        self._column.addWidget(self._none)
+        self._column.addStretch(1)
+        self.setWidget(self.inside)
+        self.inside.installEventFilter(self)
+
+    def set_rows(self, rows: Sequence[NamedValue], nothing: str, *, completes: bool) -> None:
+        """Show rows for other values. `nothing` is shown if there are none.
+
+        Text typed for a name is kept if the new rows contain that name.
+        """
+        shape = (tuple(rows), completes)
+        if shape == self._shape:
+            return
+        self._shape = shape
+        kept = self.texts()
+        focused = next((name for name, row in self.rows.items() if row.has_focus()), "")
+        for row in self.rows.values():
+            self._column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = {named.name: self._make_row(named, completes) for named in rows[:MOST_ROWS]}
+        rest = len(rows) - MOST_ROWS
+        left_out = f"{plural(rest, 'more argument')} can only be sent as a raw message."
+        self._none.setText(nothing if not rows else left_out)
+        self._none.setVisible(not rows or rest > 0)
+        for place, row in enumerate(self.rows.values()):
+            self._column.insertWidget(place, row)
+            row.show()
+        self.set_texts(kept)
+        if focused in self.rows:
+            self.rows[focused].setFocus()
+
+    def texts(self) -> dict[str, str | None]:
+        """Return the typed texts by name: None where nothing is sent."""
+        return {name: row.text() for name, row in self.rows.items()}
+
+    def set_texts(self, texts: Mapping[str, str | None]) -> None:
+        for name, text in texts.items():
+            if name in self.rows:
+                self.rows[name].set_text(text)
+
+    def values(self) -> dict[str, Value]:
+        """Return the values that are sent."""
+        found = {name: row.value() for name, row in self.rows.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def strings(self) -> dict[str, str]:
+        """Return the values that are sent as strings, a list as its lines."""
+        return {name: text for name, text in self.texts().items() if text is not None}
+
+    def missing(self) -> list[str]:
+        """Return the required names without a value, and mark them."""
+        found = [name for name, row in self.rows.items() if row.named.is_required and row.text() is None]
+        for name, row in self.rows.items():
+            row.set_complaint("Needed: the prompt requires it." if name in found else "")
+        if found:
+            self.rows[found[0]].setFocus()
+            self.ensureWidgetVisible(self.rows[found[0]])
+        return found
+
+    def show_completions(self, name: str, values: Sequence[str]) -> None:
+        """Show the completions received for a name."""
+        if name in self.rows and self.rows[name].line is not None:
+            self.rows[name].show_completions(values)
+
+    def set_note(self, name: str, words: str) -> None:
+        """Set the note of a row; "" removes it."""
+        if name in self.rows:
+            self.rows[name].set_note(words)
+
+    def sizeHint(self) -> QSize:
+        """Return the size at which nothing has to scroll."""
+        return QSize(super().sizeHint().width(), self.inside.sizeHint().height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), _LEAST_HEIGHT))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.inside and event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()  # a note appeared or disappeared
+        return super().eventFilter(watched, event)
+
+    def _make_row(self, named: NamedValue, completes: bool) -> NamedRow:
+        row = NamedRow(self._theme, named, completes=completes)
+        row.changed.connect(self.changed)
+        row.completions_wanted.connect(lambda text: self.completions_wanted.emit(named.name, text))
+        row.completions_not_wanted.connect(lambda: self.completions_not_wanted.emit(named.name))
+        return row
+
+
+class NamedRow(QWidget):
+    """A name, its value and a button that distinguishes an empty text from none.
+
+    Signals:
+        changed, completions_wanted, completions_not_wanted: As in `NamedValues`.
+    """
+
+    changed = Signal()
+    completions_wanted = Signal(str)
+    completions_not_wanted = Signal()
+
+    def __init__(self, theme: Theme, named: NamedValue, *, completes: bool) -> None:
+        super().__init__()
+        self.named = named
+        self._theme = theme
+        self.line: CompletedLine | None = None
+        self.lines: QPlainTextEdit | None = None
+        self._note = MutedLabel(theme, wrap=True)
+        self._complaint = PlainLabel(theme, tone="error", wrap=True)
+        self._complaint.hide()
+        self._note.hide()
+        self.empty = QToolButton()
+        self.empty.setText("“”")
+        self.empty.setCheckable(True)
+        self.empty.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.empty.setToolTip("Send an empty text; otherwise nothing is sent while the field is empty")
+        self.empty.setAccessibleName(f"Send {one_line(named.name)} as an empty text")
+        editor = self._make_lines() if named.takes_list else self._make_line(completes)
+        self._lay_out(editor)
+        self.setFocusProxy(editor)
+        self.empty.toggled.connect(self._on_empty_toggled)
+
+    # -------------------------------------------------------------- values
+
+    def text(self) -> str | None:
+        """Return the text as typed; None if nothing is sent."""
+        typed = self._typed()
+        return typed if typed or self.empty.isChecked() else None
+
+    def value(self) -> Value | None:
+        text = self.text()
+        return text.split("\n") if self.lines is not None and text is not None else text
+
+    def set_text(self, text: str | None) -> None:
+        if self.line is not None:
+            self.line.setText(text or "")
+        elif self.lines is not None:
+            self.lines.setPlainText(text or "")
+        self.empty.setChecked(text == "")
+
+    def has_focus(self) -> bool:
+        editor = self.line or self.lines
+        return editor is not None and editor.hasFocus()
+
+    def set_complaint(self, words: str) -> None:
+        self._complaint.setText(words)
+        self._complaint.setVisible(bool(words))
+        editor = self.line or self.lines
+        assert editor is not None
+        editor.setProperty("state", "error" if words else "")
+        editor.style().polish(editor)
+        editor.setAccessibleDescription(words)
+
+    def set_note(self, words: str) -> None:
+        self._note.setText(words)
+        self._note.setVisible(bool(words))
+
+    def show_completions(self, values: Sequence[str]) -> None:
+        if self.line is not None:
+            self.line.show_completions(values)
+
+    def _typed(self) -> str:
+        if self.line is not None:
+            return self.line.text()
+        return self.lines.toPlainText() if self.lines is not None else ""
+
+    # --------------------------------------------------------------
+
+    def _make_line(self, completes: bool) -> CompletedLine:
+        self.line = CompletedLine(self._theme)
+        self.line.completes = completes
+        self.line.setAccessibleName(one_line(self.named.name))
+        self.line.setPlaceholderText("required" if self.named.is_required else "not sent")
+        self.line.textChanged.connect(self._on_changed)
+        self.line.completions_wanted.connect(self.completions_wanted)
+        self.line.completions_not_wanted.connect(self.completions_not_wanted)
+        return self.line
+
+    def _make_lines(self) -> QPlainTextEdit:
+        lines = self.lines = QPlainTextEdit()
+        lines.setProperty("kind", "input")
+        lines.setFont(self._theme.mono_font())
+        lines.setAccessibleName(one_line(self.named.name))
+        lines.setPlaceholderText("not sent; one value a line")
+        lines.setTabChangesFocus(True)
+        lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LIST_LINES + SPACE_3)
+        lines.textChanged.connect(self._on_changed)
+        return lines
+
+    def _lay_out(self, editor: QWidget) -> None:
+        named = self.named
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_1)
+        head.addWidget(
+            PlainLabel(self._theme, one_line(named.name), mono=True, elide=Qt.TextElideMode.ElideRight)
+        )
+        if named.is_required:
+            head.addWidget(PlainLabel(self._theme, "*", tone="error"))
+        beside = " · ".join(one_line(words) for words in (named.title, named.hint) if words)
+        head.addWidget(MutedLabel(self._theme, beside), 1)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_1)
+        row.addWidget(editor, 1)
+        row.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(head)
+        column.addLayout(row)
+        if named.description:
+            column.addWidget(PlainLabel(self._theme, named.description[:600], tone="muted", wrap=True))
+        column.addWidget(self._note)
+        column.addWidget(self._complaint)
+
+    def _on_changed(self) -> None:
+        if self._typed() and self.empty.isChecked():
+            self.empty.setChecked(False)
+        self.empty.setEnabled(not self._typed())
+        if not self._complaint.isHidden():
+            self.set_complaint("")
+        self.changed.emit()
+
+    def _on_empty_toggled(self, is_on: bool) -> None:
+        if self.line is not None:
+            unsent = "required" if self.named.is_required else "not sent"
+            self.line.setPlaceholderText("an empty text" if is_on else unsent)
+        self._on_changed()

@@ -1,0 +1,475 @@
+"""The bar above arguments: form or JSON, what is wrong, and what can be done with all of it.
+
+Arguments as a form or as JSON, whichever the person prefers: `ArgumentsEditor`.
+
+The full check of what is written, asked for when the typing pauses: `Checking`.
+
+Arguments checked in full against a tool's schema, away from the window: the schema is the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import shiboken6
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.json.text import same
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.units import plural
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.forms.schema.schema_form import SchemaForm, on_submit_keys
+from inspector.qt.forms.schema.value_row import ExampleFiller
+from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import Segments, TextButton, bind_keys
+from inspector.qt.widgets.layout import Pages, Place
+from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, set_label_text, small_label
+from inspector.schema.builder import build_form
+from inspector.schema.check import MISSING, check
+from inspector.schema.fields import ObjectField
+from inspector.schema.validation import Verdict, pack, validate_packed
+from inspector.schema.values import FieldError, FormError, Resolve, Resolved, resolve_draft
+
+
+class ArgumentsBar(QWidget):
+    """The view switch, a message, the number of problems and a menu.
+
+    Signals:
+        view_chosen: Carries 0 for the form, 1 for JSON.
+        problem_wanted: The user wants to see the next problem.
+        example_wanted: Fill everything with an example.
+        clearing_wanted: Clear everything.
+    """
+
+    view_chosen = Signal(int)
+    problem_wanted = Signal()
+    example_wanted = Signal()
+    clearing_wanted = Signal()
+
+    def __init__(self, look: FormStyle) -> None:
+        super().__init__()
+        self.switch = Segments(look.theme, ("Form", "JSON"))
+        self.switch.setAccessibleName("Show the arguments as")
+        self.switch.chosen.connect(self.view_chosen)
+        self._message = small_label(look, "", ERROR)
+        self.problems_button = TextButton(plural(0, "problem"), look.small, ERROR)
+        self.problems_button.setToolTip("Go to the next problem (F8)")
+        self.problems_button.setAccessibleName("Go to the next problem")
+        self.problems_button.clicked.connect(self.problem_wanted)
+        self.problems_button.hide()
+        self.menu_button = QToolButton()
+        look.theme.dress(self.menu_button, "more", "muted")
+        self.menu_button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.menu_button.setAccessibleName("More about all arguments")
+        self.menu_button.setToolTip("Fill with an example, or clear")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button.setMenu(self._make_menu())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.switch)
+        row.addWidget(self._message, 1)
+        row.addStretch(0)
+        row.addWidget(self.problems_button, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.menu_button)
+
+    def say(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
+        self._message.setForegroundRole(role)
+        set_label_text(self._message, message)
+        self._message.setVisible(bool(message))
+
+    def message(self) -> str:
+        """Return the current message, "" if none."""
+        return self._message.text()
+
+    def show_problems(self, count: int) -> None:
+        self.problems_button.setText(plural(count, "problem"))
+        self.problems_button.setVisible(count > 0)
+        self.problems_button.updateGeometry()
+
+    def _make_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction("Fill with an example").triggered.connect(self.example_wanted)
+        menu.addAction("Clear all").triggered.connect(self.clearing_wanted)
+        return menu
+
+
+NEXT_PROBLEM_KEY = "F8"
+_FORM, _JSON = 0, 1
+_FITTED_HEIGHT = 220
+_LEAST_HEIGHT = 20  # it scrolls: what is below must not make the window grow
+
+
+class ArgumentsEditor(QWidget):
+    """A form and a JSON text for the same arguments, with a switch between them.
+
+    Switching is lossless: the spelling of numbers and the order of keys are kept, and the JSON text comes
+    back as written if the form changed nothing. What cannot be parsed stays in the view it was written in.
+    Without `submit_keys`, Ctrl+Return is left to the window, which may have a command for it. With
+    `validate`, the value is fully validated when typing pauses, in addition to the fields' immediate
+    checks. With `fits`, it is as tall as its content, for a page that scrolls as a whole.
+
+    Signals:
+        value_changed: The user changed something in either view.
+        submitted: Ctrl+Return was pressed.
+        problems_changed: Carries the number of known problems.
+    """
+
+    value_changed = Signal()
+    submitted = Signal()
+    problems_changed = Signal(int)
+
+    def __init__(
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        submit_keys: bool = True,
+        validate: Validate | None = None,
+        fits: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._submit_keys = submit_keys
+        self._resolve: Resolve | None = None
+        self._resolved = Resolved({}, {})  # the value last validated in full
+        self._verdict = Verdict()
+        self._asks_for_missing = False
+        self._problem = -1  # the last one visited
+        look = FormStyle.of(theme)
+        self.bar = ArgumentsBar(look)
+        self.switch = self.bar.switch
+        self.json_view = JsonTextView(look)
+        self._place = Place() if fits else _scrolling()
+        if fits:
+            self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
+        self._views = Pages((self._place, self.json_view))
+        self._written: JSONObject | None = None  # the parsed JSON text, once read
+        self._filling = ExampleFiller(self)
+        self._checking = DelayedValidation(self)
+        self._checking.set_validate(validate, self._value_or_none)
+        self._lay_out()
+        self._connect()
+        self.form = self._new_form(ObjectField())
+
+    def set_schema(self, schema: JSON, warnings: Mapping[str, str] | None = None) -> None:
+        """Start over with the form for a schema; without a form for it, in the JSON view.
+
+        `warnings` maps member names to messages shown beside their fields.
+        """
+        self._filling.cancel()
+        self._checking.set_schema(schema)
+        self._verdict, self._asks_for_missing = Verdict(), False
+        self.form = self._new_form(build_form(schema), warnings)
+        self._written = None
+        self.json_view.set_field(self.form.field)
+        self.json_view.set_value({})
+        field = self.form.field
+        has_form = bool(field.members or field.union or field.rest or field.conditions) or not field.notes
+        self._show_view(_FORM if has_form else _JSON)
+        if not has_form:
+            self.bar.say(" ".join(field.notes), MUTED)
+        self._show_problems()
+
+    # -------------------------------------------------------------- the value
+
+    def arguments(self, *, anyway: bool = False) -> JSONObject:
+        """Return the arguments to send. Raises FormError, and shows why, if a problem is known.
+
+        With `anyway`, raise only when there is nothing to send: a debugger must be able to send invalid
+        arguments, but not invalid JSON.
+        """
+        value = self._current()
+        errors = [] if anyway else self.problems()
+        if not errors:
+            return value
+        self._reveal()
+        raise FormError(errors)
+
+    def set_arguments(self, arguments: JSONObject) -> None:
+        """Show arguments in the current view."""
+        self._filling.cancel()
+        self._written = None
+        self._verdict, self._asks_for_missing = Verdict(), False
+        if self.is_json_shown():
+            self.json_view.set_value(arguments)
+        else:
+            self.form.set_value(arguments)  # the other view takes them when it is shown
+        self.bar.say("")
+        self._checking.value_changed()
+        self._show_problems()
+
+    def fill_with_example(self) -> None:
+        """Replace the content with a plausible example."""
+        self._filling.begin(
+            self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
+        )
+        if self._filling.is_busy:
+            self.bar.say("Making an example…", MUTED)
+
+    def clear(self) -> None:
+        self._put({})
+
+    def _put(self, value: JSONObject) -> None:
+        self.set_arguments(value)
+        self.value_changed.emit()
+
+    def _current(self) -> JSONObject:
+        return self.json_view.read_object() if self.is_json_shown() else self.form.value()
+
+    def _value_or_none(self) -> JSONObject | None:
+        """Return the value as it would be sent, None if it cannot be read."""
+        try:
+            self._resolved = resolve_draft(self._current(), self._resolve)
+        except FormError:
+            return None
+        meant = self._resolved.draft
+        return meant if isinstance(meant, dict) else None
+
+    # -------------------------------------------------------------- what is wrong
+
+    def set_resolve(self, resolve: Resolve | None) -> None:
+        """Set how `${name}` is resolved: validation checks what would be sent."""
+        self._resolve = resolve
+        self.form.set_resolve(resolve)
+        self._verdict = Verdict()
+        self._checking.value_changed()
+        self._show_problems()
+
+    def errors(self) -> list[FieldError]:
+        """Return type and parse errors of the current view."""
+        if not self.is_json_shown():
+            return self.form.errors()
+        try:
+            resolved = resolve_draft(self.json_view.read_object(), self._resolve)
+            return resolved.errors(check(self.form.field, resolved.draft))
+        except FormError as exc:
+            return list(exc.errors)
+
+    def problems(self) -> list[FieldError]:
+        """Return all known problems including the full validation's, one per pointer."""
+        found: dict[str, FieldError] = {}
+        for error in (*self.errors(), *self._verdict.errors):
+            found.setdefault(error.pointer, error)
+        return list(found.values())
+
+    def go_to_next_problem(self) -> None:
+        """Bring the problems into view one after the other, in the form or in the text."""
+        self._asks_for_missing = True
+        problems = self._show_problems()
+        if not problems:
+            return
+        self._problem = (self._problem + 1) % len(problems)
+        view = self.json_view if self.is_json_shown() else self.form
+        view.go_to(problems[self._problem].pointer)
+
+    def _reveal(self) -> None:
+        self._asks_for_missing = True
+        self._problem = 0
+        problems = self._show_problems()
+        if not self.is_json_shown():
+            self.form.reveal_errors()
+        elif problems:
+            self.json_view.go_to(problems[0].pointer)
+
+    def _show_problems(self) -> list[FieldError]:
+        """Show the problems. Missing values are not reported until the user asks for problems."""
+        problems = self.problems()
+        if not self._asks_for_missing:
+            problems = [error for error in problems if error.problem != MISSING]
+        if self.is_json_shown():
+            self.json_view.show_problems(problems)
+        self.bar.show_problems(len(problems))
+        self.problems_changed.emit(len(problems))
+        return problems
+
+    def _on_checked(self, verdict: Verdict) -> None:
+        verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
+        self._verdict = verdict
+        self.form.set_findings(() if self.is_json_shown() else verdict.errors)
+        self.bar.say(verdict.unchecked, MUTED)
+        self._show_problems()
+
+    # -------------------------------------------------------------- the views
+
+    def set_focus(self) -> None:
+        """Focus the first input."""
+        rows = self.form.rows()
+        if self.is_json_shown():
+            self.json_view.box.setFocus()
+        elif rows:
+            rows[0].slot.editor.set_focus()
+        else:
+            self.form.setFocus()
+
+    def is_json_shown(self) -> bool:
+        return self._views.index() == _JSON
+
+    def show_json(self) -> bool:
+        """Switch to JSON; on an unparsable entry show why, stay in the form and return False."""
+        if self.is_json_shown():
+            return True
+        try:
+            value = self.form.value()
+        except FormError as exc:
+            self._refuse(_FORM, f"Not switched: {exc}")
+            return False
+        if self._written is None or not same(self._written, value):
+            self.json_view.set_value(value)
+        self._show_view(_JSON)
+        self._show_problems()
+        return True
+
+    def show_form(self) -> bool:
+        """Switch to the form; if the text is no object show why, stay in JSON and return False."""
+        if not self.is_json_shown():
+            return True
+        try:
+            self._written = self.json_view.read_object()
+        except FormError:
+            self._refuse(_JSON, "")
+            return False
+        self.form.set_value(self._written)
+        self.form.set_findings(self._verdict.errors)
+        self._show_view(_FORM)
+        self._show_problems()
+        return True
+
+    def _on_view_chosen(self, view: int) -> None:
+        if view == _JSON:
+            self.show_json()
+        else:
+            self.show_form()
+
+    def _show_view(self, view: int) -> None:
+        self._views.choose(view)
+        self.switch.choose(view)
+        self.bar.say("")
+
+    def _refuse(self, view: int, message: str) -> None:
+        self.switch.choose(view)
+        self.bar.say(message)
+
+    def _new_form(self, field: ObjectField, warnings: Mapping[str, str] | None = None) -> SchemaForm:
+        form = SchemaForm(self._theme, field, submit_keys=self._submit_keys, warnings=warnings)
+        form.set_resolve(self._resolve)
+        form.value_changed.connect(self._on_form_edited)
+        form.submitted.connect(self.submitted)
+        self._place.setWidget(form)  # deletes the previous one
+        return form
+
+    def _on_form_edited(self) -> None:
+        self._on_edited()
+        self._show_problems()
+
+    def _on_edited(self) -> None:
+        self._filling.cancel()  # the user's edit takes precedence
+        self.bar.say("")
+        self._problem = -1
+        self._checking.value_changed()
+        self.value_changed.emit()
+
+    def _connect(self) -> None:
+        self.bar.view_chosen.connect(self._on_view_chosen)
+        self.bar.problem_wanted.connect(self.go_to_next_problem)
+        self.bar.example_wanted.connect(self.fill_with_example)
+        self.bar.clearing_wanted.connect(self.clear)
+        self.json_view.text_changed.connect(self._on_edited)
+        self.json_view.text_read.connect(self._show_problems)
+        self._checking.checked.connect(self._on_checked)
+        bind_keys(self, NEXT_PROBLEM_KEY, self.go_to_next_problem)
+        if self._submit_keys:
+            for part in (self.bar, self.json_view):
+                on_submit_keys(part, self.submitted)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.bar)
+        column.addWidget(self._views, 1)
+
+
+def _scrolling() -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setMinimumHeight(_LEAST_HEIGHT)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area
+
+
+PAUSE_MS = 250
+
+Validate = Callable[[JSON, JSONObject, Callable[[Verdict], None]], None]
+"""Check a value against a schema, somewhere else, and call back on the window's thread, once, or never."""
+
+
+class DelayedValidation(QObject):
+    """Validates after each pause in typing and drops results for outdated values.
+
+    Signals:
+        checked: Carries the Verdict on the current value.
+    """
+
+    checked = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._schema: JSON = True
+        self._question = 0
+        self._validate: Validate | None = None
+        self._value: Callable[[], JSONObject | None] = lambda: None
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._pause.timeout.connect(self._ask)
+
+    def set_schema(self, schema: JSON) -> None:
+        self._schema = schema
+        self._question += 1
+        self._pause.stop()
+
+    def set_validate(self, validate: Validate | None, value: Callable[[], JSONObject | None]) -> None:
+        """Set the validator and its input; `value` returns None if there is nothing to check."""
+        self._validate, self._value = validate, value
+
+    def value_changed(self) -> None:
+        """Invalidate pending results and validate again soon."""
+        self._question += 1
+        if self._validate is not None:
+            self._pause.start()
+
+    def _ask(self) -> None:
+        value = self._value()
+        if value is None or self._validate is None:
+            return
+        self._question += 1
+        self._validate(self._schema, value, partial(self._on_answered, self._question))
+
+    def _on_answered(self, question: int, verdict: Verdict) -> None:
+        if shiboken6.isValid(self) and question == self._question:
+            self.checked.emit(verdict)
+
+
+class SchemaValidator:
+    """The validator of an ArgumentsEditor: a callable, run in another process with a time limit."""
+
+    def __init__(self, bridge: Bridge, owner: QObject) -> None:
+        self._bridge = bridge
+        self._owner = owner
+
+    def __call__(self, schema: JSON, value: JSONObject, answer: Callable[[Verdict], None]) -> None:
+        self._bridge.start("check arguments", self._check(schema, value, answer), self._owner)
+
+    async def _check(self, schema: JSON, value: JSONObject, answer: Callable[[Verdict], None]) -> None:
+        try:
+            verdict = await self._bridge.work_apart(validate_packed, pack(schema, value))
+        except UserError as exc:
+            verdict = Verdict(unchecked=exc.summary)
+        except RecursionError:
+            verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to be checked.")
+        answer(verdict)

@@ -1,0 +1,449 @@
+"""Editors for values that are picked instead of written.
+
+Text that can be typed or picked: dates and times from a calendar, contents from a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QDate, QDateTime, QPoint, QSize, Qt, QTime, QTimeZone
+from PySide6.QtGui import QFontMetrics, QWheelEvent
+from PySide6.QtWidgets import (
+    QCalendarWidget,
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QTimeEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.text import JSONTextError, read, same, write_line
+from inspector.base.json.values import JSON, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+from inspector.qt.forms.schema.editor import Editor, OnChange, Problems, unwritten_text
+from inspector.qt.forms.schema.text_editors import LineEditor
+from inspector.qt.theme import SPACE_1, SPACE_2
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.text.labels import (
+    ERROR,
+    MUTED,
+    FormStyle,
+    mark_error,
+    plain_tooltip,
+    set_label_text,
+    small_label,
+)
+from inspector.qt.widgets.text.text_box import is_plain_line
+from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field, ListField, TextField
+from inspector.schema.values import ABSENT, Absent, Draft
+
+MOST_CHECKS = 40
+WIDEST_SEGMENTS = 340
+_SEGMENT_PADDING = 22
+_LEAST_CHECK_WIDTH = 60
+
+
+class ChoiceEditor(Editor):
+    """A drop-down of the choices, including "not set" (and null)."""
+
+    def __init__(self, look: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
+        labels = field.labels or ("",) * len(field.choices)
+        words = [choice_text(*one) for one in zip(field.choices, labels, strict=True)]
+        offered: list[tuple[str, Draft]] = [(_unpicked_words(field, words), ABSENT)]
+        if field.nullable:
+            offered.append(("null", None))
+        offered += zip(words, field.choices, strict=True)
+        self._drafts = [draft for _, draft in offered]
+        self.box = self.widget = QuietComboBox()
+        self.box.addItems([words for words, _ in offered])
+        self.box.activated.connect(on_change)
+
+    def draft(self) -> Draft:
+        return self._drafts[self.box.currentIndex()]
+
+    def set_draft(self, draft: Draft) -> bool:
+        place = _place_of(draft, self._drafts)
+        if place is not None:
+            self.box.setCurrentIndex(place)
+        return place is not None
+
+
+class SegmentsEditor(Editor):
+    """Buttons side by side, for a few short values."""
+
+    def __init__(self, look: FormStyle, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
+        self._drafts = [draft for _, draft in offered]
+        self.segments = Segments(look.theme, [words.replace("&", "&&") for words, _ in offered])
+        self.widget = self.segments
+        self.segments.chosen.connect(on_change)
+
+    def draft(self) -> Draft:
+        return self._drafts[self.segments.index()]
+
+    def set_draft(self, draft: Draft) -> bool:
+        place = _place_of(draft, self._drafts)
+        if place is not None:
+            self.segments.choose(place)
+        return place is not None
+
+
+class BooleanEditor(SegmentsEditor):
+    """An editor for not set, true, false (and null)."""
+
+    def __init__(self, look: FormStyle, field: BooleanField, on_change: OnChange) -> None:
+        offered: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
+        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+
+
+class ConstEditor(SegmentsEditor):
+    """An editor for a constant: set or not set."""
+
+    def __init__(self, look: FormStyle, field: ConstField, on_change: OnChange) -> None:
+        offered: list[tuple[str, Draft]] = [("not set", ABSENT), (const_text(field), field.value)]
+        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+
+
+class CheckListEditor(Editor):
+    """Check boxes for any of the choices, each once.
+
+    Rejects lists with other values or duplicates. Where the schema allows duplicates, the row's menu offers
+    to edit the list in rows instead.
+    """
+
+    def __init__(self, look: FormStyle, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._choices = choices.choices
+        self._unwritten: Absent | None = ABSENT
+        self._picked: list[JSON] | None = None
+        self.widget = QWidget()
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        labels = choices.labels or ("",) * len(choices.choices)
+        words = [choice_text(*one) for one in zip(self._choices, labels, strict=True)]
+        self.checks = [ShortCheckBox(one) for one in words]
+        for check in self.checks:
+            check.clicked.connect(self._on_clicked)
+            column.addWidget(check, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.checks[0])
+
+    def draft(self) -> Draft:
+        return list(self._picked) if self._picked is not None else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        places: list[int] = []
+        if isinstance(draft, list):
+            found = [_place_of(item, self._choices) for item in draft]
+            places = [place for place in found if place is not None]
+            if len(places) < len(found) or len(set(places)) < len(places):
+                return False
+        elif draft is not ABSENT and draft is not None:
+            return False
+        self._unwritten = None if draft is None else ABSENT
+        self._picked = [self._choices[place] for place in places] if isinstance(draft, list) else None
+        for place, check in enumerate(self.checks):
+            check.setChecked(place in places)
+        return True
+
+    def _on_clicked(self) -> None:
+        """Keep checked values in place; append new ones in the schema's order."""
+        now = [choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()]
+        kept = [one for one in self._picked or [] if _place_of(one, now) is not None]
+        self._picked = kept + [one for one in now if _place_of(one, kept) is None]
+        self._on_change()
+
+
+class ShortCheckBox(QCheckBox):
+    """A check box that elides its text: it must not make the form wider than its window."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words.replace("&", "&&"))
+        self.setAccessibleName(words)
+        self.setToolTip(plain_tooltip(words))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_LEAST_CHECK_WIDTH, super().minimumSizeHint().height())
+
+    def initStyleOption(self, option: QStyleOptionButton) -> None:
+        super().initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
+        option.text = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, room.width(), Qt.TextFlag.TextShowMnemonic
+        )
+
+
+class QuietComboBox(QComboBox):
+    """A combo box that ignores the wheel, so that scrolling the form changes no choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # As wide as the form, whatever the choices; measuring each of them would also be slow.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+def fits_in_segments(look: FormStyle, labels: Sequence[str], widest: int = WIDEST_SEGMENTS) -> bool:
+    """Return whether the labels fit side by side in a narrow form."""
+    if sum(map(len, labels)) > 60:
+        return False
+    metrics = QFontMetrics(look.theme.ui_font())
+    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= widest
+
+
+def choices_of(field: Field) -> ChoiceField | None:
+    """Return the choices of a list that can be shown as check boxes, else None."""
+    if not isinstance(field, ListField):
+        return None
+    item = field.item
+    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MOST_CHECKS
+    return item if is_usable and isinstance(item, ChoiceField) else None
+
+
+def _unpicked_words(field: ChoiceField, words: Sequence[str]) -> str:
+    """Return the text shown while nothing is picked, with the default's label if there is one."""
+    place = None if field.default is ABSENT else _place_of(field.default, field.choices)
+    return unwritten_text(field, ABSENT) if place is None else f"not set (default: {words[place]})"
+
+
+def const_text(field: ConstField) -> str:
+    return choice_text(field.value, field.labels[0] if field.labels else "")
+
+
+def choice_text(choice: JSON, label: str) -> str:
+    """Return a choice's label; a string that looks like another JSON value is quoted."""
+    words = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
+    shown = one_line(shorten(words, 200))
+    return f"{one_line(label)} ({shown})" if label and label != words else shown
+
+
+def _looks_like_json(text: str) -> bool:
+    try:
+        read(text)
+    except JSONTextError:
+        return not text.strip()
+    return True
+
+
+def _place_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
+    return next((place for place, one in enumerate(drafts) if _same_draft(one, draft)), None)
+
+
+def _same_draft(one: Draft, other: Draft) -> bool:
+    if not _is_json(one) or not _is_json(other):
+        return one is other
+    return same(one, other)  # type: ignore[arg-type]  # choices are JSON
+
+
+def _is_json(draft: Draft) -> bool:
+    """Return whether a leaf editor's draft is JSON, not a marker such as ABSENT."""
+    return draft is None or isinstance(draft, bool | int | float | str | list | dict)
+
+
+LARGEST_FILE = 32 * 1024 * 1024
+PICKED_FORMATS = ("date", "date-time", "time")
+_PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
+
+
+class MomentEditor(LineEditor):
+    """An RFC 3339 date, time or both: free text, or Pick… inserts a valid one."""
+
+    def __init__(self, look: FormStyle, field: TextField, on_change: OnChange) -> None:
+        super().__init__(look, field, on_change)
+        self._format = field.format
+        self.pick_button = QPushButton("Pick…")
+        self.pick_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
+        self.pick_button.clicked.connect(self.open_picker)
+        self.widget = _beside(self.line, self.pick_button)
+
+    def set_name(self, name: str) -> None:
+        self.line.setAccessibleName(name)
+
+    def open_picker(self) -> MomentPicker:
+        """Open the picker below the line, set to the typed value."""
+        picker = MomentPicker(self._format, self.line)
+        picker.set_text(self.line.text())
+        picker.set_button.clicked.connect(lambda: self._take(picker))
+        picker.move(self.line.mapToGlobal(QPoint(0, self.line.height() + 2)))
+        picker.show()
+        return picker
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        mark_error(self.line, pointer in problems)
+
+    def _take(self, picker: MomentPicker) -> None:
+        self.write(picker.text())
+        picker.close()
+        self.line.setFocus()
+
+
+class MomentPicker(QWidget):
+    """A popup with a calendar, a clock or both. Times are in UTC, which is unambiguous."""
+
+    def __init__(self, format_name: str, owner: QWidget) -> None:
+        super().__init__(owner, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._format = format_name
+        self.calendar = QCalendarWidget()
+        self.calendar.setVerticalHeaderFormat(QCalendarWidget.VerticalHeaderFormat.NoVerticalHeader)
+        self.clock = QTimeEdit()
+        self.clock.setDisplayFormat("HH:mm:ss")
+        self.clock.setAccessibleName("Time, UTC")
+        self.calendar.setVisible(format_name != "time")
+        self.clock.setVisible(format_name != "date")
+        self.set_button = QPushButton("Set")
+        self.set_button.setDefault(True)
+        self.now_button = QPushButton("Today" if format_name == "date" else "Now")
+        self.now_button.clicked.connect(self._on_now_clicked)
+        line = QHBoxLayout()
+        for part in (self.clock, self.now_button, self.set_button):
+            line.addWidget(part)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        column.addWidget(self.calendar)
+        column.addLayout(line)
+
+    def set_text(self, text: str) -> None:
+        """Set the moment from text; the current time if it cannot be parsed."""
+        if self._format == "time":
+            time = QTime.fromString(text.rstrip("Zz")[:8], "HH:mm:ss")
+            moment = QDateTime(QDate.currentDate(), time, QTimeZone.utc()) if time.isValid() else QDateTime()
+        else:
+            moment = QDateTime.fromString(text, Qt.DateFormat.ISODate)
+        self._show(moment.toUTC() if moment.isValid() else QDateTime.currentDateTimeUtc())
+
+    def text(self) -> str:
+        moment = QDateTime(self.calendar.selectedDate(), self.clock.time(), QTimeZone.utc())
+        return moment.toString(_PATTERNS.get(self._format, "yyyy-MM-dd'T'HH:mm:ss'Z'"))
+
+    def _on_now_clicked(self) -> None:
+        self._show(QDateTime.currentDateTimeUtc())
+
+    def _show(self, moment: QDateTime) -> None:
+        self.calendar.setSelectedDate(moment.date())
+        self.clock.setTime(moment.time())
+
+
+class FileEditor(Editor):
+    """Base64 text for a file's content: typed while it is short, or read from a file."""
+
+    def __init__(self, look: FormStyle, field: TextField, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._long: str | None = None  # text too long for the line
+        self._line = LineEditor(look, field, self._on_line_changed)
+        self._line.on_outgrown = self._on_long
+        self.line = self._line.line
+        self.line.setFont(look.mono)
+        self._media_type = field.content_media_type
+        self.choose_button = QPushButton("Choose file…")
+        self.choose_button.clicked.connect(self.open_dialog)
+        self.size_label = small_label(look, "")
+        self.widget = QWidget()
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addWidget(_beside(self.line, self.choose_button))
+        column.addWidget(self.size_label)
+        self.widget.setFocusProxy(self.line)
+        self._say_size()
+
+    def draft(self) -> Draft:
+        return self._long if self._long is not None else self._line.draft()
+
+    def set_draft(self, draft: Draft) -> bool:
+        is_long = isinstance(draft, str) and not is_plain_line(draft)
+        if not self._line.set_draft(ABSENT if is_long else draft):
+            return False
+        self._long = draft if is_long and isinstance(draft, str) else None
+        self.line.setVisible(self._long is None)
+        self._say_size()
+        return True
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        mark_error(self.line, pointer in problems)
+
+    def set_name(self, name: str) -> None:
+        self.line.setAccessibleName(name)
+
+    def open_dialog(self) -> QFileDialog:
+        dialog = QFileDialog(self.widget, "Choose a file to send")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self.take_file)
+        dialog.open()
+        return dialog
+
+    def take_file(self, name: str) -> None:
+        """Load a file's content; shows an error if the file cannot be used."""
+        try:
+            data = _content(Path(name))
+        except (OSError, ValueError) as exc:
+            reason = exc.strerror if isinstance(exc, OSError) else exc
+            self._say(f"{name} was not taken: {reason}. Choose another file.", is_wrong=True)
+            return
+        self.set_draft(base64.b64encode(data).decode("ascii"))
+        self._say(f"{Path(name).name}, {size(len(data))}{self._kind()}")
+        self._on_change()
+
+    def _on_line_changed(self) -> None:
+        self._say_size()
+        self._on_change()
+
+    def _on_long(self, draft: Draft) -> None:
+        self.set_draft(draft)
+        self._on_change()
+
+    def _say_size(self) -> None:
+        draft = self.draft()
+        if not isinstance(draft, str) or not draft:
+            self._say(f"Base64{self._kind()}" if self._media_type else "Base64")
+            return
+        try:
+            content = base64.b64decode(draft, validate=True)
+        except (binascii.Error, ValueError):
+            self._say(f"{len(draft):,} characters, which are not base64", is_wrong=True)
+        else:
+            self._say(f"{size(len(content))} in {len(draft):,} characters of base64{self._kind()}")
+
+    def _kind(self) -> str:
+        return f", for {self._media_type}" if self._media_type else ""
+
+    def _say(self, words: str, *, is_wrong: bool = False) -> None:
+        self.size_label.setForegroundRole(ERROR if is_wrong else MUTED)
+        set_label_text(self.size_label, words)
+
+
+def _content(path: Path) -> bytes:
+    if path.stat().st_size > LARGEST_FILE:
+        raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
+    with path.open("rb") as file:
+        data = file.read(LARGEST_FILE + 1)  # a device reports size 0 but never ends
+    if len(data) > LARGEST_FILE:
+        raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
+    return data
+
+
+def _beside(line: QWidget, button: QPushButton) -> QWidget:
+    whole = QWidget()
+    row = QHBoxLayout(whole)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(SPACE_1)
+    row.addWidget(line, 1)
+    row.addWidget(button)
+    row.addStretch(0)
+    whole.setFocusProxy(line)
+    return whole

@@ -1,0 +1,100 @@
+"""The contract that all editors of a form keep.
+
+An editor shows a draft (`schema.drafts`) and gives it back exactly, or refuses it: its slot then takes the
+next editor, down to raw JSON, which shows anything. So nothing is lost by being shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from PySide6.QtWidgets import QWidget
+
+from inspector.base.json.text import write_line
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.widgets.text.labels import FormStyle, mark_error
+from inspector.schema.fields import Field
+from inspector.schema.values import ABSENT, Absent, Draft
+
+OnChange = Callable[[], None]
+Problems = Mapping[str, str]
+"""Error texts by JSON pointer."""
+
+
+class Editor:
+    """Base class for the editor of one value: a widget and the draft in it.
+
+    The `on_change` function given to it is called after each change by the user, not by `set_draft`.
+    `on_outgrown` is set by an owner that can replace the editor: it is called with a pasted or typed draft
+    that needs a larger editor, instead of showing it.
+    """
+
+    widget: QWidget
+    on_outgrown: Callable[[Draft], None] | None = None
+
+    def draft(self) -> Draft:
+        raise NotImplementedError
+
+    def set_draft(self, draft: Draft) -> bool:
+        """Show a draft; return False if `draft()` could not return exactly this one."""
+        raise NotImplementedError
+
+    def mark_touched(self) -> None:
+        """From now on, also report missing values inside."""
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        """Mark the invalid places; `pointer` is this editor's own."""
+        mark_error(self.widget, pointer in problems)
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        """Return the widget at a path inside, or the nearest existing one."""
+        return self.widget
+
+    def set_name(self, name: str) -> None:
+        """Set the accessible name."""
+        self.widget.setAccessibleName(name)
+
+    def set_focus(self) -> None:
+        """Focus the first input."""
+        self.widget.setFocus()
+
+
+EditorMaker = Callable[[Field, OnChange], Editor]
+
+
+class EditorFactory(Protocol):
+    """Creates editors. Lists and objects get one, since their parts can be of any kind."""
+
+    @property
+    def look(self) -> FormStyle: ...
+
+    @property
+    def warnings(self) -> Mapping[str, str]:
+        """Warnings shown beside the fields, by the names of the outermost members."""
+
+    @property
+    def depth(self) -> int:
+        """The number of lists and objects around what is created."""
+
+    def deeper(self) -> EditorFactory:
+        """Return the kit for the content of a list or object."""
+
+    def makers(self, field: Field) -> Sequence[EditorMaker]:
+        """Return the possible editors of a field, best first; raw JSON, which takes anything, last."""
+
+    def may_make_now(self) -> bool:
+        """Return whether another row may be created now instead of when it comes into view."""
+
+    def renew(self) -> None:
+        """Reset the row budget, at the start of a turn of the event loop."""
+
+
+def unwritten_text(field: Field, state: Absent | None) -> str:
+    """Return the placeholder of an empty entry."""
+    if state is None:
+        return "null"
+    if field.default is ABSENT:
+        return "not set"
+    return f"not set (default: {one_line(shorten(write_line(field.default), 60))})"

@@ -1,0 +1,213 @@
+"""The line above an editor: what the field is called, and what fits into it.
+
+One member of an object in a form: head, editor, description, and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from inspector.base.json.text import write_line
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.forms.schema.editor import EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, state_text
+from inspector.qt.theme import SPACE_1, SPACE_2
+from inspector.qt.widgets.inputs.controls import TextButton
+from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, PlainLabel, plain_tooltip, small_label
+from inspector.schema.check import MISSING
+from inspector.schema.fields import (
+    BooleanField,
+    ConstField,
+    Field,
+    JsonField,
+    ListField,
+    MapField,
+    Member,
+    ObjectField,
+    TextField,
+    TupleField,
+    summary,
+)
+from inspector.schema.values import ABSENT, Draft, draft_of
+
+_TEXT = QPalette.ColorRole.WindowText
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    text: str
+    font: QFont
+    role: QPalette.ColorRole
+    gap: int = SPACE_2
+
+
+class FieldHead(QWidget):
+    """Title, required mark, name and kind, painted on one line and elided from the right.
+
+    One painted widget instead of four labels: a large form is built in half the time.
+    """
+
+    def __init__(self, look: FormStyle, member: Member, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        field = member.field
+        title, name = one_line(field.title), one_line(shorten(member.name, 200))
+        self._parts = [_Part(title or name, look.title, _TEXT, gap=0)]
+        self._mark_width = 0  # kept free for the required mark, however long the title
+        if member.required:
+            self._mark_width = SPACE_1 + QFontMetrics(look.title).horizontalAdvance("*")
+            self._parts.append(_Part("*", look.title, ERROR, gap=SPACE_1))
+        if title and title != name:
+            self._parts.append(_Part(name, look.small_mono, MUTED))
+        self._parts.append(_Part(summary(field), look.small, MUTED))
+        self._height = QFontMetrics(look.title).height()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(self.words())
+        self.setToolTip(plain_tooltip(f"{self.words()}\n{'Required' if member.required else 'Optional'}"))
+
+    def words(self) -> str:
+        return " ".join(part.text for part in self._parts if part.text != "*")
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, self._height)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(60, self._height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        baseline = QFontMetrics(self._parts[0].font).ascent()  # smaller fonts share the baseline
+        left = 0
+        for part in self._parts:
+            metrics = QFontMetrics(part.font)
+            left += part.gap
+            room = self.width() - left - (self._mark_width if part is self._parts[0] else 0)
+            shown = metrics.elidedText(part.text, Qt.TextElideMode.ElideRight, room)
+            painter.setFont(part.font)
+            painter.setPen(self.palette().color(part.role))
+            painter.drawText(left, baseline, shown)
+            left += metrics.horizontalAdvance(shown)
+
+
+# While not set, these have no place to show the default.
+_WITHOUT_WORDS = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
+_LONGEST_DEFAULT = 24
+
+
+class FieldRow(ValueRow):
+    """A member with its head, editor, help and problems.
+
+    A missing required value is reported only once the field was touched: a fresh form is not wrong yet.
+    """
+
+    def __init__(
+        self, kit: EditorFactory, member: Member, on_change: OnChange, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(kit, on_change, parent)
+        self.member = member
+        self._was_touched = False
+        self._head_line = QHBoxLayout()
+        self._head_line.setSpacing(SPACE_1)
+        self.column.addLayout(self._head_line)
+        # The editor is created before the buttons: tab order is creation order.
+        self.slot = ValueSlot(kit, member.field, self.column, self.on_slot_changed)
+        self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
+        self._head = FieldHead(kit.look, member, self)
+        self._head_line.addWidget(self._head)
+        self.default_button = self._make_default_button()
+        self.state_button = self._make_state_button()
+        if warning := kit.warnings.get(member.name):
+            self._warn(warning)
+        if help_text := _help_text(member.field):
+            self.column.addWidget(small_label(kit.look, help_text))
+        self.show_state()
+
+    def set_member(self, member: Member) -> None:
+        """Update the member, e.g. when it becomes required or optional."""
+        if member.required != self.member.required:
+            head = FieldHead(self._kit.look, member, self)
+            self._head_line.replaceWidget(self._head, head)
+            self._head.hide()
+            self._head.deleteLater()
+            self._head = head
+        self.member = member
+
+    def set_draft(self, draft: Draft) -> None:
+        self._was_touched = False
+        super().set_draft(draft)
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        if problems.get(pointer) == MISSING and not self._was_touched:
+            problems = {}  # an absent value has no problems inside
+        super().show_problems(problems, pointer)
+
+    def mark_touched(self) -> None:
+        self._was_touched = True
+        super().mark_touched()
+
+    def on_slot_changed(self) -> None:
+        self._was_touched = True
+        super().on_slot_changed()
+
+    def show_state(self) -> None:
+        draft = self.slot.draft()
+        words = state_text(self.member.field, draft)
+        self.state_button.setText(f"{words}, as JSON ▾" if self.slot.is_raw else f"{words} ▾")
+        self.state_button.updateGeometry()
+        if self.default_button is not None:
+            self.default_button.setVisible(draft is ABSENT)
+
+    def _warn(self, words: str) -> None:
+        label = PlainLabel(self._kit.look.theme, words, tone="warn", wrap=True)
+        self.column.addWidget(label)
+        self.slot.editor.widget.setAccessibleDescription(label.text())
+
+    def _menu_corner(self) -> QPoint:
+        return self.state_button.mapToGlobal(self.state_button.rect().bottomRight())
+
+    def _problem_place(self) -> int:
+        return 2
+
+    def _on_default_clicked(self) -> None:
+        default = self.member.field.default
+        self.put(ABSENT if default is ABSENT else draft_of(self.member.field, default))
+
+    def _make_default_button(self) -> TextButton | None:
+        if self.member.field.default is ABSENT:
+            return None
+        default = one_line(shorten(write_line(self.member.field.default), 200))
+        is_said = not isinstance(self.member.field, _WITHOUT_WORDS)
+        words = "use default" if is_said else f"use default: {shorten(default, _LONGEST_DEFAULT)}"
+        button = self._small_button(words, QPalette.ColorRole.Link)
+        button.setToolTip(plain_tooltip(f"Default: {default}"))
+        button.clicked.connect(self._on_default_clicked)
+        return button
+
+    def _make_state_button(self) -> TextButton:
+        button = self._small_button("", MUTED)
+        button.setToolTip(f"Not set, null, empty, default, example, or JSON ({STATE_KEY})")
+        button.clicked.connect(self.open_state_menu)
+        return button
+
+    def _small_button(self, text: str, role: QPalette.ColorRole) -> TextButton:
+        button = TextButton(text, self._kit.look.small, role, self)
+        # Tab goes from editor to editor; STATE_KEY opens the menu from the keyboard.
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._head_line.addWidget(button)
+        return button
+
+
+def _help_text(field: Field) -> str:
+    """Return the server's description, then notes about the field."""
+    words = [field.description.strip()]
+    if isinstance(field, JsonField):
+        words.append(f"Written as JSON: {field.reason}")
+    if isinstance(field, TextField) and field.pattern:
+        words.append(f"Pattern: {shorten(field.pattern, 200)}")
+    if field.read_only:
+        words.append("Read-only: the server sets it and need not take it.")
+    return "\n".join(text for text in (*words, *field.notes) if text)

@@ -1,0 +1,239 @@
+"""One item of a list in a form, or one value of a map: its editor, and buttons to move and remove it.
+
+A column of rows that are made as they come into view.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from PySide6.QtCore import QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from inspector.qt.forms.schema.editor import EditorFactory, OnChange
+from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
+from inspector.qt.theme import ICON_SIZE, SPACE_1
+from inspector.qt.widgets.text.labels import small_label
+from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
+
+
+def is_tall(field: Field) -> bool:
+    """Return whether a field needs its own full-width line, with its buttons above it."""
+    if isinstance(field, UnionField):
+        return not field.is_any and any(is_tall(variant.field) for variant in field.variants[:8])
+    return isinstance(field, ListField | TupleField | ObjectField | MapField)
+
+
+class ItemRow(ValueRow):
+    """A list item. `set_title` shows its position if there is room.
+
+    Tab goes to `first`, which the caller lays out, before the editor. `is_wide` items take the full width,
+    whatever their field. `is_fixed` items can be unset, but neither moved nor removed.
+    """
+
+    def __init__(
+        self,
+        kit: EditorFactory,
+        field: Field,
+        on_change: OnChange,
+        *,
+        is_fixed: bool = False,
+        is_wide: bool = False,
+        first: QWidget | None = None,
+    ) -> None:
+        super().__init__(kit, on_change)
+        if first is not None:
+            first.setParent(self)  # tab order is parenting order
+        self.is_optional = is_fixed
+        self.is_tall = is_wide or is_tall(field)
+        self.head = QHBoxLayout()
+        self.head.setSpacing(0)
+        self.title_label: QLabel | None = None
+        body = QVBoxLayout()
+        body.setSpacing(SPACE_1)
+        self.column.addLayout(self.head)
+        if self.is_tall or is_fixed:
+            self.title_label = small_label(kit.look, "")
+            self.head.addWidget(self.title_label, 1)
+        if self.is_tall:
+            self.column.addLayout(body)
+        elif is_fixed:
+            line = QHBoxLayout()
+            line.setSpacing(0)
+            line.addLayout(body, 1)
+            self.column.addLayout(line)
+            self.head = line
+        else:
+            self.head.addLayout(body, 1)
+        self.slot = ValueSlot(kit, field, body, self.on_slot_changed)
+        self.head.addSpacing(SPACE_1)
+        self.menu_button = self._button("more", f"Null, default, example, or JSON ({STATE_KEY})")
+        self.menu_button.clicked.connect(self.open_state_menu)
+        self.up_button = self._button("chevron-up", "Move up")
+        self.down_button = self._button("chevron-down", "Move down")
+        self.remove_button = self._button("close", "Remove")
+        for button in (self.up_button, self.down_button, self.remove_button):
+            button.setVisible(not is_fixed)
+
+    def set_title(self, title: str) -> None:
+        if self.title_label is not None and self.title_label.text() != title:
+            self.title_label.setText(title)
+
+    def _button(self, icon: str, words: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setToolTip(words)
+        button.setAccessibleName(words)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._kit.look.theme.dress(button, icon, "muted")
+        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return button
+
+
+def focus_after_removal(nearest: list[ItemRow], otherwise: QWidget) -> None:
+    """Focus the row that takes the place of a removed one."""
+    (nearest[0].remove_button if nearest else otherwise).setFocus()
+
+
+# A row takes about 1 ms to create and another to show. A screenful is created at once; the rest when about
+# to scroll into view, so that a form of 2,000 fields opens as fast as one of 20.
+ROWS_AT_ONCE = 20
+_SLICE_SECONDS = 0.010
+_PIXELS_AHEAD = 600
+_ROWS_AROUND = 8
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of the column: a row, or a placeholder for rows not created yet."""
+
+    start: int
+    end: int
+    widget: QWidget
+    is_row: bool
+
+
+class LazyRows(QWidget):
+    """Rows in a column, with placeholders for those not created yet.
+
+    The owner knows their number (`count`), creates one (`make`) and says which exist (`made`). It calls
+    `reset` when the rows or their order change.
+    """
+
+    def __init__(
+        self,
+        kit: EditorFactory,
+        count: Callable[[], int],
+        made: Callable[[int], QWidget | None],
+        make: Callable[[int], QWidget],
+        *,
+        spacing: int,
+        height: int,
+    ) -> None:
+        super().__init__()
+        self._kit = kit
+        self._count, self._made, self._make = count, made, make
+        self._row_height = height + spacing  # approximate, for the scroll bar
+        self._parts: list[_Part] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(spacing)
+        self._next_slice = QTimer(self, singleShot=True, interval=0)
+        self._next_slice.timeout.connect(self._make_slice)
+
+    def reset(self) -> None:
+        """Insert the existing rows and create the first ones, as far as the budget allows."""
+        self._take_all_out()
+        if self._count():
+            self._parts = [self._room(0, self._count())]
+            self._column.addWidget(self._parts[0].widget)
+        for place in range(self._count()):
+            if self._made(place) is not None:
+                self._put(place)
+        for place in range(min(ROWS_AT_ONCE, self._count())):
+            if self._made(place) is None:
+                if not self._kit.may_make_now():
+                    break
+                self._put(place)
+
+    def make_all(self) -> None:
+        for place in range(self._count()):
+            self._put(place)
+
+    def show_row(self, place: int) -> None:
+        """Create a row and its neighbors, so that it stays in place when scrolled to."""
+        for near in range(max(0, place - _ROWS_AROUND), min(self._count(), place + _ROWS_AROUND + 1)):
+            self._put(near)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if any(not part.is_row for part in self._parts):
+            self._next_slice.start()
+
+    # --------------------------------------------------------------
+
+    def _make_slice(self) -> None:
+        """Create rows for placeholders in or near the view, for a limited time."""
+        self._kit.renew()
+        wanted = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
+        end = perf_counter() + _SLICE_SECONDS
+        for part in [part for part in self._parts if not part.is_row]:
+            for place in self._places_in(part, wanted):
+                self._put(place)
+                if perf_counter() >= end:
+                    self._next_slice.start()
+                    return
+
+    def _places_in(self, part: _Part, wanted: QRect) -> range:
+        """Return the rows of a placeholder that would be in view."""
+        box = part.widget.geometry()
+        if wanted.isEmpty() or not box.intersects(wanted):
+            return range(0)
+        first = part.start + max(0, wanted.top() - box.top()) // self._row_height
+        last = part.start + max(0, wanted.bottom() - box.top()) // self._row_height
+        return range(min(first, part.end - 1), min(last + 1, part.end))
+
+    def _put(self, place: int) -> None:
+        """Insert a row at its place, creating it if needed."""
+        at = bisect_right(self._parts, place, key=lambda part: part.start) - 1
+        room = self._parts[at]
+        if room.is_row:
+            return
+        row = self._made(place) or self._make(place)
+        parts = [_Part(place, place + 1, row, True)]
+        self._column.insertWidget(at + 1, row)
+        if place + 1 < room.end:
+            parts.append(self._room(place + 1, room.end))
+            self._column.insertWidget(at + 2, parts[1].widget)
+        if room.start < place:
+            room.end = place
+            self._fit(room)
+            parts.insert(0, room)
+        else:
+            self._drop_room(room)
+        self._parts[at : at + 1] = parts
+
+    def _room(self, start: int, end: int) -> _Part:
+        room = _Part(start, end, QWidget(self), False)
+        self._fit(room)
+        return room
+
+    def _fit(self, room: _Part) -> None:
+        height = self._row_height * (room.end - room.start) - self._column.spacing()
+        room.widget.setFixedHeight(min(max(1, height), 16_000_000))
+
+    def _drop_room(self, room: _Part) -> None:
+        self._column.removeWidget(room.widget)
+        room.widget.hide()
+        room.widget.deleteLater()
+
+    def _take_all_out(self) -> None:
+        for part in self._parts:
+            if part.is_row:
+                self._column.removeWidget(part.widget)
+            else:
+                self._drop_room(part)
+        self._parts = []

@@ -1,0 +1,276 @@
+"""Lists in a form: a row for each item, to add, remove and move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
+from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.layout import IndentedBlock
+from inspector.schema.fields import Field, JsonField, ListField, TupleField
+from inspector.schema.values import ABSENT, Absent, Draft, child, start
+
+MOST_ROWS = 500
+_ROW_HEIGHT = 32
+_ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
+
+
+class ItemsEditor(Editor):
+    """The common base of lists and tuples. More than MOST_ROWS items are left to raw JSON.
+
+    Rows are created as they come into view; until then an item only has its draft.
+    """
+
+    def __init__(self, kit: EditorFactory, field: ListField | TupleField, on_change: OnChange) -> None:
+        self._kit = kit.deeper()
+        self._field = field
+        self._on_change = on_change
+        self._unwritten: Absent | None = ABSENT
+        self._is_set = False
+        self._drafts: list[Draft] = []  # of items without a row yet
+        self._rows: list[ItemRow | None] = []
+        self._problems: Problems = {}
+        self._pointer = ""
+        self.widget = QWidget()
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        self._frame = IndentedBlock(kit.depth)
+        self._lazy = LazyRows(
+            self._kit,
+            lambda: len(self._rows),
+            lambda place: self._rows[place],
+            self._make,
+            spacing=SPACE_1,
+            height=_ROW_HEIGHT,
+        )
+        self._frame.column.addWidget(self._lazy)
+        self._frame.set_indented(True)
+        column.addWidget(self._frame)
+        self.add_button = QPushButton()
+        kit.look.theme.dress(self.add_button, "plus", "muted")
+        self.add_button.clicked.connect(self._on_add_clicked)
+        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.add_button)
+        self._show_state()
+
+    @property
+    def rows(self) -> list[ItemRow]:
+        """All rows; creates the missing ones."""
+        self._lazy.make_all()
+        return self._made()
+
+    def draft(self) -> Draft:
+        if not self._is_set:
+            return self._unwritten
+        pairs = zip(self._rows, self._drafts, strict=True)
+        return [draft if row is None else row.draft() for row, draft in pairs]
+
+    def set_draft(self, draft: Draft) -> bool:
+        items = draft if isinstance(draft, list) else []
+        if (draft is not ABSENT and draft is not None and items is not draft) or len(items) > MOST_ROWS:
+            return False
+        self._is_set = items is draft
+        self._unwritten = None if draft is None else ABSENT
+        self._set_items(list(items))
+        return True
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self._problems, self._pointer = problems, pointer
+        for place, row in enumerate(self._rows):
+            if row is not None:
+                row.show_problems(problems, child(pointer, place))
+
+    def mark_touched(self) -> None:
+        for row in self._made():
+            row.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        if not path or not path[0].isdecimal() or int(path[0]) >= len(self._rows):
+            return self.widget
+        return self._row_at(int(path[0])).at(path[1:])
+
+    # -------------------------------------------------------------- rows
+
+    def _field_at(self, place: int) -> Field:
+        raise NotImplementedError
+
+    def _make_row(self, place: int) -> ItemRow:
+        row = ItemRow(self._kit, self._field_at(place), self._on_change)
+        row.up_button.clicked.connect(partial(self._on_move_clicked, row, -1))
+        row.down_button.clicked.connect(partial(self._on_move_clicked, row, 1))
+        row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
+        return row
+
+    def _set_items(self, items: list[Draft]) -> None:
+        for row in self._rows[len(items) :]:
+            _drop(row)
+        del self._rows[len(items) :]
+        self._rows += [None] * (len(items) - len(self._rows))
+        self._drafts = items
+        for row, item in zip(self._rows, items, strict=True):
+            if row is not None:
+                row.set_draft(item)
+        self._lazy.reset()
+        self._show_state()
+
+    def _make(self, place: int) -> ItemRow:
+        row = self._make_row(place)
+        row.set_draft(self._drafts[place])
+        if self._problems:
+            row.show_problems(self._problems, child(self._pointer, place))
+        self._rows[place] = row
+        self._show_buttons()
+        return row
+
+    def _made(self) -> list[ItemRow]:
+        return [row for row in self._rows if row is not None]
+
+    def _row_at(self, place: int) -> ItemRow:
+        self._lazy.show_row(place)
+        row = self._rows[place]
+        assert row is not None
+        return row
+
+    # -------------------------------------------------------------- what the person does
+
+    def _on_add_clicked(self) -> None:
+        self._is_set = True
+        self._drafts.append(start(self._field_at(len(self._rows))))
+        self._rows.append(None)
+        self._lazy.reset()
+        self._row_at(len(self._rows) - 1).slot.editor.set_focus()
+        self._finish_change()
+
+    def _on_move_clicked(self, row: ItemRow, step: int, _checked: bool = False) -> None:
+        """Swap two neighbors; the focus follows, so that moving further takes one key."""
+        other = self._row_at(self._rows.index(row) + step)
+        mine, theirs = row.draft(), other.draft()
+        row.set_draft(theirs)
+        other.set_draft(mine)
+        (other.up_button if step < 0 else other.down_button).setFocus()
+        self._finish_change()
+
+    def _on_remove_clicked(self, row: ItemRow, _checked: bool = False) -> None:
+        place = self._rows.index(row)
+        del self._rows[place], self._drafts[place]
+        _drop(row)
+        self._lazy.reset()
+        nearest = [one for one in self._rows[place:] or self._removable() if one is not None]
+        focus_after_removal(nearest, self.add_button)
+        self._finish_change()
+
+    def _removable(self) -> list[ItemRow | None]:
+        return self._rows[-1:]
+
+    def _finish_change(self) -> None:
+        self._show_state()
+        self._on_change()
+
+    def _can_add(self) -> bool:
+        return len(self._rows) < MOST_ROWS
+
+    def _add_words(self) -> str:
+        return "Add item"
+
+    def _show_state(self) -> None:
+        has_rows = bool(self._rows)
+        words = "empty list" if self._is_set else "null" if self._unwritten is None else ""
+        add = self._add_words()
+        self.add_button.setText(add if has_rows or not words else f"{add} ({words})")
+        self.add_button.setEnabled(self._can_add())
+        self._frame.setVisible(has_rows)
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        for place, row in enumerate(self._rows):
+            if row is not None:
+                row.up_button.setEnabled(place > 0)
+                row.down_button.setEnabled(place < len(self._rows) - 1)
+                title = one_line(row.field.title)
+                row.set_title(f"{place + 1}. {title}" if title else f"{place + 1}.")
+                row.slot.set_name(title or f"Item {place + 1}")
+
+
+class ListEditor(ItemsEditor):
+    """An editor for a list of values of one type."""
+
+    def __init__(self, kit: EditorFactory, field: ListField, on_change: OnChange) -> None:
+        self._list = field
+        super().__init__(kit, field, on_change)
+
+    def _field_at(self, place: int) -> Field:
+        return self._list.item
+
+    def _add_words(self) -> str:
+        title = one_line(self._list.item.title) if self._is_set else ""
+        return f"Add {title}".replace("&", "&&") if 0 < len(title) <= 40 else "Add item"
+
+
+class TupleEditor(ItemsEditor):
+    """An editor for a list with a type for each of the first positions; more items may follow."""
+
+    def __init__(self, kit: EditorFactory, field: TupleField, on_change: OnChange) -> None:
+        self._tuple = field
+        super().__init__(kit, field, on_change)
+
+    def draft(self) -> Draft:
+        draft = super().draft()
+        if isinstance(draft, list):
+            while draft and draft[-1] is ABSENT:
+                draft.pop()  # unset positions at the end are omitted
+        return draft
+
+    def _field_at(self, place: int) -> Field:
+        return self._tuple.item_at(place) or _ONE_TOO_MANY
+
+    def _set_items(self, items: list[Draft]) -> None:
+        missing = len(self._tuple.items) - len(items) if self._is_set else 0
+        super()._set_items(items + [ABSENT] * missing)
+
+    def _make_row(self, place: int) -> ItemRow:
+        field = self._field_at(place)
+        if place >= len(self._tuple.items):
+            return super()._make_row(place)
+        return ItemRow(self._kit, field, self._on_change, is_fixed=True)
+
+    def _on_add_clicked(self) -> None:
+        if self._is_set:
+            super()._on_add_clicked()
+            return
+        self._is_set = True
+        self._set_items([])
+        if self._rows:
+            self._row_at(0).slot.editor.set_focus()
+        self._finish_change()
+
+    def _removable(self) -> list[ItemRow | None]:
+        return self._rows[len(self._tuple.items) :][-1:]
+
+    def _can_add(self) -> bool:
+        return super()._can_add() and (not self._is_set or self._tuple.rest is not None)
+
+    def _add_words(self) -> str:
+        return "Add item" if self._is_set else "Fill in"
+
+    def _show_state(self) -> None:
+        super()._show_state()
+        self.add_button.setVisible(not self._is_set or self._tuple.rest is not None)
+
+    def _show_buttons(self) -> None:
+        super()._show_buttons()
+        first = self._rows[len(self._tuple.items) :][:1]
+        if first and first[0] is not None:
+            first[0].up_button.setEnabled(False)  # the items above it are fixed
+
+
+def _drop(row: ItemRow | None) -> None:
+    if row is not None:
+        row.hide()
+        row.deleteLater()

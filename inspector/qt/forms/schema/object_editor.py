@@ -1,0 +1,427 @@
+"""Whether two fields ask for the same: for a row that stays when the conditions around it change.
+
+The members of an object in a form: a row for each, and the keys that the form does not know.
+
+An object inside a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields as attributes
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.field_row import FieldRow
+from inspector.qt.forms.schema.item_rows import LazyRows
+from inspector.qt.forms.schema.map_editor import MapRows
+from inspector.qt.theme import SPACE_4
+from inspector.qt.widgets.inputs.controls import TextButton
+from inspector.qt.widgets.layout import IndentedBlock
+from inspector.qt.widgets.text.labels import set_label_text, small_label
+from inspector.qt.widgets.text.text_box import is_plain_line
+from inspector.schema.drafts import effective, settle
+from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
+from inspector.schema.values import (
+    ABSENT,
+    REPEATED_KEY,
+    Absent,
+    Aside,
+    Draft,
+    FormError,
+    Unreadable,
+    child,
+    start,
+)
+
+_DEEPEST = 3
+# Compared part by part, or not comparable.
+_PARTS = frozenset(
+    (
+        "item",
+        "items",
+        "rest",
+        "value",
+        "patterns",
+        "key",
+        "members",
+        "variants",
+        "conditions",
+        "under",
+        "union",
+    )
+)
+
+
+def is_same_field(one: Field | None, other: Field | None, depth: int = 0) -> bool:
+    """Return whether two fields look the same without opening them, and some levels deeper."""
+    if one is other or one is None or other is None:
+        return one is other
+    if type(one) is not type(other):
+        return False
+    if not isinstance(one, ListField | TupleField | MapField | ObjectField | UnionField):
+        return one == other
+    names = [each.name for each in attributes(one) if each.name not in _PARTS]
+    if any(getattr(one, name) != getattr(other, name) for name in names):
+        return False
+    return depth >= _DEEPEST or _alike_inside(one, other, depth + 1)
+
+
+def _alike_inside(one: Field, other: Field, depth: int) -> bool:
+    match one, other:
+        case ListField(), ListField():
+            return is_same_field(one.item, other.item, depth)
+        case TupleField(), TupleField():
+            return is_same_field(one.rest, other.rest, depth) and _all_alike(one.items, other.items, depth)
+        case MapField(), MapField():
+            return is_same_field(one.value, other.value, depth) and is_same_field(one.key, other.key, depth)
+        case UnionField(), UnionField():
+            titles = [[each.title for each in side.variants] for side in (one, other)]
+            parts = [tuple(each.field for each in side.variants) for side in (one, other)]
+            return titles[0] == titles[1] and _all_alike(parts[0], parts[1], depth)
+        case ObjectField(), ObjectField():
+            inner = [tuple(each.field for each in side.members) for side in (one, other)]
+            return _same_places(one.members, other.members) and _all_alike(inner[0], inner[1], depth)
+    return False
+
+
+def _same_places(ones: tuple[Member, ...], others: tuple[Member, ...]) -> bool:
+    return [(one.name, one.required) for one in ones] == [(other.name, other.required) for other in others]
+
+
+def _all_alike(ones: tuple[Field, ...], others: tuple[Field, ...], depth: int) -> bool:
+    return len(ones) == len(others) and all(
+        is_same_field(*pair, depth) for pair in zip(ones, others, strict=True)
+    )
+
+
+_ROW_HEIGHT = 64
+_MOST_KEY_ROWS = 200
+
+
+class Members(QWidget):
+    """The rows of one object.
+
+    Keys keep their given order; keys set later go where the schema has them. Keys without a row are kept
+    and listed below the rows. A row not created yet holds its value too. Conditional members come and go;
+    what was typed in them is kept aside.
+    """
+
+    def __init__(self, kit: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
+        super().__init__()
+        self._kit = kit
+        self._field = field
+        self._on_change = on_change
+        self._now = effective(field, {})
+        self._members: dict[str, Member] = {member.name: member for member in self._now.members}
+        self._names = list(self._members)
+        self._rows: dict[str, FieldRow] = {}
+        self._hidden: set[str] = set()  # names of rows that do not apply now
+        self._given: dict[str, Draft] = {}
+        self._before: dict[str, Draft] = {}
+        self._problems: Problems = {}
+        self._pointer = ""
+        self._was_touched = False
+        self._lazy = LazyRows(
+            kit,
+            lambda: len(self._names),
+            lambda place: self._rows.get(self._names[place]),
+            self._make_row,
+            spacing=SPACE_4,
+            height=_ROW_HEIGHT,
+        )
+        self._keys: MapRows | None = None
+        self._aside_label = small_label(kit.look, "")
+        self._unknown_label = small_label(kit.look, "")
+        self.remove_button = TextButton("Remove them", kit.look.small, QPalette.ColorRole.Link)
+        self.remove_button.clicked.connect(self._on_remove_clicked)
+        self._lay_out()
+        self._lazy.reset()
+        self._show_others()
+
+    @property
+    def now(self) -> ObjectField:
+        """The object's effective schema for the current value."""
+        return self._now
+
+    @property
+    def key_rows(self) -> MapRows | None:
+        """The rows for additional keys, if the schema allows them."""
+        return self._keys
+
+    def rows(self) -> list[FieldRow]:
+        """Return all rows in the schema's order; creates the missing ones."""
+        self._lazy.make_all()
+        return [self._rows[name] for name in self._names]
+
+    def draft(self) -> dict[str, Draft]:
+        drafts = self._settled_draft()
+        if self._keys is not None:  # an additional key with a field's name: one of the two would be lost
+            drafts |= {
+                key: Unreadable("", REPEATED_KEY)
+                for key, part in self._keys.pairs()
+                if key in self._members and part is not ABSENT
+            }
+        return drafts
+
+    def _settled_draft(self) -> dict[str, Draft]:
+        drafts = {name: self._draft_of(name) for name in self._names}
+        others = self._other_drafts()
+        found = {name: draft for name, draft in drafts.items() if draft is not ABSENT}
+        order = [name for name in self._given if name in found or name in others]
+        order = _in_schema_order(order, list(found))
+        order += [name for name in others if name not in self._given]
+        return {name: found[name] if name in found else others[name] for name in order}
+
+    def set_draft(self, draft: dict[str, Draft]) -> None:
+        self._given = self._before = dict(draft)
+        self._was_touched = False
+        self._show_members(effective(self._field, draft))
+        for name, row in self._rows.items():
+            row.set_draft(draft.get(name, ABSENT) if name in self._members else ABSENT)
+        self._show_others()
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self._problems, self._pointer = problems, pointer
+        for name, row in self._rows.items():
+            row.show_problems(problems, child(pointer, name))
+        if self._keys is not None:
+            self._keys.show_problems(problems, pointer)
+
+    def mark_touched(self) -> None:
+        self._was_touched = True
+        for row in self._rows.values():
+            row.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        """Return the widget at a path inside; creates the rows up to it."""
+        if path and path[0] in self._members:
+            self._lazy.show_row(self._names.index(path[0]))
+            return self._rows[path[0]].at(path[1:])
+        found = self._keys.at(path) if self._keys is not None else None
+        return found if found is not None else self
+
+    # -------------------------------------------------------------- rows
+
+    def _draft_of(self, name: str) -> Draft:
+        row = self._rows.get(name)
+        draft = row.draft() if row is not None else self._given.get(name, ABSENT)
+        return draft.draft if isinstance(draft, Aside) else draft
+
+    def _make_row(self, place: int) -> FieldRow:
+        member = self._members[self._names[place]]
+        row = FieldRow(self._kit, member, self._on_row_changed, self._lazy)
+        if member.name in self._given:
+            row.set_draft(self._draft_of(member.name))
+        if self._was_touched:
+            row.mark_touched()
+        if self._problems:
+            row.show_problems(self._problems, child(self._pointer, member.name))
+        self._rows[member.name] = row
+        return row
+
+    def _on_row_changed(self) -> None:
+        if self._field.under is not None:
+            self._settle()
+        self._on_change()
+
+    def _settle(self) -> None:
+        """Add and remove conditional members according to the current draft."""
+        settled = settle(self._field, self._before, self._settled_draft())
+        self._given = self._before = settled
+        now = effective(self._field, settled)
+        if now is self._now:
+            return
+        shown = set(self._names)
+        self._show_members(now)
+        for name in self._names:
+            if name not in shown and name in self._rows:
+                self._rows[name].set_draft(settled.get(name, ABSENT))
+        self._show_others()
+
+    def _show_members(self, now: ObjectField) -> None:
+        """Sync the rows with the members, keeping rows whose member did not change."""
+        if now is self._now:
+            return
+        self._now = now
+        self._members = {member.name: member for member in now.members}
+        self._names = list(self._members)
+        for name, row in list(self._rows.items()):
+            member = self._members.get(name)
+            if member is None:
+                self._hidden.add(name)
+                row.hide()
+            elif is_same_field(row.member.field, member.field):
+                row.set_member(member)
+            else:
+                self._drop(row)
+        self._lazy.reset()
+        for name in self._hidden & self._members.keys():
+            self._rows[name].show()
+        self._hidden -= self._members.keys()
+
+    def _drop(self, row: FieldRow) -> None:
+        """Remove a row whose field has changed, keeping its value for the new row."""
+        with suppress(FormError):  # invalid JSON cannot move; it was marked as such
+            self._given[row.member.name] = row.slot.value_draft()
+        del self._rows[row.member.name]
+        self._hidden.discard(row.member.name)
+        row.hide()
+        row.deleteLater()
+
+    # -------------------------------------------------------------- other keys
+
+    def _other_drafts(self) -> dict[str, Draft]:
+        """Return the keys without a field: from the key rows, put aside, or unknown."""
+        others = {name: draft for name, draft in self._given.items() if name not in self._members}
+        if self._keys is None:
+            return others
+        kept: dict[str, Draft] = {name: one for name, one in others.items() if isinstance(one, Aside)}
+        for key, draft in self._keys.pairs():
+            if draft is ABSENT:
+                continue
+            if key not in self._members:
+                is_taken = not isinstance(kept.get(key, Aside(None)), Aside)
+                kept[key] = Unreadable("", REPEATED_KEY) if is_taken else draft
+        return kept
+
+    def _show_others(self) -> None:
+        others = {name: draft for name, draft in self._given.items() if name not in self._members}
+        aside = [name for name, draft in others.items() if isinstance(draft, Aside)]
+        unknown = {name: draft for name, draft in others.items() if not isinstance(draft, Aside)}
+        has_rows = self._show_key_rows(unknown)
+        names = ", ".join(unknown) if not has_rows else ""
+        set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
+        self._unknown_label.setVisible(bool(names))
+        self.remove_button.setVisible(bool(names))
+        words = ", ".join(aside)
+        set_label_text(self._aside_label, f"Kept, but not sent while it does not apply: {words}.")
+        self._aside_label.setVisible(bool(words))
+
+    def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
+        """Show rows for additional keys if the schema allows them and they fit into rows."""
+        rest = self._now.rest
+        fits = len(unknown) <= _MOST_KEY_ROWS and all(map(is_plain_line, unknown))
+        if rest is None or not fits:
+            if self._keys is not None:
+                self._keys.hide()
+                self._keys.deleteLater()
+                self._keys = None
+            return False
+        if self._keys is None:
+            self._keys = MapRows(self._kit, rest, self._on_change, self._members)
+            self.layout().addWidget(self._keys)  # type: ignore[union-attr]
+        self._keys.field, self._keys.taken = rest, self._members
+        self._keys.set_pairs(tuple(unknown.items()))
+        return True
+
+    def _on_remove_clicked(self) -> None:
+        self._given = {
+            name: draft
+            for name, draft in self.draft().items()
+            if name in self._members or isinstance(draft, Aside)
+        }
+        self._show_others()
+        self._on_row_changed()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_4)
+        column.addWidget(self._lazy)
+        column.addWidget(self._aside_label)
+        unknown = QVBoxLayout()
+        unknown.setSpacing(0)
+        unknown.addWidget(self._unknown_label)
+        unknown.addWidget(self.remove_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(unknown)
+
+
+def _in_schema_order(order: list[str], names: list[str]) -> list[str]:
+    """Order the names, placing each unknown one after its nearest predecessor in `order`."""
+    known = set(order)
+    followers: dict[str | None, list[str]] = {}
+    place: str | None = None
+    for name in names:
+        if name in known:
+            place = name
+        else:
+            followers.setdefault(place, []).append(name)
+    ordered = followers.get(None, [])
+    for name in order:
+        ordered += [name, *followers.get(name, ())]
+    return ordered
+
+
+class ObjectEditor(Editor):
+    """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
+
+    def __init__(self, kit: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
+        self._kit = kit
+        self._field = field
+        self._on_change = on_change
+        self._unwritten: Absent | None = ABSENT
+        self._is_set = False
+        self._was_touched = False
+        self.members: Members | None = None
+        self._frame = self.widget = IndentedBlock(kit.depth)
+        self.fill_button = QPushButton()
+        kit.look.theme.dress(self.fill_button, "plus", "muted")
+        self.fill_button.clicked.connect(self._on_fill_clicked)
+        self._frame.column.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.widget.setFocusProxy(self.fill_button)
+        self._show_state()
+
+    def draft(self) -> Draft:
+        return self.members.draft() if self._is_set and self.members is not None else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        if draft is not ABSENT and draft is not None and not isinstance(draft, dict):
+            return False
+        self._unwritten = None if draft is None else ABSENT
+        self._is_set = isinstance(draft, dict)
+        if isinstance(draft, dict):
+            self._made_members().set_draft(draft)
+        self._show_state()
+        return True
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        if self.members is not None and self._is_set:
+            self.members.show_problems(problems, pointer)
+
+    def mark_touched(self) -> None:
+        if self.members is not None:
+            self.members.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.members.at(path) if self.members is not None and self._is_set else self.widget
+
+    def set_focus(self) -> None:
+        rows = self.members.rows() if self.members is not None and self._is_set else []
+        if rows:
+            rows[0].slot.editor.set_focus()
+        else:
+            self.fill_button.setFocus()
+
+    def _made_members(self) -> Members:
+        if self.members is None:
+            self.members = Members(self._kit.deeper(), self._field, self._on_change)
+            self._frame.column.addWidget(self.members)
+        return self.members
+
+    def _on_fill_clicked(self) -> None:
+        first = start(self._field)
+        self.set_draft(first if isinstance(first, dict) else {})
+        self._on_change()
+        self.set_focus()
+
+    def _show_state(self) -> None:
+        self.fill_button.setText("Fill in (null)" if self._unwritten is None else "Fill in")
+        self.fill_button.setVisible(not self._is_set)
+        self._frame.set_indented(self._is_set)
+        if self.members is not None:
+            self.members.setVisible(self._is_set)

@@ -1,0 +1,358 @@
+"""Raw JSON inside a form: shows every value, and text that is not JSON yet.
+
+A JSON value too large to be laid out in a form: what it is; edited when asked for.
+
+Editors for text and numbers: on a line, on several lines, and for text too long to be shown.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from inspector.base.json.text import same, write
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.qt.forms.schema.editor import Editor, OnChange, unwritten_text
+from inspector.qt.theme import SPACE_1, SPACE_2
+from inspector.qt.widgets.text.labels import FormStyle, set_label_text, small_label
+from inspector.qt.widgets.text.text_box import LONGEST_LINE, TextBox, TextLine, is_plain_line
+from inspector.schema.fields import Field, NumberField, TextField
+from inspector.schema.values import (
+    ABSENT,
+    Absent,
+    Draft,
+    Unreadable,
+    json_from_text,
+    number_from_text,
+    text_from_number,
+)
+
+# Up to this size text is parsed on each key press; longer text when typing pauses or on demand.
+_READ_AT_ONCE = 32 * 1024
+_PAUSE_MS = 300
+
+
+class JsonEditor(Editor):
+    """A box of JSON text. Takes JSON drafts, and `Unreadable`."""
+
+    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._on_change = on_change
+        self._is_setting = False
+        self._draft: Draft = ABSENT
+        self._is_read = True
+        self.edit = self.widget = TextBox(look.mono)
+        self.edit.setPlaceholderText(unwritten_text(field, ABSENT))
+        self.edit.textChanged.connect(self._on_text_changed)
+        self._pause = QTimer(self.edit, interval=_PAUSE_MS, singleShot=True)
+        self._pause.timeout.connect(on_change)
+
+    def draft(self) -> Draft:
+        if not self._is_read:
+            self._draft = json_from_text(self.edit.text())
+            self._is_read = True
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        self._draft = draft
+        self._is_setting = True
+        self.edit.set_text(json_text(draft))
+        self._is_setting = False
+        self._is_read = True
+        self._pause.stop()
+        return True
+
+    def _on_text_changed(self) -> None:
+        if self._is_setting:
+            return
+        self._is_read = False
+        if self.edit.document().characterCount() > _READ_AT_ONCE:
+            self._pause.start()
+        else:
+            self._on_change()
+
+
+def json_text(draft: Draft) -> str:
+    """Return the text that `json_from_text` parses as this draft."""
+    if draft is ABSENT:
+        return ""
+    return draft.text if isinstance(draft, Unreadable) else write(draft)  # type: ignore[arg-type]
+
+
+_MOST_PARTS = 2000
+_MOST_CHARACTERS = 100_000
+
+
+def is_large(draft: Draft) -> bool:
+    """Return whether the JSON text is too long for a form; checks a limited number of parts."""
+    left: list[object] = [draft]
+    parts = characters = 0
+    while left:
+        part = left.pop()
+        parts += 1
+        if isinstance(part, str):
+            characters += len(part)
+        elif isinstance(part, Unreadable):
+            characters += len(part.text)
+        elif isinstance(part, list | dict):
+            if len(part) > _MOST_PARTS:
+                return True
+            left.extend(part.values() if isinstance(part, dict) else part)
+        if parts > _MOST_PARTS or characters > _MOST_CHARACTERS:
+            return True
+    return False
+
+
+class LongJsonEditor(Editor):
+    """Takes any JSON; `on_outgrown` is called when the user wants to edit it."""
+
+    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._draft: Draft = ABSENT
+        self.widget = QWidget()
+        self.size_label = QLabel()
+        self.size_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.edit_button = QPushButton("Edit as JSON")
+        self.edit_button.clicked.connect(self._on_edit_clicked)
+        line = QHBoxLayout(self.widget)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACE_2)
+        line.addWidget(self.size_label)
+        line.addWidget(self.edit_button)
+        line.addStretch(1)
+        self.widget.setFocusProxy(self.edit_button)
+
+    def draft(self) -> Draft:
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        if not is_large(draft):
+            return False
+        self._draft = draft
+        self.size_label.setText(_words(draft))
+        return True
+
+    def _on_edit_clicked(self) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._draft)
+
+
+def _words(draft: Draft) -> str:
+    if isinstance(draft, list):
+        return f"A list of {plural(len(draft), 'item')}"
+    if isinstance(draft, dict):
+        return f"An object of {plural(len(draft), 'key')}"
+    return "A large value"
+
+
+LONGEST_SHOWN = 20_000
+_PREVIEW = 300
+_HINTS = {
+    "date": "2026-11-16",
+    "date-time": "2026-11-16T14:03:07Z",
+    "time": "14:03:07Z",
+    "duration": "P1DT2H30M",
+    "email": "name@example.org",
+    "hostname": "example.org",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "json-pointer": "/a/0",
+    "uri": "https://example.org/path",
+    "uri-reference": "../path",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
+
+
+class LineEditor(Editor):
+    """A single line of text. The placeholder distinguishes not set (ABSENT), null and empty."""
+
+    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._field = field
+        self._on_change = on_change
+        self._unwritten: Absent | None = ABSENT  # the state shown while nothing is typed
+        self._written = False
+        self.line = self.widget = TextLine()
+        self._show_state()
+        self.line.textEdited.connect(self._on_text_edited)
+        self.line.overflowed.connect(self._on_overflowed)
+
+    def draft(self) -> Draft:
+        return self._value(self.line.text()) if self._written else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        text = self._text(draft)
+        if text is None:
+            return False
+        self._written = draft is not ABSENT and draft is not None
+        self._unwritten = None if draft is None else ABSENT
+        self.line.setText(text)
+        self._show_state()
+        return self.line.text() == text
+
+    def write(self, text: str) -> None:
+        """Set a text the user picked from a list."""
+        self.line.setText(text)
+        self._on_text_edited()
+
+    def _value(self, text: str) -> Draft:
+        return text
+
+    def _text(self, draft: Draft) -> str | None:
+        """Return a draft's text, None if it cannot be a single line."""
+        if draft is ABSENT or draft is None:
+            return ""
+        return draft if isinstance(draft, str) and is_plain_line(draft) else None
+
+    def _on_text_edited(self) -> None:
+        if not is_plain_line(self.line.text()):
+            self._on_overflowed(self.line.text())
+            return
+        self._written = True
+        self._show_state()
+        self._on_change()
+
+    def _on_overflowed(self, text: str) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._value(text))
+
+    def _show_state(self) -> None:
+        if self._written:
+            self.line.setPlaceholderText("empty text")
+        else:
+            self.line.setPlaceholderText(_with_hint(self._field, self._unwritten))
+
+
+class NumberEditor(LineEditor):
+    """A number as text: no spin box, which would stop at 2³¹ and round decimals."""
+
+    def __init__(self, look: FormStyle, field: NumberField, on_change: OnChange) -> None:
+        super().__init__(look, field, on_change)
+        self.line.setFont(look.mono)
+
+    def _value(self, text: str) -> Draft:
+        return number_from_text(text)
+
+    def _text(self, draft: Draft) -> str | None:
+        if draft is ABSENT or draft is None:
+            return ""
+        if isinstance(draft, bool) or not isinstance(draft, int | float | str):
+            return None
+        text = text_from_number(draft)
+        back = number_from_text(text)
+        fits = len(text) <= LONGEST_LINE and is_plain_line(text) and back is not ABSENT and same(back, draft)
+        return text if fits else None
+
+    def _on_text_edited(self) -> None:
+        self._written = bool(self.line.text().strip())
+        self._unwritten = ABSENT
+        self._show_state()
+        self._on_change()
+
+
+class LinesEditor(Editor):
+    """Multi-line text; without `longest`, of any length."""
+
+    def __init__(
+        self, look: FormStyle, field: Field, on_change: OnChange, longest: int | None = LONGEST_SHOWN
+    ) -> None:
+        self._field = field
+        self._on_change = on_change
+        self._longest = longest
+        self._unwritten: Absent | None = ABSENT
+        self._written = False
+        self._is_setting = False
+        self.edit = self.widget = TextBox(look.theme.ui_font())
+        self._show_state()
+        self.edit.textChanged.connect(self._on_text_changed)
+
+    def draft(self) -> Draft:
+        return self.edit.text() if self._written else self._unwritten
+
+    def set_draft(self, draft: Draft) -> bool:
+        if draft is not ABSENT and draft is not None and not isinstance(draft, str):
+            return False
+        if isinstance(draft, str) and self._is_too_long(len(draft)):
+            return False
+        self._written = isinstance(draft, str)
+        self._unwritten = None if draft is None else ABSENT
+        self._is_setting = True
+        is_exact = self.edit.set_text(draft if isinstance(draft, str) else "")
+        self._is_setting = False
+        self._show_state()
+        return is_exact
+
+    def set_focus(self) -> None:
+        self.edit.setFocus()
+        self.edit.moveCursor(QTextCursor.MoveOperation.End)
+
+    def _is_too_long(self, length: int) -> bool:
+        return self._longest is not None and length > self._longest
+
+    def _on_text_changed(self) -> None:
+        if self._is_setting:
+            return
+        self._written = True
+        self._show_state()
+        if self._is_too_long(self.edit.document().characterCount()) and self.on_outgrown is not None:
+            self.on_outgrown(self.edit.text())
+        else:
+            self._on_change()
+
+    def _show_state(self) -> None:
+        words = "empty text" if self._written else unwritten_text(self._field, self._unwritten)
+        self.edit.setPlaceholderText(words)
+
+
+class LongTextEditor(Editor):
+    """A text too long for a form: shows its length and beginning, and is edited on demand.
+
+    `on_outgrown` is called for that too, with the unchanged text.
+    """
+
+    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+        self._draft: str = ""
+        self.widget = QWidget()
+        self.size_label = QLabel()
+        self.size_label.setTextFormat(Qt.TextFormat.PlainText)
+        self._preview = small_label(look, "")
+        self._preview.setFont(look.small_mono)
+        self._preview.setWordWrap(False)
+        self._preview.setMinimumWidth(1)  # the row is as wide as the form, not as its text
+        self.edit_button = QPushButton("Edit as text")
+        self.edit_button.clicked.connect(self._on_edit_clicked)
+        line = QHBoxLayout()
+        line.setSpacing(SPACE_2)
+        line.addWidget(self.size_label)
+        line.addWidget(self.edit_button)
+        line.addStretch(1)
+        column = QVBoxLayout(self.widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(line)
+        column.addWidget(self._preview)
+        self.widget.setFocusProxy(self.edit_button)
+
+    def draft(self) -> Draft:
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        if not isinstance(draft, str):
+            return False
+        self._draft = draft
+        lines = draft.count("\n") + 1
+        words = plural(len(draft), "character")
+        self.size_label.setText(words if lines == 1 else f"{words}, {plural(lines, 'line')}")
+        set_label_text(self._preview, one_line(shorten(draft[: _PREVIEW * 2], _PREVIEW)))
+        return True
+
+    def _on_edit_clicked(self) -> None:
+        if self.on_outgrown is not None:
+            self.on_outgrown(self._draft)
+
+
+def _with_hint(field: Field, state: Absent | None) -> str:
+    """Return the state, with an example of the field's format."""
+    words = unwritten_text(field, state)
+    hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
+    return f"{words}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else words

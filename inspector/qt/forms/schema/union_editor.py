@@ -1,0 +1,218 @@
+"""A value of one of several kinds: a picker for the variant, and the editor of the one that is picked.
+
+Which variant of a union: a few side by side, many in a drop-down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.forms.schema.choice_editors import WIDEST_SEGMENTS, QuietComboBox, fits_in_segments
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems, unwritten_text
+from inspector.qt.forms.schema.text_editors import LineEditor
+from inspector.qt.forms.schema.value_row import ValueSlot
+from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.text.labels import FormStyle, mark_error
+from inspector.schema.drafts import bare, picked
+from inspector.schema.fields import ConstField, NumberField, ObjectField, TextField, UnionField
+from inspector.schema.values import ABSENT, Draft, FormError, Picked, start_variant
+
+_NOTHING = -1
+_NULL = -2
+_BESIDE = QBoxLayout.Direction.LeftToRight
+
+
+class UnionEditor(Editor):
+    """An editor for not set, null or one of the variants.
+
+    Each visited variant keeps what was typed in it while another one is selected.
+    """
+
+    def __init__(self, kit: EditorFactory, field: UnionField, on_change: OnChange) -> None:
+        self._kit = kit
+        self._field = field
+        self._on_change = on_change
+        self._current = _NOTHING
+        self._slots: dict[int, ValueSlot] = {}
+        self._places: list[QVBoxLayout] = []
+        self._problems: Problems = {}
+        self._pointer = ""
+        self._was_touched = False
+        self._name = ""
+        # The picker's choices, in order.
+        self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
+        titles = [variant.title for variant in field.variants]
+        labels = [unwritten_text(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
+        self.picker = VariantPicker(kit.look, labels, kit.depth, self._on_picked)
+        self.widget = QWidget()
+        self._column = QBoxLayout(QBoxLayout.Direction.TopToBottom, self.widget)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self._column.addWidget(self.picker, 2)
+        self.widget.setFocusProxy(self.picker)
+
+    @property
+    def slot(self) -> ValueSlot | None:
+        """The slot of the selected variant."""
+        return self._slots.get(self._current)
+
+    def draft(self) -> Draft:
+        if self._current == _NULL:
+            return None
+        slot = self.slot
+        if slot is None:
+            return ABSENT
+        draft = slot.draft()
+        return ABSENT if draft is ABSENT else Picked(self._current, draft)
+
+    def set_draft(self, draft: Draft) -> bool:
+        self._forget()
+        if bare(draft) is ABSENT:
+            self._show(_NOTHING)
+        elif bare(draft) is None and self._field.nullable:
+            self._show(_NULL)
+        else:
+            chosen = picked(self._field, draft)
+            self._slot_of(chosen.variant).set_draft(chosen.draft)
+            self._show(chosen.variant)
+        return True
+
+    def set_name(self, name: str) -> None:
+        self._name = name
+        self.picker.set_name(f"Kind of {name}")
+        for slot in self._slots.values():
+            slot.set_name(name)
+
+    def pick(self, variant: int) -> None:
+        """Select a variant, with what was typed in it or with what fits from the previous one."""
+        before = self.slot
+        if variant >= 0 and variant not in self._slots:
+            self._slot_of(variant).set_draft(self._first_draft(variant, before))
+        self._show(variant)
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self._problems, self._pointer = problems, pointer
+        if self.slot is not None:
+            self.slot.show_problems(problems, pointer)
+        elif self.picker.box is not None:
+            mark_error(self.picker.box, pointer in problems)
+
+    def mark_touched(self) -> None:
+        self._was_touched = True
+        if self.slot is not None:
+            self.slot.editor.mark_touched()
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.slot.at(path) if self.slot is not None else self.widget
+
+    def set_focus(self) -> None:
+        if self.slot is not None and not isinstance(self.slot.field, ConstField):
+            self.slot.editor.set_focus()
+        else:
+            self.picker.setFocus()
+
+    # --------------------------------------------------------------
+
+    def _first_draft(self, variant: int, before: ValueSlot | None) -> Draft:
+        """Return a variant's first draft: constants, and members shared with the previous one."""
+        field = self._field.variants[variant].field
+        draft = start_variant(self._field, variant).draft
+        if isinstance(field, TextField | NumberField) and field.default is ABSENT:
+            return ABSENT  # to be typed
+        if before is None or not isinstance(field, ObjectField) or not isinstance(draft, dict):
+            return draft
+        try:
+            old = before.value_draft()
+        except FormError:
+            return draft
+        names = {member.name for member in field.members}
+        shared = {name: part for name, part in old.items() if name in names} if isinstance(old, dict) else {}
+        return {**shared, **draft}
+
+    def _on_picked(self, place: int) -> None:
+        self.pick(self._offered[place])
+        self._on_change()
+
+    def _slot_of(self, variant: int) -> ValueSlot:
+        if variant not in self._slots:
+            field = self._field.variants[variant].field
+            place = QVBoxLayout()
+            self._column.addLayout(place, 3)
+            self._places.append(place)
+            self._slots[variant] = ValueSlot(self._kit, field, place, self._on_change)
+            self._slots[variant].set_name(self._name)
+        return self._slots[variant]
+
+    def _show(self, variant: int) -> None:
+        self._current = variant
+        self.picker.pick(self._offered.index(variant))
+        for place, slot in self._slots.items():
+            # A constant is already shown by the picker.
+            is_said = isinstance(slot.field, ConstField) and not slot.is_raw
+            slot.editor.widget.setVisible(place == variant and not is_said)
+        self._column.setDirection(_BESIDE if self._fits_beside() else QBoxLayout.Direction.TopToBottom)
+
+    def _fits_beside(self) -> bool:
+        """Return whether the drop-down and the editor fit on one line."""
+        return (
+            self.picker.box is not None and self.slot is not None and isinstance(self.slot.editor, LineEditor)
+        )
+
+    def _forget(self) -> None:
+        """Discard what was typed in the variants: it belonged to the previous value."""
+        for slot in self._slots.values():
+            slot.editor.widget.hide()
+            slot.editor.widget.deleteLater()
+        for place in self._places:
+            self._column.removeItem(place)
+            place.deleteLater()
+        self._slots.clear()
+        self._places.clear()
+
+
+_LEVEL_WIDTH = 24
+_LEAST_WIDTH = 96
+
+
+class VariantPicker(QWidget):
+    """Picks exactly one label. `on_picked` is called with its position when the user picks."""
+
+    def __init__(
+        self, look: FormStyle, labels: Sequence[str], depth: int, on_picked: Callable[[int], None]
+    ) -> None:
+        super().__init__()
+        shown = [one_line(shorten(label, 80)) for label in labels]
+        self.segments: Segments | None = None
+        self.box: QuietComboBox | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        if fits_in_segments(look, shown, WIDEST_SEGMENTS - depth * _LEVEL_WIDTH):
+            self.segments = Segments(look.theme, [label.replace("&", "&&") for label in shown])
+            self.segments.chosen.connect(on_picked)
+            column.addWidget(self.segments)
+            self.setFocusProxy(self.segments)
+        else:
+            self.box = QuietComboBox()
+            self.box.setMinimumWidth(_LEAST_WIDTH)
+            self.box.addItems(shown)
+            self.box.activated.connect(on_picked)
+            column.addWidget(self.box)
+            self.setFocusProxy(self.box)
+
+    def set_name(self, name: str) -> None:
+        """Set the accessible name."""
+        for part in (self.segments, self.box):
+            if part is not None:
+                part.setAccessibleName(name)
+
+    def pick(self, place: int) -> None:
+        """Show a position as picked, without calling `on_picked`."""
+        if self.segments is not None:
+            self.segments.choose(place)
+        elif self.box is not None:
+            self.box.setCurrentIndex(place)

@@ -1,0 +1,446 @@
+"""An example for a field, made in turns: a schema can ask for so much that the window would stand still.
+
+The place of one value in a form: holds an editor, and changes it for another that shows the value.
+
+Which of its states a field is in, and the menu that changes it.
+
+Absent, null, empty and default are four different things. The words here name the state a draft is in;
+the menu offers the others.
+
+What every row of a form has: a value's slot, the menu of its states, and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+
+from inspector.base.json.text import same, write_line
+from inspector.base.json.values import JSON, shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.forms.schema.choice_editors import CheckListEditor, choices_of
+from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems
+from inspector.qt.forms.schema.text_editors import (
+    JsonEditor,
+    LineEditor,
+    LinesEditor,
+    LongJsonEditor,
+    LongTextEditor,
+    NumberEditor,
+    is_large,
+)
+from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
+from inspector.schema.drafts import bare
+from inspector.schema.fields import (
+    Field,
+    JsonField,
+    ListField,
+    MapField,
+    ObjectField,
+    TextField,
+    TupleField,
+    UnionField,
+)
+from inspector.schema.samples import Slices, example_slices
+from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, finish
+
+_TURN_S = 0.008
+
+
+class ExampleFiller(QObject):
+    """Generates one example at a time; a new one replaces the one in progress."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._slices: Slices[JSON] | None = None
+        self._put: Callable[[JSON], None] | None = None
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def is_busy(self) -> bool:
+        return self._slices is not None
+
+    def begin(self, field: Field, put: Callable[[JSON], None]) -> None:
+        """Generate an example and pass it to `put`, usually at once, else when done."""
+        self._slices, self._put = example_slices(field), put
+        self._timer.start()
+        self._go_on()
+
+    def cancel(self) -> None:
+        self._slices = self._put = None
+        self._timer.stop()
+
+    def _go_on(self) -> None:
+        slices, put = self._slices, self._put
+        if slices is None or put is None:
+            return
+        until = time.perf_counter() + _TURN_S
+        try:
+            while time.perf_counter() < until:
+                next(slices)
+        except StopIteration as done:
+            self.cancel()
+            put(cast(JSON, done.value))
+
+
+_RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
+
+
+class ValueSlot:
+    """One value's place in a layout.
+
+    Shows every draft, in the first of the field's editors that returns it exactly; the last one is raw
+    JSON. `on_change` is called after each change by the user.
+    """
+
+    def __init__(self, kit: EditorFactory, field: Field, layout: QBoxLayout, on_change: OnChange) -> None:
+        self.field = field
+        self._kit = kit
+        self._layout = layout
+        self._on_change = on_change
+        self._makers = kit.makers(field)
+        self._level = 0
+        self._name = ""
+        if isinstance(field, JsonField):
+            self._level = len(self._makers) - 1  # about to be written, not large yet
+        self.editor = self._make(self._level)
+        layout.addWidget(self.editor.widget)
+
+    @property
+    def is_raw(self) -> bool:
+        """True if the value is shown as JSON although the field has a dedicated editor."""
+        return isinstance(self.editor, JsonEditor | LongJsonEditor) and not isinstance(self.field, JsonField)
+
+    def set_name(self, name: str) -> None:
+        """Set the accessible name, in whichever editor."""
+        self._name = name
+        self.editor.set_name(name)
+
+    def draft(self) -> Draft:
+        return self.editor.draft()
+
+    def value_draft(self) -> Draft:
+        """Return the draft as JSON for another field; raises FormError if it is not JSON."""
+        return finish(self.field, self.editor.draft())
+
+    def set_draft(self, draft: Draft) -> None:
+        self._show(draft, 0)
+
+    def set_raw(self, draft: Draft) -> None:
+        """Show a draft, JSON only, as JSON text, whatever the field."""
+        self._show(draft, len(self._makers) - _RAW_LEVELS)
+
+    def set_rows(self) -> None:
+        """Show a list of choices row by row, where items can be duplicated and moved."""
+        self._show(self.editor.draft(), 1)
+
+    def set_several_lines(self) -> None:
+        """Switch a text to a multi-line editor without changing it."""
+        self._edit_text(self.editor.draft())
+
+    def set_field(self, field: Field) -> None:
+        """Use another field for the same value; does nothing if the value is not JSON."""
+        if field is self.field:
+            return
+        try:
+            value = self.value_draft()
+        except FormError:
+            return
+        had_focus = _has_focus(self.editor.widget)
+        self.field, self._makers, self._level = field, self._kit.makers(field), -1
+        self.set_draft(value)
+        if had_focus:
+            self.editor.set_focus()
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        self.editor.show_problems(problems, pointer)
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.editor.at(path)
+
+    def _make(self, level: int) -> Editor:
+        return self._prepared(self._makers[level](self.field, self._on_change))
+
+    def _prepared(self, editor: Editor) -> Editor:
+        editor.on_outgrown = self._on_outgrown
+        return editor
+
+    def _show(self, draft: Draft, first: int) -> None:
+        for level in range(first, len(self._makers)):
+            if level == len(self._makers) - _RAW_LEVELS:
+                draft = self._as_json(draft)
+                if not is_large(draft):
+                    continue
+            if level != self._level:
+                self._exchange(self._make(level))
+                self._level = level
+            if self.editor.set_draft(draft):
+                return
+
+    def _as_json(self, draft: Draft) -> Draft:
+        """Return the draft for raw JSON; `Unreadable` if a part of it cannot be sent."""
+        if draft is ABSENT or isinstance(draft, Unreadable):
+            return draft
+        try:
+            return finish(self.field, draft)
+        except FormError as exc:
+            return Unreadable("", str(exc))
+
+    def _on_outgrown(self, draft: Draft) -> None:
+        """Switch editors when the value outgrew the current one or a long text is to be edited."""
+        had_focus = _has_focus(self.editor.widget)
+        if isinstance(self.editor, LongTextEditor):
+            self._edit_text(draft)
+        elif isinstance(self.editor, LongJsonEditor):
+            self._show(draft, len(self._makers) - 1)
+        else:
+            self.set_draft(draft)
+        if had_focus:
+            self.editor.set_focus()
+        self._on_change()
+
+    def _edit_text(self, draft: Draft) -> None:
+        had_focus = _has_focus(self.editor.widget)
+        editor = self._prepared(LinesEditor(self._kit.look, self.field, self._on_change, longest=None))
+        if not isinstance(self.field, TextField) or not editor.set_draft(draft):
+            self.set_raw(draft)
+            return
+        self._exchange(editor)
+        self._level = -1
+        if had_focus:
+            editor.set_focus()
+
+    def _exchange(self, editor: Editor) -> None:
+        old = self.editor.widget
+        editor.set_name(self._name)
+        self._layout.replaceWidget(old, editor.widget)
+        old.hide()
+        old.deleteLater()  # this may run inside its own signal
+        self.editor = editor
+
+
+def _has_focus(widget: QWidget) -> bool:
+    focused = widget.window().focusWidget() if widget.isVisible() else None
+    return focused is not None and (focused is widget or widget.isAncestorOf(focused))
+
+
+_EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
+    (TextField, "Empty text", ""),
+    (ListField, "Empty list", []),
+    (TupleField, "Empty list", []),
+    (ObjectField, "Empty object", {}),
+    (MapField, "Empty object", Pairs()),
+)
+_MOST_VARIANTS = 8  # checked for empty values
+_LARGEST_COMPARED = 50  # parts; the state is recomputed on each key press
+
+
+@dataclass(frozen=True, slots=True)
+class StateOption:
+    """A menu entry: its label and the draft it sets."""
+
+    words: str
+    draft: Draft
+
+
+def state_text(field: Field, draft: Draft) -> str:
+    """Return a short label for the state, as shown beside the field."""
+    value = bare(draft)
+    if value is ABSENT:
+        return "not set"
+    if isinstance(value, Unreadable):
+        return "not JSON"
+    if field.default is not ABSENT and _is_default(field, draft, value):
+        return "default"
+    if value is None:
+        return "null"
+    return "empty" if value in ("", [], {}) else "set"
+
+
+def state_options(field: Field, *, is_optional: bool = True) -> Iterator[StateOption]:
+    """Yield the values that can be set in one click, in menu order."""
+    if is_optional:
+        yield StateOption("Not set", ABSENT)
+    if field.nullable or isinstance(field, JsonField):  # a JsonField may be nullable
+        yield StateOption("Null", None)
+    yield from _empties(field)
+    if field.default is not ABSENT:
+        yield StateOption(f"Default: {_shown(field.default)}", draft_of(field, field.default))
+    for example in field.examples:
+        yield StateOption(f"Example: {_shown(example)}", draft_of(field, example))
+
+
+def _empties(field: Field) -> Iterator[StateOption]:
+    """Yield the empty values of the field's type; of a union, of each variant's type."""
+    if not isinstance(field, UnionField):
+        yield from (StateOption(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
+        return
+    said: set[str] = set()
+    for place, variant in enumerate(field.variants[:_MOST_VARIANTS]):
+        for offer in _empties(variant.field) if not isinstance(variant.field, UnionField) else ():
+            if offer.words not in said:
+                said.add(offer.words)
+                yield StateOption(offer.words, Picked(place, offer.draft))
+
+
+def _is_default(field: Field, draft: Draft, value: object) -> bool:
+    default = field.default
+    assert default is not ABSENT
+    if isinstance(value, dict | list):
+        if not isinstance(default, dict | list) or len(value) != len(default):
+            return False
+        if len(value) > _LARGEST_COMPARED:
+            return False
+    elif isinstance(value, str) and value != default:
+        return False
+    try:
+        whole = finish(field, draft)
+    except FormError:
+        return False
+    return whole is not ABSENT and same(whole, default)
+
+
+def _shown(value: JSON) -> str:
+    # In a menu, an ampersand marks the next letter as mnemonic unless doubled.
+    return one_line(shorten(write_line(value), 60)).replace("&", "&&")
+
+
+STATE_KEY = "Ctrl+Down"
+
+
+class ValueRow(QWidget):
+    """A value's place in a form. `on_change` is called after each change by the user.
+
+    A subclass lays out its parts in `column` and creates `slot` there.
+    """
+
+    slot: ValueSlot
+    is_optional = True
+
+    def __init__(self, kit: EditorFactory, on_change: OnChange, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._kit = kit
+        self._on_change = on_change
+        self._problem: QLabel | None = None
+        self._filling: ExampleFiller | None = None
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE_1)
+
+    @property
+    def field(self) -> Field:
+        return self.slot.field
+
+    def draft(self) -> Draft:
+        return self.slot.draft()
+
+    def set_draft(self, draft: Draft) -> None:
+        self.slot.set_draft(draft)
+        self.show_state()
+
+    def show_state(self) -> None:
+        """Show the state of the value in the row, if there is room."""
+
+    def show_problems(self, problems: Problems, pointer: str) -> None:
+        """Show the problem of this value and let the editor mark problems inside it."""
+        self.slot.show_problems(problems, pointer)
+        problem = problems.get(pointer, "")
+        if self._problem is None and problem:
+            self._problem = small_label(self._kit.look, "", ERROR)
+            self.column.insertWidget(self._problem_place(), self._problem)
+        if self._problem is not None:
+            set_label_text(self._problem, problem[:1].upper() + problem[1:])
+            self._problem.setVisible(bool(problem))
+
+    def mark_touched(self) -> None:
+        """From now on, also report missing values, here and inside."""
+        self.slot.editor.mark_touched()
+
+    def problem_text(self) -> str:
+        """Return the problem shown for this value, "" if none."""
+        return self._problem.text() if self._problem is not None else ""
+
+    def at(self, path: Sequence[str]) -> QWidget:
+        return self.slot.at(path)
+
+    def open_state_menu(self) -> QMenu:
+        """Open the menu of the value's states and alternative editors."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for offer in state_options(self.field, is_optional=self.is_optional):
+            menu.addAction(offer.words).setData(offer)
+        menu.addAction("Fill with an example").triggered.connect(self._on_example_chosen)
+        menu.addSeparator()
+        self._add_views(menu)
+        menu.triggered.connect(self._on_offer_chosen)
+        menu.popup(self._menu_corner() - QPoint(menu.sizeHint().width(), 0))
+        return menu
+
+    def put(self, draft: Draft) -> None:
+        """Set a value the user chose from a menu or a button."""
+        self.slot.set_draft(draft)
+        self.slot.editor.set_focus()
+        self.on_slot_changed()
+
+    def on_slot_changed(self) -> None:
+        if self._filling is not None:
+            self._filling.cancel()  # the user's edit takes precedence
+        self.show_state()
+        self._on_change()
+
+    def _menu_corner(self) -> QPoint:
+        return self.mapToGlobal(self.rect().topRight())
+
+    def _problem_place(self) -> int:
+        return self.column.count()
+
+    def _add_views(self, menu: QMenu) -> None:
+        """Add the alternative editors to the menu."""
+        editor = self.slot.editor
+        is_line = isinstance(editor, LineEditor) and not isinstance(editor, NumberEditor)
+        if is_line or isinstance(editor, LongTextEditor):
+            menu.addAction("Write several lines").triggered.connect(self.slot.set_several_lines)
+        if isinstance(editor, CheckListEditor):
+            menu.addAction("Edit as a list").triggered.connect(self._on_rows_chosen)
+        elif choices_of(self.field) is not None and not self.slot.is_raw:
+            menu.addAction("Edit as checks").triggered.connect(self._on_field_chosen)
+        if self.slot.is_raw:
+            action = menu.addAction("Edit as a field")
+            action.setEnabled(not isinstance(editor.draft(), Unreadable))
+            action.triggered.connect(self._on_field_chosen)
+        elif not isinstance(editor, JsonEditor):
+            menu.addAction("Edit as JSON").triggered.connect(self._on_raw_chosen)
+
+    def _on_offer_chosen(self, action: QAction) -> None:
+        offer = action.data()
+        if isinstance(offer, StateOption):
+            self.put(offer.draft)
+
+    def _on_example_chosen(self) -> None:
+        field = self.field
+        self._filling = self._filling or ExampleFiller(self)
+        self._filling.begin(field, lambda value: self.put(draft_of(field, value)))
+
+    def _on_raw_chosen(self) -> None:
+        try:
+            whole = finish(self.field, self.slot.draft())
+        except FormError:
+            return  # a part is invalid JSON, and marked: it would be lost
+        self.slot.set_raw(whole)
+        self.on_slot_changed()
+
+    def _on_rows_chosen(self) -> None:
+        self.slot.set_rows()
+        self.on_slot_changed()
+
+    def _on_field_chosen(self) -> None:
+        self.slot.set_draft(self.slot.draft())
+        self.on_slot_changed()

@@ -1,0 +1,439 @@
+"""Editors for what can be set about a server: one for each kind of field.
+
+The variables of a command, or the headers of a URL: names and values, some of which are secrets.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.base.redaction import is_secret_name
+from inspector.config.secrets.records import make_name
+from inspector.config.servers.entry_fields import EntryField
+from inspector.qt.models.servers import SERVER_TONES
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_LINES = {"lines": 4, "words": 8}
+_SECONDS_WIDTH = 90
+_SWATCH = 12
+
+
+class EntryEditor(QWidget):
+    """Base class for the editor of one field.
+
+    Signals:
+        changed: The user changed the value.
+    """
+
+    changed = Signal()
+
+    @abstractmethod
+    def content(self) -> JSON: ...
+
+    @abstractmethod
+    def show_content(self, content: JSON) -> bool:
+        """Show `content`; return False, changing nothing, if only JSON can represent it."""
+
+    def _put(self, *widgets: QWidget) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for widget in widgets:
+            row.addWidget(widget)
+        self.setFocusProxy(widgets[0])
+
+
+class LineEditor(EntryEditor):
+    """A single-line text; with `browse`, a file or folder can be picked."""
+
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        super().__init__()
+        self.line = QLineEdit(placeholderText=field.hint)
+        self.line.setAccessibleName(field.label)
+        if field.kind != "line":
+            self.line.setFont(theme.mono_font())
+        self.line.textEdited.connect(self.changed)
+        self.browse_action = QAction("Choose…", self)
+        self.browse_action.setToolTip(f"Choose: {field.label}")
+        self.browse_action.triggered.connect(lambda: self._browse(field))
+        chooses = field.kind in ("file", "folder")
+        self._put(self.line, *([ActionButton(self.browse_action)] if chooses else []))
+
+    def content(self) -> JSON:
+        return self.line.text()
+
+    def show_content(self, content: JSON) -> bool:
+        if not isinstance(content, str) or not _fits_one_line(content):
+            return False
+        if content != self.line.text():
+            self.line.setText(content)
+        return True
+
+    def _browse(self, field: EntryField) -> None:
+        dialog = QFileDialog(self, f"Choose: {field.label}", self.line.text())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if field.kind == "folder":
+            dialog.setFileMode(QFileDialog.FileMode.Directory)
+            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        else:
+            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self._on_chosen)
+        dialog.open()
+
+    def _on_chosen(self, path: str) -> None:
+        self.line.setText(path)
+        self.changed.emit()
+
+
+class SecondsEditor(EntryEditor):
+    """A number of seconds; empty means the app's setting.
+
+    Text that is not a number stays, and reading the draft reports the error.
+    """
+
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        super().__init__()
+        self.line = QLineEdit(placeholderText="usual")
+        self.line.setAccessibleName(field.label)
+        self.line.setFixedWidth(_SECONDS_WIDTH)
+        self.line.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.line.textEdited.connect(self.changed)
+        self._put(self.line, MutedLabel(theme, "s"), QWidget())
+
+    def content(self) -> JSON:
+        text = self.line.text().strip()
+        try:
+            return (int(text) if text.isdecimal() else float(text)) if text else None
+        except ValueError:
+            return text
+
+    def show_content(self, content: JSON) -> bool:
+        if isinstance(content, bool | dict | list):
+            return False
+        if content != self.content():
+            self.line.setText("" if content is None else str(content))
+        return True
+
+
+class LinesEditor(EntryEditor):
+    """A list of strings, one per line; for the kind "words", one multi-line text."""
+
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        super().__init__()
+        self._is_list = field.kind == "lines"
+        self.box = QPlainTextEdit()
+        self.box.setProperty("kind", "input")
+        self.box.setAccessibleName(field.label)
+        self.box.setPlaceholderText(field.hint)
+        self.box.setTabChangesFocus(True)
+        if self._is_list:
+            self.box.setFont(theme.mono_font())
+            self.box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.box.setFixedHeight(self.box.fontMetrics().lineSpacing() * _LINES[field.kind] + SPACE_3)
+        self.box.textChanged.connect(self.changed)
+        self._put(self.box)
+
+    def content(self) -> JSON:
+        text = self.box.toPlainText()
+        if not self._is_list:
+            return text
+        # A trailing line break ends the last line, as in a file; it is not an empty argument.
+        lines: list[JSON] = [*text.removesuffix("\n").split("\n")] if text else []
+        return lines
+
+    def show_content(self, content: JSON) -> bool:
+        text = _text_of(content) if self._is_list else content
+        if not isinstance(text, str) or _has_foreign_breaks(text):
+            return False
+        if content != self.content():
+            with QSignalBlocker(self.box):
+                self.box.setPlainText(text)
+        return True
+
+
+class SwitchEditor(EntryEditor):
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        super().__init__()
+        self.box = QCheckBox(field.label)
+        self.box.clicked.connect(self.changed)
+        self._put(self.box)
+
+    def content(self) -> JSON:
+        return self.box.isChecked()
+
+    def show_content(self, content: JSON) -> bool:
+        if isinstance(content, bool):
+            self.box.setChecked(content)
+        return isinstance(content, bool)
+
+
+class ChoiceEditor(EntryEditor):
+    def __init__(self, field: EntryField, theme: Theme) -> None:
+        super().__init__()
+        self._field, self._theme = field, theme
+        self.box = QComboBox()
+        self.box.setAccessibleName(field.label)
+        for value, words in field.choices:
+            self.box.addItem(words, value)
+        if field.kind == "colour":
+            self._paint()
+            theme.changed.connect(self._paint)
+        self.box.activated.connect(self.changed)
+        self._put(self.box, QWidget())
+
+    def content(self) -> JSON:
+        value: str = self.box.currentData()
+        return value
+
+    def show_content(self, content: JSON) -> bool:
+        place = self.box.findData(content) if isinstance(content, str) else -1
+        if place >= 0:
+            self.box.setCurrentIndex(place)
+        return place >= 0
+
+    def _paint(self) -> None:
+        self.box.setIconSize(QSize(_SWATCH, _SWATCH))
+        for row, (value, _) in enumerate(self._field.choices):
+            color = self._theme.color(SERVER_TONES[value]) if value else QColor(0, 0, 0, 0)
+            self.box.setItemIcon(row, QIcon(_swatch(color)))
+
+
+def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
+    """Create the editor for any kind but "named", which has its own."""
+    kinds: dict[str, Callable[[EntryField, Theme], EntryEditor]] = {
+        "seconds": SecondsEditor,
+        "lines": LinesEditor,
+        "words": LinesEditor,
+        "switch": SwitchEditor,
+        "choice": ChoiceEditor,
+        "colour": ChoiceEditor,
+    }
+    return kinds.get(field.kind, LineEditor)(field, theme)
+
+
+def _text_of(content: JSON) -> str | None:
+    """Return a list as lines; None if it holds anything that is not a single line."""
+    if not isinstance(content, list) or content == [""]:
+        return None
+    lines = [item for item in content if isinstance(item, str) and "\n" not in item]
+    if len(lines) < len(content):
+        return None
+    return "\n".join(lines) + ("\n" if lines and not lines[-1] else "")
+
+
+def _fits_one_line(text: str) -> bool:
+    return text.isprintable() or not text
+
+
+def _has_foreign_breaks(text: str) -> bool:
+    """Return whether `text` has characters that Qt turns into line breaks."""
+    return any(mark in text for mark in "\r\0\u2028\u2029")
+
+
+def _swatch(color: QColor) -> QPixmap:
+    pixmap = QPixmap(_SWATCH * 2, _SWATCH * 2)
+    pixmap.setDevicePixelRatio(2)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(color)
+    painter.drawEllipse(SPACE_1 // 2, SPACE_1 // 2, _SWATCH - SPACE_1, _SWATCH - SPACE_1)
+    painter.end()
+    return pixmap
+
+
+_STORED = "in the secret store; type here to replace it"
+_NAME, _VALUE = 2, 3  # width ratio
+
+
+@dataclass(frozen=True, slots=True)
+class NameValue:
+    """A row's state. `before` is the draft's reference, `value` what replaces it."""
+
+    name: str
+    value: str
+    is_secret: bool
+    before: JSONObject | None = None
+
+
+class NameValueEditor(EntryEditor):
+    """An editor with one row per named value.
+
+    A secret goes into the secret store under a name derived from `server`, and only that name into the
+    draft.
+    """
+
+    def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._server = server
+        self._kind = "env" if field.member == "env" else "header"
+        self.what = "variable" if field.member == "env" else "header"
+        self.rows: list[NameValueRow] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self.add_action = QAction(f"Add {self.what}", self)
+        theme.dress(self.add_action, "plus")
+        self.add_action.triggered.connect(self._on_add)
+        self._none = MutedLabel(theme, f"No {self.what}s.")
+        self._column.addWidget(self._none)
+        foot = QHBoxLayout()
+        foot.addWidget(ActionButton(self.add_action))
+        foot.addStretch(1)
+        self._column.addLayout(foot)
+        self._column.addStretch(1)
+
+    def content(self) -> JSON:
+        content: JSONObject = {}
+        for given in self.given():
+            content[given.name] = self._reference(given) if given.is_secret else given.value
+        return content
+
+    def secrets(self) -> dict[str, str]:
+        """Return the secrets to store, by their names in the store."""
+        written = [given for given in self.given() if given.is_secret and given.value]
+        return {str(self._reference(given)["ref"]): given.value for given in written}
+
+    def without_value(self) -> list[str]:
+        """Return the secrets that have neither a typed nor a stored value."""
+        return [each.name for each in self.given() if each.is_secret and not (each.value or each.before)]
+
+    def emptied(self) -> list[str]:
+        """Return the names that change from secret to plain text without a typed value."""
+        return [each.name for each in self.given() if each.before and not each.is_secret and not each.value]
+
+    def given(self) -> list[NameValue]:
+        """Return the rows that have a name. Of two with the same name, the last one wins."""
+        return [row.given() for row in self.rows if row.name.text().strip()]
+
+    def show_content(self, content: JSON) -> bool:
+        if not isinstance(content, dict) or not all(_is_given(value) for value in content.values()):
+            return False
+        if content != self.content():
+            for row in [*self.rows]:
+                self._take_out(row)
+            for name, value in content.items():
+                is_secret = isinstance(value, dict)
+                before = value if isinstance(value, dict) else None
+                self._add(NameValue(name, value if isinstance(value, str) else "", is_secret, before))
+        return True
+
+    def _reference(self, given: NameValue) -> JSONObject:
+        return given.before or {"ref": make_name(self._kind, self._server, given.name)}
+
+    def _add(self, given: NameValue) -> NameValueRow:
+        row = NameValueRow(self._theme, self.what, given)
+        self.rows.append(row)
+        self._column.insertWidget(len(self.rows), row)
+        row.changed.connect(self.changed)
+        row.remove_action.triggered.connect(lambda: self._on_remove(row))
+        self._none.hide()
+        return row
+
+    def _take_out(self, row: NameValueRow) -> None:
+        self.rows.remove(row)
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+        self._none.setVisible(not self.rows)
+
+    def _on_add(self) -> None:
+        row = self._add(NameValue("", "", is_secret=False))
+        row.show()
+        row.name.setFocus()
+
+    def _on_remove(self, row: NameValueRow) -> None:
+        place = self.rows.index(row)
+        self._take_out(row)
+        if self.rows:  # keep the focus among the rows
+            self.rows[min(place, len(self.rows) - 1)].name.setFocus()
+        self.changed.emit()
+
+
+class NameValueRow(QWidget):
+    """A row of a `GivenEditor`.
+
+    Signals:
+        changed: The user changed something in it.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, what: str, given: NameValue) -> None:
+        super().__init__()
+        self._before = given.before
+        self._is_chosen = given.is_secret or bool(given.name)
+        self.name = QLineEdit(given.name, placeholderText="NAME" if what == "variable" else "Name")
+        self.name.setFont(theme.mono_font())
+        self.name.setAccessibleName(f"Name of the {what}")
+        self.value = QLineEdit(given.value)
+        self.value.setFont(theme.mono_font())
+        self.value.setAccessibleName(f"Value of the {what}")
+        self.secret_action = QAction("Keep in the secret store", self, checkable=True)
+        self.secret_action.setChecked(given.is_secret)
+        theme.dress(self.secret_action, "key")
+        self.remove_action = QAction(f"Remove this {what}", self)
+        theme.dress(self.remove_action, "trash")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(SPACE_2)
+        grid.addWidget(self.name, 0, 0)
+        grid.addWidget(self.value, 0, 1)
+        grid.addWidget(icon_button(self.secret_action), 0, 2)
+        grid.addWidget(icon_button(self.remove_action), 0, 3)
+        grid.setColumnStretch(0, _NAME)
+        grid.setColumnStretch(1, _VALUE)
+        self.name.textEdited.connect(self._on_named)
+        self.value.textEdited.connect(self.changed)
+        self.secret_action.triggered.connect(self._on_secret)
+        self._show_secrecy()
+
+    def given(self) -> NameValue:
+        name = self.name.text().strip()
+        return NameValue(name, self.value.text(), self.secret_action.isChecked(), self._before)
+
+    def _on_named(self, name: str) -> None:
+        """Treat a new row named like a secret as one, unless the user chose otherwise."""
+        if not self._is_chosen:
+            self.secret_action.setChecked(is_secret_name(name.strip()))
+            self._show_secrecy()
+        self.changed.emit()
+
+    def _on_secret(self) -> None:
+        self._is_chosen = True
+        self._show_secrecy()
+        self.changed.emit()
+
+    def _show_secrecy(self) -> None:
+        is_secret = self.secret_action.isChecked()
+        mode = QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal
+        self.value.setEchoMode(mode)
+        is_stored = is_secret and self._before is not None
+        self.value.setPlaceholderText(_STORED if is_stored else "value")
+
+
+def _is_given(value: JSON) -> bool:
+    return (isinstance(value, str) and value.isprintable()) or (
+        isinstance(value, dict) and isinstance(value.get("ref"), str)
+    )

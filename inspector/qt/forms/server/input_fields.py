@@ -1,0 +1,184 @@
+"""How a URL is told who asks, in the simplest ways: a bearer token, or a key in a header.
+
+What a server's file leaves to the person: a field for each `${input:id}`.
+
+A box that takes whatever a person has: they paste it, type it, or drop a file where the box is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextOption
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.config.foreign.discovery import InputSpec
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_secrets import (
+    check_header,
+    check_header_value,
+    with_given,
+    with_references,
+)
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.qt.widgets.text.text_box import GOES_ON, TextBox
+
+_NOTHING = "Nothing, or a login when it asks"
+_BEARER = "Bearer token"
+_API_KEY = "API key header"
+
+
+class CredentialFields(QWidget):
+    """The fields for a server's authentication.
+
+    Signals:
+        changed: The choice or the text changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.access = QComboBox()
+        self.access.addItems([_NOTHING, _BEARER, _API_KEY])
+        self.access.setAccessibleName("Access")
+        self.header = QLineEdit("X-API-Key")
+        self.header.setAccessibleName("Name of the header")
+        self.header.setFont(theme.mono_font())
+        self.secret = QLineEdit()
+        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self._note = MutedLabel(
+            theme, "It goes into the secret store, not into the list of servers.", wrap=True
+        )
+        first = QHBoxLayout()
+        first.setSpacing(SPACE_2)
+        first.addWidget(MutedLabel(theme, "Access"))
+        first.addWidget(self.access)
+        first.addWidget(self.header, 1)
+        first.addWidget(self.secret, 2)
+        first.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(first)
+        column.addWidget(self._note)
+        self.access.currentTextChanged.connect(self._on_chosen)
+        self.header.textChanged.connect(self.changed)
+        self.secret.textChanged.connect(self.changed)
+        self._on_chosen()
+
+    def with_secret(self, entry: Entry) -> tuple[Entry, dict[str, str]]:
+        """Return the entry with a header that refers to the secret, and the secret by name.
+
+        Raises ConfigError.
+        """
+        chosen = self.access.currentText()
+        if isinstance(entry, StdioEntry) or chosen == _NOTHING:
+            return entry, {}
+        secret, is_key = self.secret.text().strip(), chosen == _API_KEY
+        if not secret:
+            raise ConfigError(
+                f"The {'key' if is_key else 'token'} is empty.", f"Give it, or choose “{_NOTHING}”."
+            )
+        header = self.header.text().strip() if is_key else "Authorization"
+        value = secret if is_key else f"Bearer {secret.removeprefix('Bearer ').strip()}"
+        return with_references(with_given(entry, {check_header(header): check_header_value(value)}), [header])
+
+    def _on_chosen(self) -> None:
+        chosen = self.access.currentText()
+        self.header.setVisible(chosen == _API_KEY)
+        self.secret.setVisible(chosen != _NOTHING)
+        self._note.setVisible(chosen != _NOTHING)
+        self.secret.setPlaceholderText("the key" if chosen == _API_KEY else "the token, without “Bearer”")
+        self.secret.setAccessibleName(chosen)
+        self.changed.emit()
+
+
+class InputFields(QWidget):
+    """Input fields; `fields` maps input ids to them. The caller stores the values as secrets."""
+
+    def __init__(self, theme: Theme, inputs: Sequence[InputSpec], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.fields: dict[str, QLineEdit | QComboBox] = {}
+        self._options: dict[str, tuple[str, ...]] = {}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addWidget(Heading(theme, "Values that it asks you for"))
+        for spec in inputs:
+            field = self.fields[spec.id] = self._make(spec)
+            inner = QVBoxLayout()
+            inner.setSpacing(SPACE_1)
+            inner.addWidget(
+                PlainLabel(theme, shorten(one_line(spec.description or spec.id), 1_000), wrap=True)
+            )
+            inner.addWidget(field)
+            column.addLayout(inner)
+        column.addWidget(MutedLabel(theme, "They are kept in the secret store.", wrap=True))
+
+    def given(self) -> dict[str, str]:
+        """Return what was typed or chosen, by input id."""
+        return {id: text for id in self.fields if (text := self._text(id))}
+
+    def _text(self, id: str) -> str:
+        field = self.fields[id]
+        if isinstance(field, QComboBox):  # its label may differ from the option's exact text
+            return self._options[id][field.currentIndex()] if field.currentIndex() >= 0 else ""
+        return field.text()
+
+    def _make(self, spec: InputSpec) -> QLineEdit | QComboBox:
+        if spec.options:
+            self._options[spec.id] = spec.options
+            choice = QComboBox()
+            choice.addItems([one_line(option) for option in spec.options])
+            choice.setCurrentText(one_line(spec.default))
+            choice.setAccessibleName(one_line(spec.id))
+            return choice
+        line = QLineEdit(spec.default)
+        line.setAccessibleName(one_line(spec.id))
+        if spec.is_password:
+            line.setEchoMode(QLineEdit.EchoMode.Password)
+        return line
+
+
+PROMPT = "npx -y @modelcontextprotocol/server-everything"
+
+
+class PasteBox(TextBox):
+    """A text box for pasting.
+
+    Return finishes a single line; in several lines it adds one, and Ctrl+Return finishes. Drops are left to
+    the parent, which knows how to handle files.
+
+    Signals:
+        entered: The user finished the input.
+    """
+
+    entered = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, lines: tuple[int, int]) -> None:
+        super().__init__(theme.mono_font(), parent, lines=lines)
+        self.setPlaceholderText(PROMPT)
+        self.setAccessibleName("Command, URL or configuration")
+        self.setAcceptDrops(False)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def put(self, text: str) -> None:
+        """Set the text as if it had been pasted."""
+        self.set_text(text.replace("\r\n", "\n").replace(GOES_ON, ""))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        is_forced = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        wants_line = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if is_return and not wants_line and (is_forced or "\n" not in self.text().strip()):
+            event.accept()
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)

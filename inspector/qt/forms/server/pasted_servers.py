@@ -1,0 +1,330 @@
+"""All servers out of what was pasted, one below the other, each to be ticked.
+
+One server out of what was pasted: what it would do, in full, and what a person can still say about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line, visible
+from inspector.base.units import plural
+from inspector.config.foreign.discovery import FoundServer, InputSpec
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.config.servers.entry_diff import flattened, masked
+from inspector.config.servers.placeholders import input_secret, moved_to_store, names_in, plain_secrets_of
+from inspector.config.servers.server_list import write_entry
+from inspector.config.servers.trust import warnings_for
+from inspector.engine.servers.inspection import problem_of_size
+from inspector.qt.forms.server.input_fields import InputFields
+from inspector.qt.models.discovered_servers import words_text
+from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+from inspector.qt.widgets.text.long_text import WholeText
+
+_SLICE = 4  # servers shown per step: a file may hold hundreds
+
+
+class PastedList(QScrollArea):
+    """The servers found in pasted text. `servers` are those already shown; more follow shortly.
+
+    Signals:
+        changed: More servers were shown, or the user ticked or typed something.
+        laid_out: The content may need another height.
+    """
+
+    changed = Signal()
+    laid_out = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._found: tuple[FoundServer, ...] = ()
+        self._taken: Collection[str] = ()
+        self._is_typed = True
+        self.servers: list[PastedServer] = []
+        self._inside = QWidget()
+        self._column = QVBoxLayout(self._inside)
+        self._column.setContentsMargins(0, 0, SPACE_2, 0)
+        self._column.setSpacing(SPACE_4)
+        self._column.addStretch(1)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(self._inside)
+        self._inside.installEventFilter(self)
+        self._more = QTimer(self, interval=0)
+        self._more.timeout.connect(self._show_more)
+
+    @property
+    def is_complete(self) -> bool:
+        """True once all servers are shown."""
+        return len(self.servers) == len(self._found)
+
+    def chosen(self) -> list[PastedServer]:
+        return [server for server in self.servers if server.is_chosen]
+
+    def show_servers(self, found: tuple[FoundServer, ...], taken: Collection[str], *, is_typed: bool) -> None:
+        """Replace the servers; `taken` names are not suggested."""
+        self._found, self._taken, self._is_typed = found, taken, is_typed
+        for surplus in self.servers[len(found) :]:
+            self._column.removeWidget(surplus)
+            surplus.hide()
+            surplus.deleteLater()
+        del self.servers[len(found) :]
+        self._show_some(0)
+
+    def wanted_height(self, width: int) -> int:
+        """Return the height at which nothing has to scroll, for this width."""
+        if not self.servers:
+            return 0
+        self._column.activate()
+        by_width = self._column.totalHeightForWidth(width)
+        return max(by_width, self._column.totalMinimumSize().height())
+
+    def read(self, *, with_inputs: bool) -> list[tuple[Entry, dict[str, str]]]:
+        """Return the ticked servers with their secrets.
+
+        Raises ConfigError, also for a missing input value.
+        """
+        chosen: list[tuple[Entry, dict[str, str]]] = []
+        for server in self.chosen():
+            missing = server.missing() if with_inputs else None
+            if missing is not None:
+                what = shorten(one_line(missing.description or missing.id), 200)
+                raise ConfigError(
+                    f"{server.name_in_words()} asks for a value: {what}.",
+                    "Give it, or add the server without connecting.",
+                )
+            entry, secrets = server.read()
+            if entry.name in [each.name for each, _ in chosen]:
+                words = f"Two servers are called {server.name_in_words()}."
+                raise ConfigError(words, "Give one another name.")
+            chosen.append((entry, secrets))
+        return chosen
+
+    def untick(self, names: Sequence[str]) -> None:
+        for server in self.servers:
+            if server.shown_name() in names:
+                server.tick.setChecked(False)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._inside and event.type() is QEvent.Type.LayoutRequest:
+            self.laid_out.emit()
+        return super().eventFilter(watched, event)
+
+    # --------------------------------------------------------------
+
+    def _show_more(self) -> None:
+        self._show_some(len(self.servers))
+        self.changed.emit()
+
+    def _show_some(self, start: int) -> None:
+        end = min(max(start + _SLICE, len(self.servers)), len(self._found))
+        names = {*self._taken, *(server.suggested for server in self.servers[:start])}
+        for place in range(start, end):
+            if place == len(self.servers):
+                self._add_server()
+            suggested = _free(self._found[place].name, names)
+            names.add(suggested)
+            self.servers[place].show_server(
+                self._found[place],
+                suggested,
+                is_alone=len(self._found) == 1,
+                is_typed=self._is_typed,
+            )
+        if end < len(self._found):
+            self._more.start()
+        else:
+            self._more.stop()
+
+    def _add_server(self) -> None:
+        server = PastedServer(self._theme)
+        server.changed.connect(self.changed)
+        self.servers.append(server)
+        self._column.insertWidget(len(self.servers) - 1, server)
+        server.show()
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return the name, with a number appended if it is taken."""
+    if name not in taken:
+        return name
+    return next(each for number in range(2, len(taken) + 3) if (each := f"{name} {number}") not in taken)
+
+
+_SHOWN_ELSEWHERE = ("type", "command", "args", "url")
+_MOST_ROWS, _LONGEST_ROW = 20, 500
+
+
+class PastedServer(QWidget):
+    """One server found in pasted text.
+
+    `name` is empty while the suggested name is used. What was typed into it stays when the text is parsed
+    again.
+
+    Signals:
+        changed: The user ticked it or typed something.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.found: FoundServer | None = None
+        self._is_typed = True
+        self.suggested = ""
+        self.tick = QCheckBox()
+        self.tick.setChecked(True)
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name")
+        self.inputs: InputFields | None = None
+        self.store: QCheckBox | None = None
+        self._badge = Badge(theme, "", parent=self)
+        self._label = MutedLabel(theme, "Name")
+        self._inside = QWidget()
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        for widget in (self.tick, self._label, self.name, self._badge):
+            head.addWidget(widget, 1 if widget is self.name else 0)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_2)
+        self._column.addLayout(head)
+        self._column.addWidget(self._inside)
+        self.tick.toggled.connect(self.changed)
+        self.name.textEdited.connect(self.changed)
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.found.entry if self.found is not None else None
+
+    @property
+    def is_chosen(self) -> bool:
+        return self.tick.isChecked() and self.entry is not None
+
+    def shown_name(self) -> str:
+        """Return the typed name, or the suggested one."""
+        return self.name.text().strip() or self.suggested
+
+    def name_in_words(self) -> str:
+        """Return the name quoted, for messages."""
+        return f"“{shorten(one_line(self.shown_name()), 80)}”"
+
+    def show_server(self, found: FoundServer, suggested: str, *, is_alone: bool, is_typed: bool) -> None:
+        """Show a server; `suggested` is its default name.
+
+        A typed command needs no explanation; for others, the less obvious settings are listed.
+        """
+        self.suggested = suggested
+        self.name.setPlaceholderText(shorten(one_line(suggested), 200))
+        self.tick.setVisible(not is_alone)
+        self._label.setVisible(is_alone)
+        self.tick.setAccessibleName(f"Add {shorten(one_line(suggested), 200)}")
+        if found.entry is not None and (problem := problem_of_size(found.entry)):
+            found = replace(found, entry=None, problem=problem)
+        if (found, is_typed) == (self.found, self._is_typed):
+            return
+        self.found, self._is_typed = found, is_typed
+        self.tick.setEnabled(found.entry is not None)
+        self.tick.setChecked(found.entry is not None)
+        self.name.setEnabled(found.entry is not None)
+        self._badge.setVisible(found.entry is not None)
+        self._badge.set_text(found.entry.transport if found.entry is not None else "")
+        self._show(found)
+
+    def missing(self) -> InputSpec | None:
+        """Return the first input without a value."""
+        given = self.inputs.given() if self.inputs is not None else {}
+        return next((each for each in self._asked() if each.id not in given), None)
+
+    def read(self) -> tuple[Entry, dict[str, str]]:
+        """Return the entry and the secrets it refers to, by name. Raises ConfigError."""
+        entry = self.entry
+        if entry is None:
+            raise ConfigError(self.found.problem if self.found is not None else "Nothing was given.")
+        entry = replace(entry, name=self.shown_name())
+        given = self.inputs.given() if self.inputs is not None else {}
+        secrets = {input_secret(entry.name, id): value for id, value in given.items()}
+        if self.moves_secrets:
+            entry, moved = moved_to_store(entry, plain_secrets_of(entry))
+            secrets |= moved
+        return entry, secrets
+
+    @property
+    def moves_secrets(self) -> bool:
+        """True if its plain-text secrets are to be moved to the store."""
+        return self.store is not None and self.store.isChecked()
+
+    # --------------------------------------------------------------
+
+    def _asked(self) -> tuple[InputSpec, ...]:
+        """Return the inputs it uses, whether or not they are described."""
+        if self.found is None or self.found.entry is None:
+            return ()
+        known = {each.id: each for each in self.found.inputs}
+        return tuple(known.get(id, InputSpec(id)) for id in names_in(self.found.entry).inputs)
+
+    def _show(self, found: FoundServer) -> None:
+        self.inputs, self.store = None, None
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        if found.problem:
+            place = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
+            words = f"{place}{visible(found.problem)}"
+            column.addWidget(PlainLabel(self._theme, words, tone="error", wrap=True, selectable=True))
+        if found.entry is not None:
+            for caution in () if self._is_typed else warnings_for(found.entry):
+                column.addWidget(PlainLabel(self._theme, visible(caution), tone="warn", wrap=True))
+            self._add_entry(column, found.entry)
+        for remark in found.remarks:
+            column.addWidget(MutedLabel(self._theme, visible(remark), wrap=True))
+        self._column.replaceWidget(self._inside, inside)
+        self._inside.hide()
+        self._inside.deleteLater()
+        self._inside = inside
+        inside.show()
+
+    def _add_entry(self, column: QVBoxLayout, entry: Entry) -> None:
+        column.addWidget(self._what(entry))
+        self._add_settings(column, entry)
+        if asked := self._asked():
+            self.inputs = InputFields(self._theme, asked)
+            column.addWidget(self.inputs)
+        if plain := plain_secrets_of(entry):
+            self.store = QCheckBox(f"Keep {plural(len(plain), 'secret')} in the secret store")
+            self.store.setChecked(True)
+            column.addWidget(self.store)
+            column.addWidget(MutedLabel(self._theme, shorten(one_line(", ".join(plain)), 300), wrap=True))
+
+    def _add_settings(self, column: QVBoxLayout, entry: Entry) -> None:
+        """Show all settings: in rows if they are few, else as text."""
+        content = {name: value for name, value in write_entry(entry).items() if name not in _SHOWN_ELSEWHERE}
+        rows = [(place, text) for place, text in flattened(masked(content)) if place]
+        names = names_in(entry)
+        if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
+            rows.append(("Looked up", ", ".join(looked_up)))
+        if len(rows) > _MOST_ROWS or any(len(text) > _LONGEST_ROW for row in rows for text in row):
+            text = words_text([f"{place} = {text}" for place, text in rows])
+            column.addWidget(WholeText(self._theme, text, "Its settings"))
+        elif rows:
+            facts = [Fact(one_line(place), visible(text), mono=True) for place, text in rows]
+            column.addWidget(KeyValueList(self._theme, facts))
+
+    def _what(self, entry: Entry) -> WholeText:
+        if isinstance(entry, StdioEntry):
+            count = len(entry.args)
+            name = f"What is started, with {plural(count, 'argument')}" if count else "What is started"
+            return WholeText(self._theme, words_text((entry.command, *entry.args)), name)
+        return WholeText(self._theme, words_text([entry.url]), "What is contacted")

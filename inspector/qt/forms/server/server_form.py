@@ -1,0 +1,272 @@
+"""Everything that can be set about a server, as a form in pages or as the JSON that stands in the catalogue.
+
+Both are one draft: what the form has no field for stays in it.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSONObject
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.config.servers.entries import Entry
+from inspector.config.servers.entry_fields import (
+    EntryField,
+    Transport,
+    content_of,
+    field_at,
+    fields_of,
+    pages_of,
+    transport_of,
+    with_content,
+)
+from inspector.config.servers.server_list import read_entry
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.forms.server.entry_editors import EntryEditor, NameValueEditor, make_editor
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
+from inspector.schema.values import FormError
+
+JSON_PAGE = "JSON"
+_PAGES_WIDTH = 130
+_COMMAND, _URL = "Command", "URL"
+_WAYS = (_COMMAND, _URL)
+_OF_WAY = {
+    _COMMAND: ("command", "args", "env", "cwd", "watch"),
+    _URL: ("url", "type", "headers", "network", "auth"),
+}
+
+
+class ServerForm(QWidget):
+    """The form of a server's settings.
+
+    `draft` is the server as saved; its secrets are named after `server`. `way` selects the transport and is
+    placed by the owner.
+
+    Signals:
+        edited: The draft changed.
+    """
+
+    edited = Signal()
+
+    def __init__(self, server: str, draft: JSONObject, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.draft = draft
+        self._server = server
+        self._is_behind = False  # the fields lag behind the text
+        self._is_broken = False  # the text is invalid
+        self._put_by: JSONObject = {}  # settings of the other transport, in case the user switches back
+        self.way = Segments(theme, _WAYS)
+        self.way.setAccessibleName("How it is reached")
+        self.pages = QListWidget()
+        self.pages.setAccessibleName("Pages")
+        self.pages.setFixedWidth(_PAGES_WIDTH)
+        style_list(self.pages, theme)
+        self._stack = QStackedWidget()
+        self.text = JsonTextView(FormStyle.of(theme), "Server")
+        self.editors: dict[str, EntryEditor] = {}
+        self._only_json: dict[str, MutedLabel] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_3)
+        row.addWidget(self.pages)
+        row.addWidget(self._stack, 1)
+        self._make_pages()
+        self._show_draft()
+        self.way.chosen.connect(self._on_way)
+        self.pages.currentRowChanged.connect(self._on_page)
+        self.text.text_changed.connect(self._on_text)
+
+    def read(self, name: str) -> Entry:
+        """Return the server entry of the draft. Raises ConfigError."""
+        if self.is_at_text or self._is_broken:  # also on another page: nothing typed is dropped
+            self._read_text()
+        self._catch_up()
+        entry = read_entry(name, self.draft)
+        for editor in self._given_editors():
+            if missing := editor.without_value():
+                raise ConfigError(
+                    f"{plural(len(missing), 'secret')} without a value: {one_line(', '.join(missing))}.",
+                    "Type it, or take the key off to write it as plain text.",
+                )
+            if emptied := editor.emptied():
+                raise ConfigError(
+                    f"What is stored of {one_line(', '.join(emptied))} would be forgotten.",
+                    "Type the value, put the key back on, or remove the row.",
+                )
+        return entry
+
+    def secrets(self) -> dict[str, str]:
+        """Return the secrets to store, by their names in the store."""
+        self._catch_up()
+        return {ref: value for editor in self._given_editors() for ref, value in editor.secrets().items()}
+
+    def show_page(self, page: str) -> None:
+        """Show one of the `pages_of` the transport, or "JSON"."""
+        titles = [self.pages.item(row).text() for row in range(self.pages.count())]
+        self.pages.setCurrentRow(titles.index(page) if page in titles else 0)
+
+    def go_to(self, place: str) -> None:
+        """Bring the field named by an error to the front, unless the JSON text is shown."""
+        field = field_at(place, self._transport)
+        if field is not None and not self.is_at_text:
+            self.show_page(field.page)
+            self.editors[field.member].setFocus()
+
+    @property
+    def is_at_text(self) -> bool:
+        return self.pages.currentRow() == self.pages.count() - 1
+
+    @property
+    def _transport(self) -> Transport:
+        return transport_of(self.draft)
+
+    def _given_editors(self) -> list[NameValueEditor]:
+        return [editor for editor in self.editors.values() if isinstance(editor, NameValueEditor)]
+
+    def _read_text(self) -> None:
+        try:
+            self.draft = self.text.read_object()
+        except FormError as exc:
+            self.show_page(JSON_PAGE)
+            raise ConfigError("The JSON cannot be read.", str(exc)) from exc
+
+    # -------------------------------------------------------------- building
+
+    def _make_pages(self) -> None:
+        """Create the pages of the transport; the text box is reused."""
+        row = self.pages.currentRow()
+        at = self.pages.item(row).text() if row >= 0 else ""
+        self.text.setParent(None)
+        self.editors.clear()
+        self._only_json.clear()
+        with QSignalBlocker(self.pages):
+            self.pages.clear()
+            while (page := self._stack.widget(0)) is not None:
+                self._stack.removeWidget(page)
+                page.deleteLater()
+            for title in pages_of(self._transport):
+                self.pages.addItem(QListWidgetItem(title))
+                self._stack.addWidget(self._make_page(title))
+            self.pages.addItem(QListWidgetItem(JSON_PAGE))
+            self._stack.addWidget(self.text)
+        self.show_page(at)
+        self._stack.setCurrentIndex(self.pages.currentRow())
+
+    def _make_page(self, title: str) -> QWidget:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, SPACE_2, 0)
+        column.setSpacing(SPACE_4)
+        for field in fields_of(self._transport):
+            if field.page == title:
+                column.addLayout(self._make_field(field))
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(inside)
+        return scroll
+
+    def _make_field(self, field: EntryField) -> QVBoxLayout:
+        is_named = field.kind == "named"
+        editor = (
+            NameValueEditor(field, self._server, self._theme) if is_named else make_editor(field, self._theme)
+        )
+        self.editors[field.member] = editor
+        only_json = MutedLabel(self._theme, "It holds what only the JSON page can show.", wrap=True)
+        only_json.hide()
+        self._only_json[field.member] = only_json
+        editor.changed.connect(lambda: self._on_changed(field))
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_1)
+        if field.kind != "switch":
+            column.addWidget(PlainLabel(self._theme, field.label))
+        column.addWidget(editor)
+        column.addWidget(only_json)
+        column.addWidget(MutedLabel(self._theme, field.sentence, wrap=True))
+        return column
+
+    # -------------------------------------------------------------- one draft, two looks
+
+    def _show_draft(self) -> None:
+        self._show_fields()
+        self._show_text()
+
+    def _show_text(self) -> None:
+        self._is_broken = False
+        self.text.set_value(self.draft)
+
+    def _show_fields(self) -> None:
+        self._is_behind = False
+        self.way.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
+        for field in fields_of(self._transport):
+            editor = self.editors[field.member]
+            with QSignalBlocker(editor):
+                can_show = editor.show_content(content_of(self.draft, field))
+            editor.setVisible(can_show)
+            self._only_json[field.member].setVisible(not can_show)
+
+    def _on_changed(self, field: EntryField) -> None:
+        transport = self._transport
+        self.draft = with_content(self.draft, field, self.editors[field.member].content())
+        if self._transport != transport:  # the URL became a WebSocket URL, or stopped being one
+            self._make_pages()
+            self._show_fields()
+            self.editors[field.member].setFocus()
+        self._show_text()
+        self.edited.emit()
+
+    def _on_text(self) -> None:
+        transport = self._transport
+        try:
+            self.draft = self.text.read_object()
+        except FormError:
+            self._is_broken = True
+            self.edited.emit()
+            return  # shown below the text, and raised by `read`
+        self._is_broken = False
+        self._is_behind = True  # two hundred rows would be rebuilt on each key press
+        if self._transport != transport:
+            self._make_pages()
+            self.show_page(JSON_PAGE)
+            self.text.box.setFocus()
+            self._catch_up()
+        self.edited.emit()
+
+    def _on_page(self, row: int) -> None:
+        self._catch_up()
+        self._stack.setCurrentIndex(row)
+
+    def _catch_up(self) -> None:
+        """Update the fields from the edited text."""
+        if self._is_behind:
+            self._show_fields()
+
+    def _on_way(self, index: int) -> None:
+        way, other = _WAYS[index], _WAYS[1 - index]
+        put_by = {member: self.draft[member] for member in _OF_WAY[other] if member in self.draft}
+        rest = {member: value for member, value in self.draft.items() if member not in put_by}
+        back = {member: value for member, value in self._put_by.items() if member in _OF_WAY[way]}
+        first: JSONObject = {"command": ""} if way == _COMMAND else {"url": ""}
+        self.draft = {**first, **back, **rest}
+        self._put_by = put_by
+        self._make_pages()
+        self._show_draft()
+        self.edited.emit()

@@ -1,0 +1,75 @@
+"""The one place that hands an address to the system. Every link of the application goes through it.
+
+An address from a server can be `file:`, a command of some installed program, or a host that two readers
+read differently. So: only http and https (`base.weblink`), only what Qt reads exactly as we showed it,
+written in plain letters, with no shell, and only from a click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+
+from inspector.base.errors import UserError
+from inspector.base.web_link import Link, may_open, read_link
+
+
+class LinkOpener:
+    """Opens vetted URLs. `launch` does the actual opening; tests replace it."""
+
+    def __init__(self, launch: Callable[[QUrl], bool] = QDesktopServices.openUrl) -> None:
+        self._launch = launch
+
+    def open(self, url: str) -> None:
+        """Open a URL in the system browser. Raises UserError if it is not allowed or fails."""
+        target = _vetted(read_link(url))
+        if not self._launch(target):
+            raise UserError("The system could not open a browser.", "Copy the address instead.")
+
+    def open_folder(self, folder: Path) -> None:
+        """Show an MCP Lens folder in the system's file manager. Raises UserError.
+
+        Never opens a file: that would start a program, or the file itself.
+        """
+        if not folder.is_dir():
+            raise UserError(
+                f"There is no folder {folder} yet.", "It is made when there is something to keep."
+            )
+        if not self._launch(QUrl.fromLocalFile(str(folder.resolve()))):
+            raise UserError("The system could not open a file manager.", "Copy the path instead.")
+
+
+def _vetted(link: Link) -> QUrl:
+    reason = may_open(link)
+    if reason:
+        raise UserError(f"This address is not opened. {reason}", "Ask whoever runs the server for another.")
+    target = QUrl(link.encoded(), QUrl.ParsingMode.StrictMode)
+    if not _is_same(link, target):
+        raise UserError(
+            "This address is not opened. Programs read it in different ways: nobody can say where it leads.",
+            "Ask whoever runs the server for another.",
+        )
+    return target
+
+
+def _is_same(link: Link, target: QUrl) -> bool:
+    """Return whether Qt parses the URL, as opened and as written, to the place the user saw."""
+    return (
+        target.isValid()
+        and target.scheme() == link.scheme
+        and target.port() == (-1 if link.port is None else link.port)
+        and bool(target.userInfo()) == bool(link.user)
+        and _host(target) == _host(QUrl(link.url)) == link.ascii_host
+    )
+
+
+def _host(url: QUrl) -> str:
+    host = url.host(QUrl.ComponentFormattingOption.FullyEncoded)
+    try:
+        return str(ip_address(host))  # Qt formats some of them differently
+    except ValueError:
+        return host

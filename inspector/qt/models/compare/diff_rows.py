@@ -1,0 +1,257 @@
+"""A comparison as a table: a sign, the left side, the right side; equal runs folded until they are opened."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from enum import IntEnum
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from inspector.base.json.values import JSON
+from inspector.base.units import plural
+from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.theme import Theme, Tone
+from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, path_text
+from inspector.traffic.compare.lines import Fold, Line, Row, each_line, lines
+
+# The span of a changed text that differs: a pair of start and end, or None.
+StretchRole = Qt.ItemDataRole.UserRole + 1
+_NOWHERE = QModelIndex()
+_SLICE_S = 0.008
+_SIGNS = {
+    ChangeKind.ADDED: "+",
+    ChangeKind.REMOVED: "−",
+    ChangeKind.CHANGED: "≠",
+    ChangeKind.MOVED: "↕",
+    ChangeKind.IGNORED: "~",
+}
+_WORDS = {
+    ChangeKind.ADDED: "added",
+    ChangeKind.REMOVED: "removed",
+    ChangeKind.CHANGED: "changed",
+    ChangeKind.MOVED: "moved",
+    ChangeKind.IGNORED: "differs, but is ignored",
+}
+_TONES: dict[ChangeKind, Tone] = {
+    ChangeKind.ADDED: "ok",
+    ChangeKind.REMOVED: "error",
+    ChangeKind.CHANGED: "warn",
+    ChangeKind.MOVED: "wait",
+    ChangeKind.IGNORED: "muted",
+}
+
+
+class Column(IntEnum):
+    SIGN = 0
+    LEFT = 1
+    RIGHT = 2
+
+
+class DiffRowsModel(QAbstractTableModel):
+    """The rows of a diff, at most `lines.MOST_LINES`. Each cell is a list lookup."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._diff: Diff | None = None
+        self._opened: set[int] = set()
+        self._rows: list[Row] = []
+        self._changes: list[int] = []
+
+    # -------------------------------------------------------------- what is shown
+
+    async def show(self, diff: Diff) -> None:
+        """Create the rows in slices, so that the window stays responsive, and show them."""
+        rows: list[Row] = []
+        until = time.monotonic() + _SLICE_S
+        for row in each_line(diff):
+            rows.append(row)
+            if time.monotonic() >= until:
+                await asyncio.sleep(0)
+                until = time.monotonic() + _SLICE_S
+        self._opened.clear()
+        self._diff = diff
+        self._set_rows(rows)
+
+    def toggle(self, row: int) -> bool:
+        """Open or close the fold at a row. Return False if there is none."""
+        key = self._rows[row].key
+        if key is None:
+            return False
+        self._opened ^= {key}
+        self._lay_out()
+        return True
+
+    def fold_all(self) -> None:
+        self._opened.clear()
+        self._lay_out()
+
+    def is_foldable(self, row: int) -> bool:
+        return self._rows[row].key is not None
+
+    def _lay_out(self) -> None:
+        self._set_rows(lines(self._diff, self._opened) if self._diff is not None else [])
+
+    def _set_rows(self, rows: list[Row]) -> None:
+        self.beginResetModel()
+        self._rows = rows
+        self._changes = self._find_changes()
+        self.endResetModel()
+
+    # -------------------------------------------------------------- what others ask
+
+    def changes(self) -> list[int]:
+        """Return the rows where a difference begins; in a long text, each line that differs."""
+        return self._changes
+
+    def _find_changes(self) -> list[int]:
+        found: list[int] = []
+        entry = -1
+        for place, row in enumerate(self._rows):
+            if not (isinstance(row, Line) and row.mark.is_difference):
+                entry = -1
+            elif row.entry != entry:
+                entry = row.entry
+                if not self._has_lines(entry):
+                    found.append(place)
+        return found
+
+    def _has_lines(self, entry: int) -> bool:
+        entries = self._diff.entries if self._diff is not None else ()
+        below = entries[entry + 1] if entry + 1 < len(entries) else None
+        return below is not None and below.is_line and below.parent == entry
+
+    def path(self, row: int) -> str:
+        """Return the path of a row's value."""
+        line = self._rows[row]
+        return self._diff.path_text(line.entry) if self._diff is not None and isinstance(line, Line) else ""
+
+    def ignorable(self, row: int) -> list[str]:
+        """Return paths to ignore for a row: the exact one, and the same place in all items."""
+        line = self._rows[row]
+        if self._diff is None or not isinstance(line, Line):
+            return []
+        entry = self._diff.entries[line.entry]
+        path = self._diff.path(entry.parent if entry.is_line else line.entry)
+        if not path:
+            return []
+        loose = "".join("[*]" if isinstance(step, int) else _named(step) for step in path)
+        return list(dict.fromkeys([path_text(path), loose.removeprefix(".")]))
+
+    def values(self, row: int) -> tuple[JSON | Cut, JSON | Cut] | None:
+        """Return both values of a row, in full."""
+        line = self._rows[row]
+        if self._diff is None or not isinstance(line, Line):
+            return None
+        entry = self._diff.entries[line.entry]
+        return entry.left, entry.right
+
+    def note(self, row: int) -> str:
+        line = self._rows[row]
+        return line.note if isinstance(line, Line) else ""
+
+    def as_text(self) -> str:
+        """Return all rows as currently folded, in unified diff style."""
+        return "\n".join(text for row in self._rows for text in _unified(row))
+
+    # -------------------------------------------------------------- for views
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(Column)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row, column = self._rows[index.row()], index.column()
+        if isinstance(row, Fold):
+            return self._fold_data(row, column, role)
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._color(row, column)
+        if role == Qt.ItemDataRole.BackgroundRole:
+            return self._ground(row, column)
+        if role == StretchRole:
+            return _stretch(row, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == Column.SIGN:
+            return Qt.AlignmentFlag.AlignCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(row, column)
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == Column.SIGN:
+            return _WORDS.get(row.mark, "")
+        return None
+
+    def _fold_data(self, fold: Fold, column: int, role: int) -> object:
+        if role == Qt.ItemDataRole.DisplayRole and column != Column.SIGN:
+            return f"{_indent(fold.depth)}⋯ {fold.count:,} equal"
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._theme.color("muted")
+        if role == Qt.ItemDataRole.BackgroundRole:
+            return self._theme.color("sunken")
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "Click to show them" if fold.key is not None else "Too many to be shown"
+        return None
+
+    def _text(self, line: Line, column: int) -> str:
+        if column == Column.SIGN:
+            return _SIGNS.get(line.mark, "›" if line.key is not None else "")
+        text = line.left if column == Column.LEFT else line.right
+        note = f"   {line.note}" if line.note and column == Column.RIGHT else ""
+        return f"{_indent(line.depth)}{text}{note}" if text or note else ""
+
+    def _color(self, line: Line, column: int) -> QColor:
+        if column == Column.SIGN:
+            return self._theme.color(_TONES.get(line.mark, "muted"))
+        return self._theme.color("muted" if line.mark is ChangeKind.IGNORED else "text")
+
+    def _ground(self, line: Line, column: int) -> QColor | None:
+        """Return a tint for differences; sunken where only the other side has something."""
+        if not line.mark.is_difference:
+            return None
+        text = {Column.LEFT: line.left, Column.RIGHT: line.right}.get(Column(column), "sign")
+        return self._theme.tokens.tint(_TONES[line.mark], 0.10) if text else self._theme.color("sunken")
+
+    def _tip(self, line: Line, column: int) -> str | None:
+        if column == Column.SIGN:
+            return _WORDS.get(line.mark)
+        return plain_tip(self._text(line, column).strip())
+
+
+def _named(step: str) -> str:
+    """Return a member as a path suffix: `.text` or `["odd name"]`."""
+    return path_text(("x", step)).removeprefix("x")
+
+
+def _indent(depth: int) -> str:
+    return "  " * min(depth, 40)
+
+
+def _stretch(line: Line, column: int) -> tuple[int, int] | None:
+    """Return the span of a changed line between the common prefix and suffix of both texts."""
+    if line.mark is not ChangeKind.CHANGED or column == Column.SIGN or not (line.left and line.right):
+        return None
+    left, right = line.left, line.right
+    shorter = min(len(left), len(right))
+    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    rest = shorter - start
+    end = next((at for at in range(rest) if left[-1 - at] != right[-1 - at]), rest)
+    text, margin = left if column == Column.LEFT else right, len(_indent(line.depth))
+    return margin + start, margin + len(text) - end
+
+
+def _unified(row: Row) -> list[str]:
+    if isinstance(row, Fold):
+        return [f"  {_indent(row.depth)}… {plural(row.count, 'equal value')}"]
+    indent, note = _indent(row.depth), f"   ({row.note})" if row.note else ""
+    if row.mark is ChangeKind.CHANGED or (row.left and row.right and row.left != row.right):
+        sides = [("-", row.left), ("+", row.right)]
+    else:
+        sign = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-"}.get(row.mark, " ")
+        sides = [(sign, row.left or row.right)]
+    shown = [f"{sign} {indent}{text}" for sign, text in sides if text]
+    return [*shown[:-1], shown[-1] + note] if shown else []

@@ -1,0 +1,139 @@
+"""What changed in what a server offers: a row for each item. And the sentences that are said about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from enum import IntEnum
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
+
+from inspector.base.plain_text import one_line
+from inspector.base.units import day
+from inspector.engine.drift.drift import DriftView
+from inspector.protocol.drift import NOUNS, SERVER, Became, ItemChange, in_text
+from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.theme import Theme, Tone
+
+_NOWHERE = QModelIndex()
+_SIGNS = {Became.CHANGED: "≠", Became.RENAMED: "→", Became.ADDED: "+", Became.REMOVED: "−"}
+_TONES: dict[Became, Tone] = {
+    Became.CHANGED: "warn",
+    Became.RENAMED: "wait",
+    Became.ADDED: "ok",
+    Became.REMOVED: "error",
+}
+_HEADS = ("", "Name", "Kind", "What")
+
+
+class DriftColumn(IntEnum):
+    SIGN = 0
+    NAME = 1
+    KIND = 2
+    WHAT = 3
+
+
+class DriftRowsModel(QAbstractTableModel):
+    """The changes since the baseline. Each cell is a list lookup: there may be ten thousand."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._changes: Sequence[ItemChange] = ()
+
+    def show(self, changes: Sequence[ItemChange]) -> None:
+        self.beginResetModel()
+        self._changes = changes
+        self.endResetModel()
+
+    def change(self, row: int) -> ItemChange:
+        return self._changes[row]
+
+    def row_of(self, change: ItemChange) -> int | None:
+        """Return the row of the same item, whatever its change."""
+        known = (change.kind, change.name, change.number)
+        rows = enumerate(self._changes)
+        return next((row for row, each in rows if (each.kind, each.name, each.number) == known), None)
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._changes)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(DriftColumn)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        is_head = orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
+        return _HEADS[section] if is_head else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        change, column = self._changes[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _text(change, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._theme.color(_tone(change, column))
+        if role == Qt.ItemDataRole.TextAlignmentRole and column == DriftColumn.SIGN:
+            return Qt.AlignmentFlag.AlignCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(_tip(change, column))
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == DriftColumn.SIGN:
+            return change.became.value
+        return None
+
+
+def name_of(change: ItemChange) -> str:
+    """Return the display name of a change's item."""
+    if change.kind == SERVER:
+        return "The server itself"
+    name = f"{change.old_name} → {change.name}" if change.became is Became.RENAMED else change.name
+    return one_line(f"{name} ({change.number + 1})" if change.number else name)
+
+
+def strip_text(view: DriftView) -> str:
+    """Return e.g. `3 tools changed since 12 Nov.`, plus a warning about hidden characters."""
+    if view.problem:
+        return view.problem
+    words = in_text(view.changes)
+    sentence = f"{words[:1].upper()}{words[1:]} since {since(view)}."
+    hidden = sum(bool(change.hidden) for change in view.changes)
+    if not hidden:
+        return sentence
+    return f"{sentence} {hidden:,} of them {'has' if hidden == 1 else 'have'} new hidden characters."
+
+
+def since(view: DriftView) -> str:
+    return day(view.taken_ns, time.time_ns())
+
+
+def _text(change: ItemChange, column: int) -> str:
+    if column == DriftColumn.SIGN:
+        return _SIGNS[change.became]
+    if column == DriftColumn.NAME:
+        return name_of(change)
+    return NOUNS[change.kind] if column == DriftColumn.KIND else _what(change)
+
+
+def _what(change: ItemChange) -> str:
+    own = ("name", "uri", "uriTemplate") if change.became is Became.RENAMED else ()
+    fields = [field for field in change.fields if field not in own]
+    words = one_line(", ".join(fields)) or change.became.value
+    if change.became is Became.RENAMED and fields:
+        words = f"renamed; {words}"
+    return f"hidden characters! {words}" if change.hidden else words
+
+
+def _tip(change: ItemChange, column: int) -> str:
+    if column == DriftColumn.WHAT and change.hidden:
+        return f"New hidden characters in {change.hidden}"
+    return change.became.value if column == DriftColumn.SIGN else _text(change, column)
+
+
+def _tone(change: ItemChange, column: int) -> Tone:
+    if column == DriftColumn.SIGN:
+        return _TONES[change.became]
+    if column == DriftColumn.WHAT:
+        return "error" if change.hidden else "muted"
+    return "muted" if column == DriftColumn.KIND else "text"

@@ -1,0 +1,117 @@
+"""What is said when somebody else changed the file of servers.
+
+What is said about servers in the files of other tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from inspector.base.plain_text import one_line, whole_line
+from inspector.base.units import plural
+from inspector.config.foreign.discovery import FoundFile, Source
+from inspector.config.servers.entry_diff import ServerListDiff
+from inspector.engine.servers.inspection import FoundReport, FoundView, Trust
+from inspector.qt.theme import Tone
+
+
+def change_text(diff: ServerListDiff) -> str:
+    """Return e.g. `1 added, 2 changed`; a changed order only if nothing else changed."""
+    counts = (
+        (len(diff.added), "added"),
+        (len(diff.removed), "removed"),
+        (len(diff.renamed), "renamed"),
+        (len(diff.changed), "changed"),
+    )
+    words = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+    return words or "another order"
+
+
+TONES: dict[Trust, Tone] = {Trust.NONE: "muted", Trust.CHANGED: "warn", Trust.GIVEN: "ok"}
+
+
+def place_text(source: Source) -> str:
+    """Return e.g. `Claude Code · ~/project/.mcp.json`."""
+    path = f" · {short_path(source.path)}" if source.path is not None else ""
+    return one_line(f"{source.tool}{path}")
+
+
+def short_path(path: Path) -> str:
+    """Return the path, abbreviated with `~` inside the home folder."""
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except ValueError:
+        return str(path)
+
+
+def standing_text(view: FoundView) -> str:
+    """Return the status shown beside the name: why it is not used, or its trust."""
+    if view.problem:
+        return "cannot be used"
+    if view.overridden_by is not None:
+        return f"overridden by {one_line(view.overridden_by.tool)}"
+    return view.trust.value if view.is_enabled else f"{view.trust.value}, off there"
+
+
+def order_text(view: FoundView) -> str:
+    """Return what overrides what; "" if no other server has the name."""
+    if view.overridden_by is not None:
+        return f"{place_text(view.overridden_by)} has a server of the same name, which counts there."
+    if view.overrides:
+        others = "; ".join(place_text(source) for source in view.overrides)
+        return f"It counts, and overrides: {others}."
+    return ""
+
+
+def command_text(view: FoundView) -> str:
+    """Return the command's words, one per line, with hidden characters shown."""
+    return words_text((view.command, *view.args))
+
+
+def words_text(words: Sequence[str]) -> str:
+    """Return one word per line, so that word ends and hidden characters are visible."""
+    return "\n".join(map(whole_line, words))
+
+
+def what_text(view: FoundView) -> str:
+    if view.url:
+        return "What would be contacted"
+    count = len(view.args)
+    return f"What would be started, with {plural(count, 'argument')}" if count else "What would be started"
+
+
+def file_text(file: FoundFile) -> str:
+    if file.problem:
+        return "cannot be read"
+    return plural(len(file.servers), "server") if file.servers else "no servers"
+
+
+def summary_text(report: FoundReport) -> str:
+    """Return the summary for the list's header."""
+    servers = plural(len(report.servers), "server")
+    return f"{servers} in {plural(len(report.files), 'file')}"
+
+
+def tool_text(report: FoundReport) -> str:
+    """Return the tools that own the files: `Claude Code, Cursor and Zed`."""
+    tools = [one_line(tool) for tool in dict.fromkeys(file.source.tool for file in report.files)]
+    *others, last = tools or ["other tools"]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def nothing_text(folder: Path | None = None) -> str:
+    """Return where MCP Lens looked when nothing was found."""
+    where = f"in {one_line(short_path(folder))}" if folder is not None else "in this folder"
+    return (
+        f"No .mcp.json {where} or above it, and no servers in the settings of Claude, VS Code, Cursor, "
+        "Windsurf, Cline, Zed, Codex or Gemini."
+    )
+
+
+def news_count(report: FoundReport) -> int:
+    """Return how many active servers are not trusted yet, changed ones included."""
+    return sum(
+        view.trust is not Trust.GIVEN and not view.problem and view.overridden_by is None
+        for view in report.servers
+    )

@@ -1,0 +1,419 @@
+"""What is different in a list that was fetched again: the same words for tools, resources and prompts.
+
+A list of what a server offers, with search: tools, resources, templates, prompts.
+
+Words are looked for in slices of a few milliseconds; a list of ten thousand is done in the first one or two.
+
+What prompts say about themselves.
+
+What tools say about themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt, QTimer, Signal
+
+from inspector.base.json.values import JSONObject, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Resource, ResourceTemplate, Tool
+from inspector.qt.models.row_models import Index, plain_tip
+from inspector.qt.theme import Tone
+
+_MOST_NAMED = 3
+_LONGEST_NAME = 40
+_SLICE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ListChanges:
+    """The names of the added, removed and changed items of a list. Falsy if nothing changed."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def then(self, later: ListChanges) -> ListChanges:
+        """Merge with a later change."""
+        came, went = {*self.added}, {*self.removed}
+        back = tuple(name for name in later.added if name in went)  # it may not be as it was
+        new = tuple(name for name in later.added if name not in went)
+        gone, now_gone = {*later.removed}, tuple(name for name in later.removed if name not in came)
+        changed = dict.fromkeys((*self.changed, *back, *later.changed))
+        return ListChanges(
+            (*(name for name in self.added if name not in gone), *new),
+            (*(name for name in self.removed if name not in {*back}), *now_gone),
+            tuple(name for name in changed if name not in gone and name not in came),
+        )
+
+    def sentence(self) -> str:
+        """Return a summary such as `2 added: a, b. 1 removed: c.`."""
+        parts = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
+        return " ".join(f"{len(names):,} {word}: {_named(names)}." for word, names in parts if names)
+
+
+def change_slices(
+    before: Iterable[tuple[str, JSONObject]], after: Iterable[tuple[str, JSONObject]]
+) -> Iterator[ListChanges | None]:
+    """Compare two lists of (name, source) in slices; yields None until the result is known.
+
+    Of several items with the same name the first one is used, as everywhere.
+    """
+    old: dict[str, JSONObject] = {}
+    seen: set[str] = set()
+    added: list[str] = []
+    changed: list[str] = []
+    for count, (name, source) in enumerate(before, 1):
+        old.setdefault(name, source)
+        if count % _SLICE == 0:
+            yield None
+    for count, (name, source) in enumerate(after, 1):
+        if name in seen:
+            continue
+        seen.add(name)
+        if name not in old:
+            added.append(name)
+        elif old[name] is not source and old[name] != source:
+            changed.append(name)
+        if count % _SLICE == 0:
+            yield None
+    removed = tuple(name for name in old if name not in seen)
+    yield ListChanges(tuple(added), removed, tuple(changed))
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = [one_line(shorten(name, _LONGEST_NAME)) for name in names[:_MOST_NAMED]]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
+
+
+Item: TypeAlias = Tool | Resource | ResourceTemplate | Prompt | Malformed
+
+NoteRole = Qt.ItemDataRole.UserRole + 1
+ToneRole = Qt.ItemDataRole.UserRole + 2
+_NOWHERE = QModelIndex()
+_TURN_S = 0.010
+_NEW: tuple[str, Tone] = ("new", "ok")
+_CHANGED: tuple[str, Tone] = ("changed", "accent")
+_MOST_SEARCHED = 4_000  # characters of one item
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """How items of one kind are described.
+
+    `key` identifies one, `text` is shown on the row, `note` beside it, and `rest` is searched, too. Only
+    called for items of that kind.
+    """
+
+    key: Callable[[Item], str]
+    text: Callable[[Item], str]
+    note: Callable[[Item], str]
+    rest: Callable[[Item], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A complete list with an index of its items' places."""
+
+    items: tuple[Item, ...] = ()
+    keys: list[str] = field(default_factory=list)  # empty for malformed items
+    haystacks: list[tuple[str, str]] = field(default_factory=list)  # created on the first search
+
+    def place_of(self, item: Item, key: str) -> int | None:
+        """Return the place of the same item if there is one, else of the first with the key."""
+        first: int | None = None
+        for place in self._places(key):
+            if self.items[place] == item:
+                return place
+            first = place if first is None else first
+        return first if key else None
+
+    def first_of(self, key: str) -> int | None:
+        return next(self._places(key), None) if key else None
+
+    def _places(self, key: str) -> Iterator[int]:
+        """Yield the places of a key; list.index is a hundred times faster than a loop."""
+        place = -1
+        with contextlib.suppress(ValueError):
+            while True:
+                place = self.keys.index(key, place + 1)
+                yield place
+
+
+class FeatureListModel(QAbstractListModel):
+    """The searchable list of what a server offers.
+
+    Names that start with the query come first, then names that contain it, then other matches. Malformed
+    items are last, marked. `marks` are labels beside a row, by item key. While a new list is being
+    searched, the rows are still the previous ones.
+
+    Signals:
+        searched: The rows now match the query.
+    """
+
+    searched = Signal()
+
+    def __init__(self, describe: Describe, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._describe = describe
+        self._whole = _Whole()
+        self._shown_of = self._whole
+        self._shown: Sequence[int] = range(0)  # per row: the place in `_shown_of`
+        self._words = ""
+        self._is_listed = False
+        self._told: _Whole | None = None  # the list at the last `news_soon`
+        self._marks: dict[str, tuple[str, Tone]] = {}
+        self._search: Iterator[None] = iter(())
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._go_on)
+        self.cache: CacheHints | None = None  # the server's cache hints for the list
+
+    # -------------------------------------------------------------- what is shown
+
+    def set_listing(self, listing: Listing[Any]) -> None:
+        """Show a new list. `news_soon` returns what changed in it."""
+        key = self._describe.key
+        keys = [key(item) for item in listing.items] + [""] * len(listing.malformed)
+        self._whole = _Whole((*listing.items, *listing.malformed), keys)
+        self._is_listed = True
+        self.cache = listing.cache
+        self._begin()
+
+    async def news_soon(self) -> ListChanges:
+        """Return what changed since the previous call; nothing for the first list.
+
+        Computed in slices: comparing ten thousand tools with their schemas takes a while.
+        """
+        before, self._told = self._told, self._whole if self._is_listed else None
+        if before is None or before is self._whole:
+            return ListChanges()
+        slices = change_slices(_sources(before), _sources(self._whole))
+        while True:
+            until = time.perf_counter() + _TURN_S
+            while time.perf_counter() < until:
+                if (news := next(slices)) is not None:
+                    return news
+            await asyncio.sleep(0)
+
+    def set_words(self, words: str) -> None:
+        if words.casefold() != self._words:
+            self._words = words.casefold()
+            self._begin()
+
+    @property
+    def words(self) -> str:
+        return self._words
+
+    @property
+    def total(self) -> int:
+        return len(self._whole.items)
+
+    @property
+    def is_searching(self) -> bool:
+        return self._timer.isActive()
+
+    def all_items(self) -> Sequence[Item]:
+        """Return all items, including those filtered out."""
+        return self._whole.items
+
+    def items(self) -> Sequence[Item]:
+        """Return the shown items, in order."""
+        return [self._shown_of.items[place] for place in self._shown]
+
+    def item(self, row: int) -> Item | None:
+        return self._shown_of.items[self._shown[row]] if 0 <= row < len(self._shown) else None
+
+    def find(self, key: str) -> Item | None:
+        """Find an item by its key, even if it is filtered out."""
+        place = self._whole.first_of(key)
+        return self._whole.items[place] if place is not None else None
+
+    def renewed(self, item: Item) -> Item | None:
+        """Return the current version of an item; None if it is no longer listed."""
+        place = self._whole.place_of(item, self.key(item))
+        return self._whole.items[place] if place is not None else None
+
+    def row_of(self, key: str) -> int | None:
+        return self._row_at(self._shown_of.first_of(key))
+
+    def row_of_item(self, item: Item) -> int | None:
+        """Return the row of an item, even without a unique key."""
+        return self._row_at(self._shown_of.place_of(item, self.key(item)))
+
+    def key(self, item: Item) -> str:
+        return "" if isinstance(item, Malformed) else self._describe.key(item)
+
+    def _row_at(self, place: int | None) -> int | None:
+        return self._shown.index(place) if place is not None and place in self._shown else None
+
+    # -------------------------------------------------------------- marks
+
+    def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
+        """Set labels shown instead of the items' notes; "" removes one."""
+        before = dict(self._marks)
+        for key, (words, tone) in marks.items():
+            if words:
+                self._marks[key] = (words, tone)
+            else:
+                self._marks.pop(key, None)
+        if self._marks != before:
+            self._repaint()
+
+    def mark_news(self, news: ListChanges) -> None:
+        """Mark added and changed items, unless marked otherwise; `see` removes these marks."""
+        marks = {**dict.fromkeys(news.changed, _CHANGED), **dict.fromkeys(news.added, _NEW)}
+        self.set_marks({key: mark for key, mark in marks.items() if self._marks.get(key) in (None, _CHANGED)})
+
+    def see(self, item: Item) -> None:
+        """Remove the new or changed mark of an item the user has seen."""
+        key = self.key(item)
+        if self._marks.get(key) in (_NEW, _CHANGED):
+            self.set_marks({key: ("", "muted")})
+
+    def mark_of(self, key: str) -> str:
+        return self._marks.get(key, ("", "muted"))[0]
+
+    def _repaint(self) -> None:
+        if self._shown:
+            self.dataChanged.emit(self.index(0), self.index(len(self._shown) - 1), [NoteRole, ToneRole])
+
+    # -------------------------------------------------------------- for views
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._shown)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        item = self.item(index.row())
+        return self.item_data(item, role) if item is not None else None
+
+    def item_data(self, item: Item, role: int) -> object:
+        """Return what an item's row shows; also used by a tree of the same items."""
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.text(item)
+        if isinstance(item, Malformed):
+            return None
+        key = self.key(item)
+        if role == NoteRole:
+            return one_line(self._marks[key][0] if key in self._marks else self._describe.note(item))
+        if role == ToneRole:
+            return self._marks[key][1] if key in self._marks else "muted"
+        if role == Qt.ItemDataRole.AccessibleTextRole and key in self._marks:
+            return f"{self.text(item)}, {self._marks[key][0]}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(key)
+        return None
+
+    def text(self, item: Item) -> str:
+        if isinstance(item, Malformed):
+            return f"⚠ not usable: {one_line(item.reason)}"
+        return one_line(self._describe.text(item))
+
+    # -------------------------------------------------------------- searching
+
+    def _begin(self) -> None:
+        """Start searching; the first slice runs at once."""
+        if not self._words:
+            self._show(range(self.total))
+            return
+        self._search = self._ranked()
+        self._timer.start()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        until = time.perf_counter() + _TURN_S
+        for _ in self._search:
+            if time.perf_counter() > until:
+                return
+        self._timer.stop()
+
+    def _ranked(self) -> Iterator[None]:
+        words = self._words
+        ranks: tuple[list[int], ...] = ([], [], [])
+        haystacks = self._whole.haystacks
+        for place, item in enumerate(self._whole.items):
+            if place % 256 == 0:
+                yield
+            if place == len(haystacks):
+                haystacks.append(self._haystack(item))
+            name, rest = haystacks[place]
+            if name.startswith(words):
+                ranks[0].append(place)
+            elif words in name:
+                ranks[1].append(place)
+            elif words in rest:
+                ranks[2].append(place)
+        self._show([place for rank in ranks for place in rank])
+
+    def _show(self, places: Sequence[int]) -> None:
+        self._timer.stop()
+        self._search = iter(())
+        self.beginResetModel()
+        self._shown_of, self._shown = self._whole, places
+        self.endResetModel()
+        self.searched.emit()
+
+    def _haystack(self, item: Item) -> tuple[str, str]:
+        if isinstance(item, Malformed):
+            return "", item.reason[:_MOST_SEARCHED].casefold()
+        describe = self._describe
+        return describe.text(item).casefold(), describe.rest(item)[:_MOST_SEARCHED].casefold()
+
+
+def _sources(whole: _Whole) -> Iterator[tuple[str, JSONObject]]:
+    for key, item in zip(whole.keys, whole.items, strict=True):
+        if not isinstance(item, Malformed):
+            yield key, item.source
+
+
+def _name(item: Item) -> str:
+    return item.name if isinstance(item, Prompt) else ""
+
+
+def _note(item: Item) -> str:
+    """Return the number of arguments; computed only for visible rows."""
+    arguments = item.source.get("arguments") if isinstance(item, Prompt) else None
+    return plural(len(arguments), "argument") if isinstance(arguments, list) and arguments else ""
+
+
+def _rest(item: Item) -> str:
+    return f"{item.title}\n{item.description}" if isinstance(item, Prompt) else ""
+
+
+PROMPTS = Describe(_name, _name, _note, _rest)
+
+
+def _name_tools(item: Item) -> str:
+    return item.name if isinstance(item, Tool) else ""
+
+
+def _note_tools(item: Item) -> str:
+    return ""
+
+
+def _rest_tools(item: Item) -> str:
+    return f"{item.title}\n{item.description}" if isinstance(item, Tool) else ""
+
+
+TOOLS = Describe(_name_tools, _name_tools, _note_tools, _rest_tools)
+
+
+class ToolsModel(FeatureListModel):
+    """The tools of one server that match the search."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(TOOLS, parent)
+
+    def tools(self) -> Sequence[Tool]:
+        """Return all tools, whatever the search."""
+        return [item for item in self.all_items() if isinstance(item, Tool)]

@@ -1,0 +1,106 @@
+"""Rows of the traffic log that fit a condition, kept in step as it grows.
+
+Own list of row numbers instead of a filter proxy: a proxy asks about every row one by one through Qt,
+which takes seconds for a million of them.
+
+Tool tips of item views. Qt takes a text that looks like HTML for HTML, and loads what that names.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import escaped, one_line
+from inspector.traffic.log import TrafficLog
+
+Index: TypeAlias = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+class LogRowsModel(QAbstractTableModel):
+    """A table over some rows of the log. Subclasses say which rows, and what their cells show."""
+
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, log: TrafficLog) -> None:
+        super().__init__()
+        self._log = log
+        self._rows = array("q")
+        self._seen = 0
+        self._first = 0
+
+    # -------------------------------------------------------------- for subclasses
+
+    def matching(self, numbers: range) -> Iterable[int]:
+        """Return which of these log rows belong here, in order."""
+        raise NotImplementedError
+
+    def refilter(self) -> None:
+        """Select the rows again after the condition changed."""
+        self.beginResetModel()
+        self._seen = len(self._log)
+        self._rows = array("q", self.matching(range(self._first, self._seen)))
+        self.endResetModel()
+
+    # -------------------------------------------------------------- for views
+
+    def extend(self, length: int) -> None:
+        """Extend to this length of the log. A stale, smaller length is ignored."""
+        new = array("q", self.matching(range(max(self._seen, self._first), length)))
+        self._seen = max(self._seen, length)
+        if new:
+            first = len(self._rows)
+            self.beginInsertRows(_NOWHERE, first, first + len(new) - 1)
+            self._rows.extend(new)
+            self.endInsertRows()
+
+    def clear_view(self) -> None:
+        """Show only rows from now on. The log keeps everything."""
+        self._first = len(self._log)
+        self.refilter()
+
+    @property
+    def is_cleared(self) -> bool:
+        """True if older rows are hidden by `clear_view`."""
+        return self._first > 0
+
+    def number(self, row: int) -> int:
+        """Return the log row number of a shown row."""
+        return self._rows[row]
+
+    def find_row(self, number: int) -> int | None:
+        """Return where a log row is shown, by binary search."""
+        place = bisect_left(self._rows, number)
+        return place if place < len(self._rows) and self._rows[place] == number else None
+
+    def rowCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.columns[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(section)
+        return None
+
+    def alignment(self, column: int) -> Qt.AlignmentFlag:
+        """Return the alignment of a column's cells and header."""
+        return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+def plain_tip(text: str) -> str:
+    """Return a tool tip that shows exactly this text."""
+    return f"<span>{escaped(one_line(shorten(text, 500)))}</span>"

@@ -1,0 +1,106 @@
+"""Where secrets are kept, in words: for the status bar, the dialog, a list of names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, parts_of
+from inspector.qt.theme import Tone
+
+_STATUS = {
+    StorageLevel.KEYCHAIN: "Secrets: keychain",
+    StorageLevel.PASSPHRASE: "Secrets: passphrase",
+    StorageLevel.MEMORY: "Secrets: in memory",
+    StorageLevel.PLAIN: "Secrets: unprotected",
+}
+_TROUBLE = {
+    StorageStatus.LOCKED: "Secrets: locked",
+    StorageStatus.ABSENT: "Secrets: no keychain",
+    StorageStatus.SILENT: "Secrets: keychain does not answer",
+    StorageStatus.FAILED: "Secrets: keychain failed",
+    StorageStatus.KEY_LOST: "Secrets: key lost",
+    StorageStatus.UNREADABLE: "Secrets: file cannot be used",
+}
+_KINDS = {
+    "answers": "Answer rule",
+    "bearer": "Bearer token",
+    "env": "Environment",
+    "header": "Header",
+    "login": "Login setting",
+    "oauth": "Login",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where secrets can be stored: its name and description."""
+
+    rung: StorageLevel
+    name: str
+    meaning: str
+
+
+PLACES = (
+    Place(
+        StorageLevel.KEYCHAIN,
+        "The system's keychain",
+        "The secrets are sealed in a file; the key that opens it is in the keychain.",
+    ),
+    Place(
+        StorageLevel.PASSPHRASE,
+        "A passphrase",
+        "The secrets are sealed in a file; the passphrase is asked for once a run. Nobody can recover it.",
+    ),
+    Place(StorageLevel.MEMORY, "Memory only", "The secrets are gone when MCP Lens is closed."),
+    Place(
+        StorageLevel.PLAIN,
+        "A plain file, unprotected",
+        "Every program that can read your files can read the secrets, and so can backups of them.",
+    ),
+)
+
+
+def is_worth_saying(state: SecretsState) -> bool:
+    """Return whether to show the state: not before a secret was ever stored."""
+    return state.is_chosen or state.in_memory > 0 or state.standing is StorageStatus.UNREADABLE
+
+
+def status_text(state: SecretsState) -> str:
+    if state.rung is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another problem
+        return _STATUS[state.rung]
+    return _TROUBLE.get(state.standing, _STATUS[state.rung])
+
+
+def status_tone(state: SecretsState) -> Tone:
+    if state.rung is StorageLevel.MEMORY:
+        return "muted"
+    return "warn" if state.rung is StorageLevel.PLAIN or state.standing in _TROUBLE else "muted"
+
+
+def status_hint(state: SecretsState) -> str:
+    """Return the tool tip: the place, the number of secrets and any problem."""
+    place = next(each for each in PLACES if each.rung is state.rung)
+    lines = [f"{place.name}: {counted(state)}", state.words, state.next_step]
+    return "\n".join(line for line in lines if line)
+
+
+def counted(state: SecretsState) -> str:
+    if state.standing is StorageStatus.UNREADABLE and not state.in_memory:
+        return "cannot be counted"
+    if not state.kept and not state.in_memory:
+        return "no secrets"
+    kept = plural(state.kept, "secret") if state.kept else ""
+    in_memory = f"{plural(state.in_memory, 'secret')} in memory" if state.in_memory else ""
+    return " and ".join(words for words in (kept, in_memory) if words)
+
+
+def kind_of(name: str) -> str:
+    kind = parts_of(name)[0]
+    return _KINDS.get(kind, one_line(kind))
+
+
+def rest_of(name: str) -> str:
+    """Return what a secret is for: its name without the kind."""
+    return one_line(" › ".join(parts_of(name)[1:]))

@@ -1,0 +1,357 @@
+"""Sorting many rows without holding up the window: in steps, each of which takes a millisecond or so.
+
+A merge of two halves cannot be interrupted when Python does it, and is slow when we do it. So the rows are
+dealt into buckets by splitters from a sample; each bucket is then sorted whole, in C. Equal keys share a
+bucket that needs no sorting: many rows have one of six statuses.
+
+The columns of the traffic table: what each is called, what its cells say, and what it sorts by.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from typing import TypeAlias
+
+from PySide6.QtGui import QColor, QIcon
+
+from inspector.base.json.values import compact, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, full_time, size, time_of_day
+from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.traffic.row_search import OperationRows
+from inspector.qt.theme import Theme, Tone
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import STATUS_WORDS, Direction, RecordKind, Status
+
+# Sort keys; all keys of one sort are of one type.
+Key: TypeAlias = Callable[[int], int | str | tuple[int, int]]
+
+_BUCKET = 4_096  # approximate rows sorted per step
+_DEAL = 4_096  # rows distributed per step
+_SAMPLES = 8  # keys sampled per splitter
+
+
+def sort_in_steps(rows: Sequence[int], key: Key, *, is_descending: bool) -> Iterator[array[int] | None]:
+    """Sort in steps: yield None after each, and the rows at the end. The sort is stable."""
+    splitters = _splitters(rows, key)
+    yield None
+    buckets = [array("q") for _ in range(2 * len(splitters) + 1)]
+    for start in range(0, len(rows), _DEAL):
+        _deal(rows[start : start + _DEAL], key, splitters, buckets)
+        yield None
+    result = array("q")
+    order = range(len(buckets))
+    for number in reversed(order) if is_descending else order:
+        bucket, buckets[number] = buckets[number], array("q")
+        if number % 2 == 0:  # odd buckets hold equal keys only
+            bucket = array("q", sorted(bucket, key=key, reverse=is_descending))
+        result.extend(bucket)
+        yield None
+    yield result
+
+
+def sort_now(rows: Sequence[int], key: Key, *, is_descending: bool) -> array[int]:
+    """Sort a few rows at once."""
+    return array("q", sorted(rows, key=key, reverse=is_descending))
+
+
+def _splitters(rows: Sequence[int], key: Key) -> list[int | str | tuple[int, int]]:
+    from random import Random  # imported late, to keep startup fast
+
+    count = len(rows) // _BUCKET
+    # Not every n-th row: requests and responses alternate, so half of the keys would never be sampled.
+    chosen = Random(0).choices(rows, k=count * _SAMPLES) if count else []
+    sample = sorted(map(key, chosen))
+    return sorted(set(sample[_SAMPLES // 2 :: _SAMPLES]))
+
+
+def _deal(
+    rows: Sequence[int],
+    key: Key,
+    splitters: list[int | str | tuple[int, int]],
+    buckets: list[array[int]],
+) -> None:
+    """Distribute rows: bucket 2i+1 gets keys equal to splitter i, bucket 2i those before it."""
+    count = len(splitters)
+    for row, value in zip(rows, map(key, rows), strict=True):
+        place = bisect_left(splitters, value)
+        is_equal = place < count and splitters[place] == value
+        buckets[2 * place + is_equal].append(row)
+
+
+_LAST_FRAME = RecordKind.TEXT
+
+
+class Column(IntEnum):
+    """The columns in their default order."""
+
+    MARK = 0
+    NUMBER = 1
+    TIME = 2
+    DIRECTION = 3
+    SERVER = 4
+    MESSAGE = 5
+    ID = 6
+    STATUS = 7
+    ROUNDS = 8
+    DURATION = 9
+    SIZE = 10
+    HTTP = 11
+    REVISION = 12
+    OPERATION = 13
+    DATE = 14
+    COMMENT = 15
+    FINDING = 16
+
+
+# A column's header text, and its full name.
+HEADS = {
+    Column.MARK: ("", "Mark"),
+    Column.NUMBER: ("#", "Number"),
+    Column.TIME: ("Time", "Time"),
+    Column.DIRECTION: ("", "Direction"),
+    Column.SERVER: ("Server", "Server"),
+    Column.MESSAGE: ("Message", "Message"),
+    Column.ID: ("Id", "Id"),
+    Column.STATUS: ("Status", "Status"),
+    Column.ROUNDS: ("Rounds", "Rounds of the operation"),
+    Column.DURATION: ("Duration", "Duration"),
+    Column.SIZE: ("Size", "Size"),
+    Column.HTTP: ("HTTP", "HTTP status"),
+    Column.REVISION: ("Revision", "Protocol revision"),
+    Column.OPERATION: ("Operation", "Operation it belongs to"),
+    Column.DATE: ("Date", "Date"),
+    Column.COMMENT: ("Comment", "Comment"),
+    Column.FINDING: ("Finding", "Finding"),
+}
+NUMERIC = frozenset(
+    (Column.NUMBER, Column.ROUNDS, Column.DURATION, Column.SIZE, Column.HTTP, Column.OPERATION)
+)
+STATUS_TONES: dict[Status, Tone] = {
+    Status.NONE: "muted",
+    Status.PENDING: "wait",
+    Status.OK: "ok",
+    Status.TOOL_ERROR: "warn",
+    Status.ERROR: "error",
+    Status.GIVEN_UP: "muted",
+    Status.NOT_SENT: "error",
+}
+_DIRECTION_WORDS = {Direction.NONE: "", Direction.IN: "from the server", Direction.OUT: "to the server"}
+
+
+class TrafficCells:
+    """Cell contents by log row. `is_by_operation`: a row represents its whole operation."""
+
+    def __init__(self, log: TrafficLog, theme: Theme, operations: OperationRows) -> None:
+        self._log = log
+        self._theme = theme
+        self._operations = operations
+        self.is_by_operation = False
+        self._colors: dict[Tone, QColor] = {}  # creating one takes longer than the rest of a cell lookup
+        theme.changed.connect(self._colors.clear)
+        self._texts: dict[int, Callable[[int], str]] = {
+            Column.NUMBER: lambda number: str(number + 1),
+            Column.TIME: lambda number: time_of_day(log.wall_ns(number)),
+            Column.SERVER: lambda number: one_line(log.server_name(number)),
+            Column.MESSAGE: self.message,
+            Column.ID: self._id,
+            Column.STATUS: self.status,
+            Column.ROUNDS: self._rounds,
+            Column.DURATION: self._duration,
+            Column.SIZE: lambda number: size(log.size(number)),
+            Column.HTTP: self._http,
+            Column.REVISION: lambda number: one_line(log.revision(number)),
+            Column.OPERATION: self._operation,
+            Column.DATE: lambda number: full_time(log.wall_ns(number))[:10],
+            Column.COMMENT: lambda number: shorten(one_line(log.remark(number).comment), 200),
+            Column.FINDING: lambda number: shorten(one_line(log.problem(number)), 200),
+        }
+
+    # -------------------------------------------------------------- what they say
+
+    def text(self, number: int, column: int) -> str | None:
+        cell = self._texts.get(column)
+        return cell(number) if cell else None
+
+    def message(self, number: int) -> str:
+        kind = self._log.kind(number)
+        if kind > _LAST_FRAME or kind in (RecordKind.TEXT, RecordKind.INVALID):
+            head = self._log.head(number, 400)
+            if kind == RecordKind.LOGIN:
+                head = _masked(head)  # it may be a token request's form
+            return shorten(one_line(head.decode(errors="replace")), 200)
+        method, subject = self._log.method(number), self._log.subject(number)
+        words = f"{method}  {subject}" if subject else method
+        if kind in (RecordKind.RESULT, RecordKind.ERROR):
+            words = words or "answer to an unknown request"
+        return one_line(words or RecordKind(kind).name.lower())
+
+    def status(self, number: int) -> str:
+        kind = self._log.kind(number)
+        if kind == RecordKind.TEXT:
+            return "stray"
+        if self._log.problem(number):
+            return "problem"
+        if kind == RecordKind.HTTP:
+            return self._http(number)
+        if kind > _LAST_FRAME:
+            return RecordKind(kind).name.lower()
+        status = self._status_of(number)
+        if status is Status.PENDING and self._log.method(number) == "subscriptions/listen":
+            return "listening"  # a stream, not a pending call
+        return STATUS_WORDS[status]
+
+    def _status_of(self, number: int) -> Status:
+        return self._operations.status(number) if self.is_by_operation else self._log.status(number)
+
+    def _http(self, number: int) -> str:
+        """Return the HTTP status of an HTTP row, or of the exchange that carried a message."""
+        columns = self._log.columns
+        row = number if columns.kind[number] == RecordKind.HTTP else columns.exchange[number]
+        if row < 0:
+            return ""
+        status = columns.http_status[row]
+        return str(status) if status else "failed" if columns.duration[row] >= 0 else "waiting"
+
+    def _id(self, number: int) -> str:
+        id = self._log.id(number)
+        return "" if id is None else shorten(one_line(compact(id)), 24)
+
+    def _rounds(self, number: int) -> str:
+        if self._log.columns.operation[number] != number:
+            return ""
+        rounds = self._operations.rounds(number)
+        return str(rounds) if rounds > 1 or self.is_by_operation else ""
+
+    def _operation(self, number: int) -> str:
+        operation = self._log.columns.operation[number]
+        return str(operation + 1) if operation >= 0 else ""
+
+    def duration_ns(self, number: int) -> int | None:
+        if self.is_by_operation:
+            return self._operations.duration_ns(number)
+        return self._log.duration_ns(number)
+
+    def _duration(self, number: int) -> str:
+        nanoseconds = self.duration_ns(number)
+        return "" if nanoseconds is None else duration(nanoseconds)
+
+    # -------------------------------------------------------------- how they look
+
+    def color(self, number: int, column: int) -> QColor:
+        kind = self._log.kind(number)
+        if column == Column.STATUS:
+            return self._color(self._status_tone(number))
+        is_event = kind > _LAST_FRAME or kind == RecordKind.TEXT
+        is_plain = column in (Column.MESSAGE, Column.COMMENT) and not (is_event and column == Column.MESSAGE)
+        return self._color("text" if is_plain else "muted")
+
+    def _color(self, tone: Tone) -> QColor:
+        if tone not in self._colors:
+            self._colors[tone] = self._theme.color(tone)
+        return self._colors[tone]
+
+    def _status_tone(self, number: int) -> Tone:
+        if self._log.problem(number) or self._log.kind(number) == RecordKind.LOCAL:
+            return "error"
+        return STATUS_TONES[self._status_of(number)]
+
+    def icon(self, number: int, column: int) -> QIcon | None:
+        if column == Column.DIRECTION:
+            return self._direction_icon(self._log.direction(number))
+        if column == Column.MARK:
+            remark = self._log.remark(number)
+            name = "flag" if remark.is_marked else "comment" if remark.comment else ""
+            return self._theme.icon(name, "accent") if name else None
+        return None
+
+    def _direction_icon(self, direction: int) -> QIcon | None:
+        if direction == Direction.NONE:
+            return None
+        is_in = direction == Direction.IN
+        return self._theme.icon("arrow-in" if is_in else "arrow-out", "inbound" if is_in else "outbound")
+
+    def tip(self, number: int, column: int) -> str | None:
+        """Return a cell's tool tip. None for no tool tip."""
+        if column in (Column.TIME, Column.DATE):
+            return full_time(self._log.wall_ns(number))
+        if column in (Column.STATUS, Column.FINDING) and self._log.problem(number):
+            return plain_tip(self._log.problem(number))
+        if column == Column.DIRECTION:
+            return _DIRECTION_WORDS[Direction(self._log.direction(number))]
+        if column == Column.MARK:
+            return plain_tip(self.spoken(number, column) or "Click to mark this row")
+        comment = self._log.remark(number).comment
+        return plain_tip(comment) if comment else None
+
+    def spoken(self, number: int, column: int) -> str | None:
+        """Return accessible text for cells that are graphics."""
+        if column == Column.DIRECTION:
+            return _DIRECTION_WORDS[Direction(self._log.direction(number))]
+        if column == Column.MARK:
+            remark = self._log.remark(number)
+            return ": ".join(filter(None, ("Marked" if remark.is_marked else "", remark.comment)))
+        return None
+
+    # -------------------------------------------------------------- what they sort by
+
+    def sort_key(self, column: int) -> Key:
+        """Return a column's sort key; a C-level lookup where a log column is shown directly."""
+        log, columns = self._log, self._log.columns
+        by_column: dict[int, Key] = {
+            Column.TIME: columns.wall.__getitem__,
+            Column.DATE: columns.wall.__getitem__,
+            Column.DIRECTION: columns.direction.__getitem__,
+            Column.SERVER: lambda row: log.server_name(row).casefold(),
+            Column.MESSAGE: self._message_key(),
+            Column.ID: lambda row: (columns.id_kind[row], columns.id_value[row]),
+            Column.STATUS: self._status_of if self.is_by_operation else columns.status.__getitem__,
+            Column.ROUNDS: self._rounds_key,
+            Column.DURATION: self._duration_key if self.is_by_operation else columns.duration.__getitem__,
+            Column.SIZE: columns.size.__getitem__,
+            Column.HTTP: self._http_key,
+            Column.REVISION: log.revision,
+            Column.OPERATION: columns.operation.__getitem__,
+            Column.COMMENT: lambda row: log.remark(row).comment.casefold(),
+            Column.FINDING: log.problem,
+            Column.MARK: lambda row: int(log.remark(row).is_marked),
+        }
+        return by_column.get(column, _same)
+
+    def _message_key(self) -> Key:
+        """Return a sort key: method, then subject. Not the body, which may be on disk for all rows."""
+        columns, text = self._log.columns, self._log.words.text
+        known: dict[tuple[int, int], str] = {}
+
+        def key(row: int) -> str:
+            words = columns.method[row], columns.subject[row]
+            if words not in known:
+                known[words] = f"{text(words[0])}  {text(words[1])}".casefold()
+            return known[words]
+
+        return key
+
+    def _duration_key(self, row: int) -> int:
+        nanoseconds = self._operations.duration_ns(row)
+        return -1 if nanoseconds is None else nanoseconds
+
+    def _http_key(self, row: int) -> int:
+        columns = self._log.columns
+        own = row if columns.kind[row] == RecordKind.HTTP else columns.exchange[row]
+        return columns.http_status[own] if own >= 0 else -1
+
+    def _rounds_key(self, row: int) -> int:
+        return self._operations.rounds(row) if self._log.columns.operation[row] == row else 0
+
+
+def _same(row: int) -> int:
+    return row
+
+
+def _masked(head: bytes) -> bytes:
+    from inspector.traffic.masking.masker import masked_alone  # 30 patterns, only for login rows
+
+    return masked_alone(head)

@@ -1,0 +1,443 @@
+"""What the rows of an operation come to: how many rounds it took, how long in all, how it ended.
+
+An operation is one row of the table, that of its first request; most have no other request of ours. Those
+that do (multi round-trip retries, polls of a task) are remembered here as the log is read.
+
+Which rows of a log fit a condition: found in slices, so that a million rows never hold up the window.
+
+The window's thread does the looking itself (Python's lock would let another thread gain nothing), for a few
+milliseconds a turn of its event loop. What fits is there as it is found.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import compress
+from operator import eq, ne
+from time import perf_counter
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import LOGIN_SUBJECT, Direction, RecordKind, Status
+
+_IS_REQUEST = bytes(kind == RecordKind.REQUEST for kind in range(256))
+_IS_OUT = bytes(direction == Direction.OUT for direction in range(256))
+
+
+class OperationRows:
+    """The requests of each operation, read from the log.
+
+    Each row is read once, up to the length given to `update`; changed rows can be noted again.
+    """
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._seen = 0
+        self._later: dict[int, list[int]] = {}  # further requests, by the row of the first
+
+    def update(self, length: int) -> set[int]:
+        """Read the log up to `length`. Returns the first rows of the operations that continued."""
+        first, columns = self._seen, self._log.columns
+        if length <= first:
+            return set()
+        self._seen = length
+        requests = columns.kind[first:length].tobytes().translate(_IS_REQUEST)
+        rows = list(compress(range(first, length), requests))
+        operation = columns.operation
+        others = list(compress(rows, map(ne, rows, map(operation.__getitem__, rows))))
+        for row in others:
+            self._note(row)
+        return {operation[row] for row in others if operation[row] >= 0}
+
+    def note_again(self, row: int) -> int:
+        """Note a changed row, which may have got its operation. Returns the operation, or -1."""
+        if row < self._seen and self._log.columns.kind[row] == RecordKind.REQUEST:
+            self._note(row)
+        return self._log.columns.operation[row]
+
+    def _note(self, row: int) -> None:
+        root = self._log.columns.operation[row]
+        if root < 0 or root == row or not _IS_OUT[self._log.columns.direction[row]]:
+            return
+        later = self._later.setdefault(root, [])
+        if row not in later:
+            later.append(row)
+            later.sort()
+
+    # -------------------------------------------------------------- of an operation, by its first row
+
+    def last(self, root: int) -> int:
+        """Return the newest client request of an operation."""
+        later = self._later.get(root)
+        return later[-1] if later else root
+
+    def rounds(self, root: int) -> int:
+        """Return the number of rounds: 1, plus one for each time the server asked for more input."""
+        method = self._log.columns.method
+        return 1 + sum(method[row] == method[root] for row in self._later.get(root, ()))
+
+    def answer(self, root: int) -> int:
+        """Return the row of the newest response, or -1 while it is pending."""
+        return self._log.columns.partner[self.last(root)]
+
+    def status(self, root: int) -> Status:
+        """Return the operation's status: that of its newest request."""
+        return self._log.status(self.last(root))
+
+    def duration_ns(self, root: int) -> int | None:
+        """Return the time from the first request to the newest response, over all rounds."""
+        answer, monotonic = self.answer(root), self._log.columns.monotonic
+        return None if answer < 0 else abs(monotonic[answer] - monotonic[root])
+
+
+# The first turn may take as long as is unnoticeable: small logs need no second one.
+_FIRST_TURN_S = 0.02
+_TURN_S = 0.008
+# How often results are reported during a search: the view repaints each time, which would otherwise take
+# most of the time.
+_TELL_S = 0.1
+_FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is checked in between
+
+_ALL_KINDS = bytes([1] * 256)
+_FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
+_FRAMES_AND_LOGINS = bytes(1 <= kind <= RecordKind.TEXT or kind == RecordKind.LOGIN for kind in range(256))
+_ALL_BUT_LOGINS = bytes(kind not in (RecordKind.STDERR, RecordKind.LOGIN) for kind in range(256))
+_ALL_BUT_STDERR = bytes(kind != RecordKind.STDERR for kind in range(256))
+
+
+class Matcher(Protocol):
+    """A compiled filter (`inspector.traffic.filter.matcher`)."""
+
+    def rows(self, numbers: range) -> Iterable[int]:
+        """Return those of these rows that match, in order."""
+        ...
+
+    def matches(self, number: int) -> bool: ...
+
+    @property
+    def is_cheap(self) -> bool:
+        """True if it does not need to read bodies."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The condition for rows to be shown. All parts must hold."""
+
+    server: str | None = None
+    with_events: bool = False
+    with_logins: bool = True  # login steps, requests and HTTP exchanges
+    any_kind: bool = False  # the matcher decides about kinds, stderr included
+    matcher: Matcher | None = None
+    span: tuple[int, int] | None = None  # wall time in nanoseconds, both ends inclusive
+    operations: bool = False  # only the first request of each operation
+
+    @property
+    def narrows(self) -> bool:
+        """True if more than the choice of kinds hides rows."""
+        return self.server is not None or self.matcher is not None or self.span is not None
+
+
+class RowSearch(QObject):
+    """The matching rows in log order, kept up to date as the log grows and its rows change.
+
+    Signals:
+        restarted: The condition or the cleared range changed: `rows` is empty and fills again.
+        found: More rows match, after all others; carries them.
+        moved_in: An older row matches now; carries its position, where it already is, and the row.
+        moved_out: A row no longer matches; carries its former position and the row.
+        retouched: Shown rows changed; carries them.
+        progressed: The search made progress; see `share`.
+    """
+
+    restarted = Signal()
+    found = Signal(object)
+    moved_in = Signal(int, int)
+    moved_out = Signal(int, int)
+    retouched = Signal(object)
+    progressed = Signal()
+
+    def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows = array("q")
+        self.operations = OperationRows(log)
+        self._log = log
+        self._condition = Condition()
+        self._first = 0
+        self._seen = 0  # rows before this one were searched
+        self._length = 0  # of the log, as far as it is searched
+        self._backlog = 0
+        self._touched = 0
+        self._untold = array("q")
+        self._told_at = 0.0
+        self._again: list[int] = []  # rows to check again, newest first
+        self._step = _FEWEST
+        self._is_stopped = False
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._on_turn)
+
+    @property
+    def condition(self) -> Condition:
+        return self._condition
+
+    @property
+    def first(self) -> int:
+        """The first row that is searched: earlier ones were cleared from the view."""
+        return self._first
+
+    @property
+    def length(self) -> int:
+        """The log's length as last reported to this search."""
+        return self._length
+
+    @property
+    def backlog(self) -> int:
+        """The first row that was recorded after the search started."""
+        return self._backlog
+
+    @property
+    def is_searching(self) -> bool:
+        """True while there are rows left to search."""
+        return not self._is_stopped and (self._seen < self._length or bool(self._again))
+
+    @property
+    def is_stopped(self) -> bool:
+        """True if the user stopped the search early."""
+        return self._is_stopped
+
+    @property
+    def share(self) -> float:
+        """The fraction searched, from 0 to 1."""
+        whole = self._length - self._first
+        return (self._seen - self._first) / whole if whole > 0 else 1.0
+
+    # -------------------------------------------------------------- what is wanted
+
+    def set_condition(self, condition: Condition) -> None:
+        if condition != self._condition:
+            self._condition = condition
+            self.restart()
+
+    def begin_at(self, first: int) -> None:
+        """Exclude the rows before `first`; 0 excludes none."""
+        if first != self._first:
+            self._first = first
+            self.restart()
+
+    def restart(self) -> None:
+        self.rows = array("q")
+        self._seen = self._first
+        self._backlog = self._length
+        self._again = []
+        self._untold = array("q")
+        self._told_at = 0.0
+        self._step = _FEWEST
+        self._is_stopped = False
+        self.restarted.emit()
+        self._take_turn(_FIRST_TURN_S)
+
+    def extend(self, length: int) -> None:
+        """Search up to this length of the log and its changed rows. A stale length is ignored."""
+        is_idle = not self.is_searching
+        self._length = max(self._length, length)
+        self._note_touched()
+        if is_idle and not self._is_stopped:
+            self._take_turn(_FIRST_TURN_S)
+
+    def look_again(self, numbers: Iterable[int]) -> None:
+        """Check rows again after a change the log does not report, such as a remark."""
+        self._requeue(set(numbers))
+        if not self._is_stopped:
+            self._take_turn(_FIRST_TURN_S)
+
+    def stop(self) -> None:
+        """Stop searching. New rows are ignored until `go_on` or `restart`."""
+        self._tell()
+        self._is_stopped = True
+        self._timer.stop()
+        self.progressed.emit()
+
+    def go_on(self) -> None:
+        """Resume after `stop`."""
+        self._is_stopped = False
+        self._take_turn(_TURN_S)
+
+    def finish(self) -> None:
+        """Search everything now, however long it takes."""
+        while self.is_searching:
+            self._take_turn(3600.0)
+
+    def look_up_to(self, number: int) -> None:
+        """Search up to this row now, for navigation. Undoes `stop`."""
+        self._is_stopped = False
+        while self._seen <= number < self._length:
+            self._take_turn(_FIRST_TURN_S)
+        self._tell()
+
+    def place_of(self, number: int) -> int | None:
+        """Return the position of a log row among those found, None if absent."""
+        place = bisect_left(self.rows, number)
+        return place if place < len(self.rows) and self.rows[place] == number else None
+
+    # -------------------------------------------------------------- looking
+
+    def _on_turn(self) -> None:
+        self._take_turn(_TURN_S)
+
+    def _take_turn(self, seconds: float) -> None:
+        until = perf_counter() + seconds
+        while self._seen < self._length and perf_counter() < until:
+            self._look_at_some()
+        is_time = self._seen >= self._length or self._again or perf_counter() - self._told_at > _TELL_S
+        if is_time:
+            self._tell()
+        same = array("q")
+        while self._again and perf_counter() < until:
+            self._look_at_one_again(self._again.pop(), same)
+        if same:
+            self.retouched.emit(same)
+        self._keep_going()
+        self.progressed.emit()
+
+    def _tell(self) -> None:
+        self._told_at = perf_counter()
+        new, self._untold = self._untold, array("q")
+        if new:
+            self.rows.extend(new)
+            self.found.emit(new)
+
+    def _keep_going(self) -> None:
+        if not self.is_searching:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _look_at_some(self) -> None:
+        """Search a run of rows; its length is adjusted to take a few milliseconds."""
+        began = perf_counter()
+        numbers = range(self._seen, min(self._seen + self._step, self._length))
+        self._seen = numbers.stop
+        later = self.operations.update(numbers.stop)
+        self._untold.extend(self._fitting(numbers))
+        if self._condition.operations:
+            self._queue(root for root in later if self._first <= root < numbers.start)
+        took = perf_counter() - began
+        if took < 0.0015:
+            self._step = min(self._step * 2, _MOST)
+        elif took > 0.004:
+            self._step = max(self._step // 2, _FEWEST)
+
+    def _fitting(self, numbers: range) -> Iterable[int]:
+        wanted = self._condition
+        if wanted.operations:
+            return self._in_place(self._operations_in(numbers))
+        flags = self._of_kinds(numbers)
+        if wanted.matcher is None:
+            return self._in_place(compress(numbers, flags))
+        found = wanted.matcher.rows(numbers)  # whole runs, which are fastest
+        return self._in_place(row for row in found if flags[row - numbers.start])
+
+    def _of_kinds(self, numbers: range) -> bytes | bytearray:
+        """Return one byte per row: 1 if its kind is to be shown."""
+        wanted, kinds = self._condition, self._log.columns.kind[numbers.start : numbers.stop].tobytes()
+        if wanted.any_kind:
+            return kinds.translate(_ALL_KINDS)
+        if wanted.with_events == wanted.with_logins:
+            return kinds.translate(_ALL_BUT_STDERR if wanted.with_events else _FRAMES)
+        # An HTTP exchange may be part of a login. Few logs have any; the subject distinguishes them.
+        flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if wanted.with_events else _FRAMES_AND_LOGINS))
+        login = self._log.words.number_of(LOGIN_SUBJECT)
+        place = kinds.find(RecordKind.HTTP) if login is not None else -1
+        subjects = self._log.columns.subject
+        while place >= 0:
+            if subjects[numbers.start + place] == login:
+                flags[place] = wanted.with_logins
+            place = kinds.find(RecordKind.HTTP, place + 1)
+        return flags
+
+    def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
+        """Filter rows by server and time span."""
+        wanted, columns = self._condition, self._log.columns
+        if wanted.server is not None:
+            server, servers = self._log.server_number(wanted.server), columns.server
+            rows = [row for row in rows if servers[row] == server]
+        if wanted.span is not None:
+            (low, high), wall = wanted.span, columns.wall
+            rows = [row for row in rows if low <= wall[row] <= high]
+        return rows
+
+    def _operations_in(self, numbers: range) -> Iterable[int]:
+        """Return the first requests among these rows whose operations match.
+
+        Either the request or the response may match, since users search for both. A match in the response
+        to an older request is checked again later.
+        """
+        operation, partner = self._log.columns.operation, self._log.columns.partner
+        matcher = self._condition.matcher
+        if matcher is None:
+            return compress(numbers, map(eq, numbers, operation[numbers.start : numbers.stop]))
+        roots: set[int] = set()
+        for row in matcher.rows(numbers):
+            root = operation[row]
+            if root < 0 <= partner[row]:
+                root = operation[partner[row]]  # a response belongs to its request's operation
+            if root >= 0 and (root == row or self.operations.answer(root) == row):
+                roots.add(root)
+        self._queue(root for root in roots if self._first <= root < numbers.start)
+        return sorted(root for root in roots if root >= numbers.start)
+
+    def _operation_fits(self, root: int, matcher: Matcher) -> bool:
+        answer = self.operations.answer(root)
+        return matcher.matches(root) or (0 <= answer < self._length and matcher.matches(answer))
+
+    # -------------------------------------------------------------- looking again
+
+    def _note_touched(self) -> None:
+        touched = self._log.touched
+        end = len(touched)
+        if end > self._touched:
+            self._requeue(set(touched[self._touched : end]))
+            self._touched = end
+
+    def _requeue(self, numbers: set[int]) -> None:
+        """Queue rows that a change may move in or out; report the others at once."""
+        numbers = {number for number in numbers if self._first <= number < self._seen}
+        if not numbers:
+            return
+        roots = {self.operations.note_again(number) for number in numbers}
+        if self._condition.operations:
+            numbers |= {root for root in roots if self._first <= root < self._seen}
+        elif self._condition.matcher is None:
+            self.retouched.emit(array("q", sorted(numbers)))
+            return
+        self._queue(numbers)
+
+    def _queue(self, numbers: Iterable[int]) -> None:
+        if more := set(numbers):
+            self._again = sorted(more.union(self._again), reverse=True)
+
+    def _fits(self, number: int) -> bool:
+        wanted = self._condition
+        if not wanted.operations or wanted.matcher is None:
+            return any(True for _ in self._fitting(range(number, number + 1)))
+        if self._log.columns.operation[number] != number or not self._operation_fits(number, wanted.matcher):
+            return False
+        return number in self._in_place(range(number, number + 1))
+
+    def _look_at_one_again(self, number: int, same: array[int]) -> None:
+        fits = self._fits(number)
+        place = bisect_left(self.rows, number)
+        was_there = place < len(self.rows) and self.rows[place] == number
+        if fits and was_there:
+            same.append(number)
+        elif fits:
+            self.rows.insert(place, number)
+            self.moved_in.emit(place, number)
+        elif was_there:
+            del self.rows[place]
+            self.moved_out.emit(place, number)

@@ -1,0 +1,262 @@
+"""What is declared, as the JSON that goes over the wire; what a person writes there is declared as it is.
+
+One switch for each thing that can be declared, with what a server may do when it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QMouseEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.json.values import JSON, JSONObject, compact, shorten
+from inspector.protocol.client_capabilities import (
+    CAPABILITY_SWITCHES,
+    CapabilitySwitch,
+    ClientCapabilities,
+    remarks,
+)
+from inspector.protocol.revisions import Revision, is_between
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel, PlainLabel
+from inspector.schema.values import FormError
+
+_MOST_REMARKS = 3
+
+
+class ExactCapabilities(QWidget):
+    """The client capabilities as JSON.
+
+    Follows the switches until edited. An edit waits for confirmation and stays until it is declared.
+
+    Signals:
+        wanted: The user wants exactly this declared; carries the object.
+        edited: `is_edited` may have changed.
+    """
+
+    wanted = Signal(object)
+    edited = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: JSONObject = {}
+        self._revision: Revision | None = None
+        self._asked: tuple[str, JSONObject] | None = None  # the text to declare, and its value
+        self.is_edited = False
+        self._when = MutedLabel(theme, wrap=True)
+        self._by_hand = Badge(theme, tone="accent")
+        self.text = JsonTextView(FormStyle.of(theme), "Capabilities")
+        self.text.text_changed.connect(self._on_text_changed)
+        self.text.text_read.connect(self._show_remarks)
+        self._remarks = PlainLabel(theme, tone="warn", wrap=True)
+        self.declare = QAction("Declare this", self)
+        self.declare.triggered.connect(self._on_declare)
+        self.discard = QAction("Discard", self)
+        self.discard.triggered.connect(self._on_discard)
+        self._lay_out(theme)
+        self._show_edited()
+
+    def show_declared(self, declared: ClientCapabilities, revision: Revision | None, when: str) -> None:
+        """Show what is declared; `when` says when it is sent to the server. Edits in progress stay."""
+        self._revision = revision
+        self._when.setText(when)
+        self._by_hand.set_text("as you wrote it" if declared.is_exact else "")
+        capabilities, before = declared.capabilities(revision), self._shown
+        self._shown = capabilities  # also what discarding restores
+        if declared.is_exact and self._asked == (self.text.text(), capabilities):
+            self._end_editing()
+        elif not self.is_edited and capabilities != before:
+            self.text.set_value(capabilities)
+        self._show_remarks()
+
+    # --------------------------------------------------------------
+
+    def _on_text_changed(self) -> None:
+        self.is_edited = True
+        self._show_edited()
+        self.edited.emit()
+
+    def _on_declare(self) -> None:
+        try:
+            capabilities = self.text.read_object()
+        except FormError:
+            return  # shown below the text
+        self._asked = (self.text.text(), capabilities)
+        self.wanted.emit(capabilities)
+
+    def _on_discard(self) -> None:
+        self.text.set_value(self._shown)
+        self._end_editing()
+        self._show_remarks()
+
+    def _end_editing(self) -> None:
+        self._asked = None
+        self.is_edited = False
+        self._show_edited()
+        self.edited.emit()
+
+    def _show_edited(self) -> None:
+        for action in (self.declare, self.discard):
+            action.setEnabled(self.is_edited)
+
+    def _show_remarks(self) -> None:
+        try:
+            said = remarks(self.text.read_object(), self._revision)
+        except FormError:
+            said = ()
+        more = f" And {len(said) - _MOST_REMARKS} more." if len(said) > _MOST_REMARKS else ""
+        self._remarks.setText(" ".join(said[:_MOST_REMARKS]) + more)
+        self._remarks.setVisible(bool(said))
+
+    def _lay_out(self, theme: Theme) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Heading(theme, "As JSON"))
+        head.addWidget(self._by_hand)
+        head.addStretch(1)
+        head.addWidget(ActionButton(self.discard))
+        head.addWidget(ActionButton(self.declare, "primary"))
+        inner = QVBoxLayout()
+        inner.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, 0)
+        inner.setSpacing(SPACE_2)
+        inner.addLayout(head)
+        inner.addWidget(self._when)
+        below = QVBoxLayout()
+        below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
+        below.addWidget(self._remarks)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(inner)
+        column.addWidget(self.text, 1)
+        column.addLayout(below)
+
+
+_EXTENSIONS = "extensions"
+_MOST_EXTENSIONS = 200
+
+
+class CapabilityRow(QWidget):
+    """A check box with a name and a description. A click on the text toggles it too."""
+
+    def __init__(self, theme: Theme, name: str, sentence: str, on_toggled: Callable[[bool], None]) -> None:
+        super().__init__()
+        self._sentence = sentence
+        self.box = QCheckBox()
+        self.box.setAccessibleName(f"Declare {shorten(name, 200)}")
+        self.box.setAccessibleDescription(sentence)
+        self.box.clicked.connect(lambda: on_toggled(self.box.isChecked()))
+        self._words = MutedLabel(theme, sentence, wrap=True)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle))
+        column.addWidget(self._words)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.box, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(column, 1)
+
+    def show_state(self, is_on: bool, note: str = "") -> None:
+        self.box.setChecked(is_on)
+        self._words.setText(f"{self._sentence} {note}".strip())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.box.click()
+
+
+class CapabilityList(QWidget):
+    """The capability switches, and the extensions that were named.
+
+    Signals:
+        switched: The user set a member, or removed it with None; carries its path and value.
+    """
+
+    switched = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._revision: Revision | None = None
+        self._extensions: dict[str, JSON] = {}  # with their settings, including those now off
+        self.rows: dict[tuple[str, ...], CapabilityRow] = {}
+        self.name = QLineEdit()
+        self.name.setFont(theme.mono_font(0.95))
+        self.name.setPlaceholderText("example.com/name")
+        self.name.setAccessibleName("Name of an extension")
+        self.name.returnPressed.connect(self.add_extension)
+        self.name.textChanged.connect(self._on_name_changed)
+        self._add = QAction("Add extension", self)
+        self._add.setEnabled(False)
+        self._add.triggered.connect(self.add_extension)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._lay_out()
+
+    def show_declared(self, declared: ClientCapabilities, revision: Revision | None) -> None:
+        extensions = declared.whole.get(_EXTENSIONS)
+        if isinstance(extensions, dict):
+            for name, settings in list(extensions.items())[:_MOST_EXTENSIONS]:
+                self._remember(name, settings)
+        for switch in CAPABILITY_SWITCHES:
+            self.rows[switch.path].show_state(declared.has(switch.path), _note(switch, revision))
+        for name, settings in self._extensions.items():
+            words = f"Settings: {shorten(compact(settings), 120)}" if settings != {} else ""
+            self.rows[_EXTENSIONS, name].show_state(declared.has((_EXTENSIONS, name)), words)
+
+    def add_extension(self) -> None:
+        name = self.name.text().strip()
+        if name:
+            self.name.clear()
+            self.switched.emit((_EXTENSIONS, name), self._extensions.get(name, {}))
+
+    # --------------------------------------------------------------
+
+    def _remember(self, name: str, settings: JSON) -> None:
+        path = (_EXTENSIONS, name)
+        if any(switch.path == path for switch in CAPABILITY_SWITCHES):
+            return
+        self._extensions[name] = settings
+        if path not in self.rows:
+            on_toggled = partial(self._on_extension_toggled, name)
+            row = self.rows[path] = CapabilityRow(self._theme, f"{_EXTENSIONS}.{name}", "", on_toggled)
+            self._column.insertWidget(self._column.count() - 1, row)
+
+    def _on_name_changed(self, text: str) -> None:
+        self._add.setEnabled(bool(text.strip()))
+
+    def _on_toggled(self, switch: CapabilitySwitch, is_on: bool) -> None:
+        self.switched.emit(switch.path, switch.value if is_on else None)
+
+    def _on_extension_toggled(self, name: str, is_on: bool) -> None:
+        self.switched.emit((_EXTENSIONS, name), self._extensions[name] if is_on else None)
+
+    def _lay_out(self) -> None:
+        group = CAPABILITY_SWITCHES[0].path[0]
+        for switch in CAPABILITY_SWITCHES:
+            if switch.path[0] != group:
+                group = switch.path[0]
+                self._column.addSpacing(SPACE_3)
+            row = CapabilityRow(self._theme, switch.name, switch.sentence, partial(self._on_toggled, switch))
+            self.rows[switch.path] = row
+            self._column.addWidget(row)
+        adding = QHBoxLayout()
+        adding.setContentsMargins(0, SPACE_2, 0, 0)
+        adding.setSpacing(SPACE_2)
+        adding.addWidget(self.name, 1)
+        adding.addWidget(ActionButton(self._add))
+        self._column.addLayout(adding)
+
+
+def _note(switch: CapabilitySwitch, revision: Revision | None) -> str:
+    if revision is None or is_between(revision, switch.since, switch.until):
+        return ""
+    return f"Not in {revision}."

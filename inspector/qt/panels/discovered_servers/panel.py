@@ -1,0 +1,269 @@
+"""Found servers: the files on the left, the chosen one on the right.
+
+The files that were found, strongest first, and the servers in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+import shiboken6
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.config.foreign.discovery import FoundFile
+from inspector.engine.servers.discovered_servers import FoundServers
+from inspector.engine.servers.inspection import FoundReport, FoundView
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.discovered_servers import (
+    TONES,
+    file_text,
+    nothing_text,
+    place_text,
+    standing_text,
+    summary_text,
+)
+from inspector.qt.panels.discovered_servers.review import ReviewPage
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import plain_tooltip
+
+_WIDTHS = [380, 760]
+
+
+class FoundServersPanel(QWidget):
+    """The servers found in other tools' config files.
+
+    Signals:
+        server_wanted: Show a server of the server list; carries its name.
+    """
+
+    server_wanted = Signal(str)
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self.report = FoundReport()
+        self.tree = FoundServersTree(theme)
+        self.review = ReviewPage(theme)
+        self.look_action = QAction("Look again", self)
+        self.look_action.setToolTip("Read all files anew")
+        theme.dress(self.look_action, "refresh")
+        self._header = PanelHeader(theme, "Found servers")
+        self._header.add_action(self.look_action)
+        self.alert = Alert(theme)
+        sides = QSplitter()
+        sides.setChildrenCollapsible(False)
+        sides.addWidget(self.tree)
+        sides.addWidget(self.review)
+        sides.setSizes(_WIDTHS)
+        sides.setStretchFactor(1, 1)
+        self._gate = ContentStack(theme, sides)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._header)
+        column.addWidget(self.alert)
+        column.addWidget(self._gate, 1)
+        self.tree.chosen.connect(self._on_chosen)
+        self.look_action.triggered.connect(self.look)
+        self.review.trust_wanted.connect(lambda view: self._start("trust", self._trust(view)))
+        self.review.import_wanted.connect(lambda view: self._start("import", self._import(view)))
+        self.review.examine_wanted.connect(lambda view: self._start("examine", self._examine(view)))
+        self.review.distrust_wanted.connect(lambda view: self._start("distrust", self._distrust(view)))
+        self.review.server_wanted.connect(self.server_wanted)
+        bridge.found_changed.connect(self.show_report)
+        self.show_report(self.report)
+        bridge.start_when_attached("load found servers", self._load())
+
+    def look(self) -> None:
+        self._start("look for servers", self._look())
+
+    def show_report(self, report: FoundReport) -> None:
+        self.report = report
+        self._header.set_detail(summary_text(report) if report.files else "")
+        if report.problem:
+            self.alert.say("trust", report.problem, tone="error")
+        else:
+            self.alert.close_about("trust")
+        self.tree.show_report(report)
+        if report.files:
+            self._gate.open()
+        else:
+            self._gate.explain("empty", "search", "Nothing found", nothing_text(), action=self.look_action)
+
+    # --------------------------------------------------------------
+
+    def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
+        for about in ("failed", "examined"):
+            self.alert.close_about(about)
+        if isinstance(what, FoundView):
+            self.review.show_server(what)
+        elif what is not None:
+            self.review.show_file(what)
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self.alert.close_about("failed")
+        self._bridge.start_when_attached(name, self._shown(work))
+
+    async def _shown(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await `work` and show errors here, next to their subject."""
+        try:
+            await work
+        except UserError as exc:
+            if not shiboken6.isValid(self):
+                raise
+            self.alert.say("failed", str(exc), tone="error")
+
+    async def _load(self) -> None:
+        """Load what was found before the panel was opened."""
+
+        async def last(found: FoundServers) -> FoundReport:
+            return found.report
+
+        report = await self._bridge.ask_found(last)
+        if shiboken6.isValid(self):
+            self.show_report(report)
+
+    async def _look(self) -> None:
+        await self._bridge.ask_found(lambda found: found.look())
+
+    async def _trust(self, view: FoundView) -> None:
+        allowed, given = self.review.allowed(), self.review.given()
+        server = await self._bridge.ask_found(lambda found: found.trust(view.id, view.seen, allowed, given))
+        self._bridge.connect_server(server.name)
+        if shiboken6.isValid(self):
+            self.server_wanted.emit(server.name)
+
+    async def _import(self, view: FoundView) -> None:
+        allowed, given = self.review.allowed(), self.review.given()
+        server = await self._bridge.ask_found(
+            lambda found: found.import_(view.id, view.seen, inputs=given, variables=allowed)
+        )
+        if shiboken6.isValid(self):
+            self.server_wanted.emit(server.name)
+
+    async def _examine(self, view: FoundView) -> None:
+        examination = await self._bridge.ask_doctor(lambda doctor: doctor.look_over(view.id))
+        shown = self.review.view if shiboken6.isValid(self) else None
+        if shown is None or shown.id != view.id:
+            return
+        failure = examination.failure
+        if failure is not None:
+            self.alert.say("examined", failure.cause, failure.fix, tone="error")
+            return
+        seen = next((each for each in examination.results if each.id in ("command", "url")), None)
+        words = "Nothing that can be seen speaks against it."
+        if seen is not None and seen.found:  # where it is, or why that is unknown
+            words = f"{words} {seen.title}: {one_line(seen.found).rstrip('.')}."
+        self.alert.say("examined", words, "It was not started, and nobody was asked.", tone="ok")
+
+    async def _distrust(self, view: FoundView) -> None:
+        await self._bridge.ask_found(lambda found: found.forget(view.id))
+
+
+_LONGEST_NAME = 200
+_WHAT = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
+
+
+class FoundServersTree(QTreeWidget):
+    """The tree of found files and servers.
+
+    Signals:
+        chosen: The selection changed; carries a FoundView or FoundFile, or None.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._report = FoundReport()
+        self.setAccessibleName("Found servers")
+        self.setHeaderHidden(True)
+        self.setColumnCount(2)
+        style_tree(self, theme)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.currentItemChanged.connect(self._on_current_changed)
+        theme.changed.connect(lambda: self.show_report(self._report))
+
+    def show_report(self, report: FoundReport) -> None:
+        """Show a report; the selection stays if it still exists."""
+        self._report = report
+        before = _key(self.current())
+        self.blockSignals(True)
+        self.clear()
+        views = iter(report.servers)  # in file order
+        for file in report.files:
+            self._add_file(file, [next(views) for _ in file.servers])
+        self.expandAll()
+        self.blockSignals(False)
+        items = self._items()
+        kept = next((item for item in items if _key(_what(item)) == before), None)
+        first = next((item for item in items if isinstance(_what(item), FoundView)), None)
+        if (item := kept or first or next(iter(items), None)) is not None:
+            self.setCurrentItem(item)
+        self.chosen.emit(self.current())
+
+    def current(self) -> FoundView | FoundFile | None:
+        item = self.currentItem()
+        return _what(item) if item is not None else None
+
+    def choose(self, id: str) -> bool:
+        """Select a server; return False if it is not there."""
+        for item in self._items():
+            what = _what(item)
+            if isinstance(what, FoundView) and what.id == id:
+                self.setCurrentItem(item)
+                return True
+        return False
+
+    def _add_file(self, file: FoundFile, views: list[FoundView]) -> None:
+        row = QTreeWidgetItem([place_text(file.source), file_text(file)])
+        row.setData(0, _WHAT, file)
+        row.setToolTip(0, plain_tooltip(str(file.source.path or file.source.tool)))
+        row.setForeground(0, self._theme.color("muted"))
+        row.setForeground(1, self._theme.color("error" if file.problem else "muted"))
+        for view in views:
+            child = QTreeWidgetItem([shorten(one_line(view.name), _LONGEST_NAME), standing_text(view)])
+            child.setData(0, _WHAT, view)
+            is_quiet = view.overridden_by is not None
+            tone = "error" if view.problem else "muted" if is_quiet else TONES[view.trust]
+            child.setForeground(0, self._theme.color("muted" if is_quiet else "text"))
+            child.setForeground(1, self._theme.color(tone))
+            row.addChild(child)
+        self.addTopLevelItem(row)
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        items: list[QTreeWidgetItem] = []
+        for row in range(self.topLevelItemCount()):
+            if (top := self.topLevelItem(row)) is not None:
+                children = (top.child(place) for place in range(top.childCount()))
+                items += [top, *(child for child in children if child is not None)]
+        return items
+
+    def _on_current_changed(self) -> None:
+        self.chosen.emit(self.current())
+
+
+def _what(item: QTreeWidgetItem) -> FoundView | FoundFile | None:
+    what: FoundView | FoundFile | None = item.data(0, _WHAT)
+    return what
+
+
+def _key(what: FoundView | FoundFile | None) -> object:
+    if isinstance(what, FoundView):
+        return what.id
+    return what.source if what is not None else None

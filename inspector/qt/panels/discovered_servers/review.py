@@ -1,0 +1,285 @@
+"""One server of another tool's file, with all that a person needs to decide: nothing is shortened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line, visible, whole_line
+from inspector.config.foreign.discovery import FoundFile
+from inspector.config.servers.entry_diff import FieldChange
+from inspector.engine.servers.inspection import FoundView, Trust
+from inspector.qt.forms.server.input_fields import InputFields
+from inspector.qt.models.discovered_servers import TONES, command_text, order_text, place_text, what_text
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.qt.widgets.text.long_text import WholeText
+
+_WIDEST = 900
+_LONGEST = 20_000
+_LONGEST_NAME = 200
+# Larger or more demanding servers can be neither trusted nor imported (`engine.examining`).
+_MOST_SHOWN = 300_000
+_MOST_ASKED = 100
+_ABSENT = "not there"
+_MOST_ROWS = 40  # more of a kind are shown as text, which is complete and fast
+_SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
+
+
+class ReviewPage(QWidget):
+    """Shows what a found server would do, with the buttons always visible below.
+
+    `variables` and `inputs` are the fields for what it would be given.
+
+    Signals:
+        trust_wanted: The user trusts what is shown; carries the view.
+        import_wanted: The user wants a copy in the server list; carries the view.
+        examine_wanted: Check it without starting it; carries the view.
+        distrust_wanted: Stop trusting it; carries the view.
+        server_wanted: Show its entry in the server list; carries that name.
+    """
+
+    trust_wanted = Signal(object)
+    import_wanted = Signal(object)
+    examine_wanted = Signal(object)
+    distrust_wanted = Signal(object)
+    server_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.view: FoundView | None = None
+        self.variables: dict[str, QCheckBox] = {}
+        self.inputs: dict[str, QLineEdit | QComboBox] = {}
+        self._given: InputFields | None = None
+        self.trust_action = self._action("Trust and connect", lambda view: self.trust_wanted.emit(view))
+        self.import_action = self._action("Import a copy", lambda view: self.import_wanted.emit(view))
+        self.import_action.setToolTip("Add it to your own servers; the file stays as it is")
+        self.examine_action = self._action("Examine", lambda view: self.examine_wanted.emit(view))
+        self.examine_action.setToolTip("Look whether it could start, without starting or asking it")
+        self.distrust_action = self._action("Stop trusting", lambda view: self.distrust_wanted.emit(view))
+        self.show_action = self._action("Show server", lambda view: self.server_wanted.emit(view.server))
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._buttons = QWidget()
+        self._trust_button = ActionButton(self.trust_action)
+        self._show_button = ActionButton(self.show_action)
+        self._distrust_button = ActionButton(self.distrust_action)
+        self._import_button = ActionButton(self.import_action)
+        self._examine_button = ActionButton(self.examine_action)
+        self._lay_out()
+
+    def given(self) -> dict[str, str]:
+        """Return what was typed for its inputs."""
+        return self._given.given() if self._given is not None else {}
+
+    def allowed(self) -> list[str]:
+        """Return the environment variables it may have."""
+        return [name for name, box in self.variables.items() if box.isChecked()]
+
+    def show_file(self, file: FoundFile) -> None:
+        self.view = None
+        self._buttons.hide()
+        page, column = self._begin()
+        column.addWidget(Heading(self._theme, one_line(file.source.tool)))
+        column.addWidget(self._text(str(file.source.path or ""), mono=True))
+        if file.problem:
+            column.addWidget(
+                PlainLabel(self._theme, visible(file.problem), tone="error", wrap=True, selectable=True)
+            )
+        for remark in file.remarks:
+            column.addWidget(self._text(visible(remark)))
+        words = "It is read only: MCP Lens never writes into files of other tools."
+        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        self._end(page, column)
+
+    def show_server(self, view: FoundView) -> None:
+        """Show a server. Does nothing if it is already shown, so that input stays."""
+        if view == self.view:
+            return
+        self.view = view
+        page, column = self._begin()
+        column.addLayout(self._head(view))
+        column.addWidget(self._text(f"{place_text(view.source)}{f', line {view.line}' if view.line else ''}"))
+        if words := order_text(view):
+            column.addWidget(self._text(words))
+        if view.problem:
+            column.addWidget(
+                PlainLabel(self._theme, visible(view.problem), tone="error", wrap=True, selectable=True)
+            )
+        for caution in view.cautions:
+            column.addWidget(PlainLabel(self._theme, caution, tone="warn", wrap=True, selectable=True))
+        self._add_changes(column, view)
+        self._add_what(column, view)
+        self._add_settings(column, view)
+        self._add_given(column, view)
+        self._add_variables(column, view)
+        self._add_inputs(column, view)
+        for remark in view.remarks:
+            column.addWidget(self._text(visible(remark)))
+        self._end(page, column)
+        self._offer(view)
+
+    # -------------------------------------------------------------- parts
+
+    def _begin(self) -> tuple[QWidget, QVBoxLayout]:
+        """Create a new page, which `_end` puts in place of the old one."""
+        self.variables, self.inputs, self._given = {}, {}, None
+        page = QWidget()
+        page.setMaximumWidth(_WIDEST)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
+        column.setSpacing(SPACE_2)
+        return page, column
+
+    def _end(self, page: QWidget, column: QVBoxLayout) -> None:
+        column.addStretch(1)
+        self._scroll.setWidget(page)
+        page.show()
+
+    def _head(self, view: FoundView) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(Heading(self._theme, shorten(one_line(view.name), _LONGEST_NAME)))
+        row.addWidget(Badge(self._theme, view.trust.value, TONES[view.trust], parent=self))
+        row.addWidget(Badge(self._theme, view.transport, parent=self))
+        row.addStretch(1)
+        return row
+
+    def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.changes:
+            return
+        words = "What changed since you trusted it"
+        if len(view.changes) > _MOST_ROWS:
+            self._add_lines(column, words, [_change_line(change) for change in view.changes])
+            return
+        column.addWidget(Heading(self._theme, words))
+        facts: list[Fact] = []
+        for change in view.changes:
+            before, after = (
+                _ABSENT if text is None else shorten(visible(text), _LONGEST)
+                for text in (change.before, change.after)
+            )
+            facts.append(Fact(shorten(one_line(change.field), 200), before, mono=True, tone="muted"))
+            facts.append(Fact("now", after, mono=True, tone="warn"))
+        column.addWidget(KeyValueList(self._theme, facts))
+
+    def _add_what(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.command and not view.url:
+            return
+        column.addWidget(Heading(self._theme, what_text(view)))
+        text = whole_line(view.url) if view.url else command_text(view)
+        column.addWidget(WholeText(self._theme, shorten(text, _MOST_SHOWN), what_text(view)))
+
+    def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
+        digest = dict(view.facts).get("program.sha256", "")
+        others = [(place, text) for place, text in view.facts if not _SHOWN_ELSEWHERE.match(place)]
+        facts = [
+            Fact("Program", visible(view.program), mono=True) if view.program else None,
+            Fact("Its SHA-256", digest, mono=True) if digest else None,
+            Fact("Working folder", visible(view.folder or view.cwd), mono=True) if view.command else None,
+            Fact("Expands", one_line(", ".join(view.other_names)), mono=True) if view.other_names else None,
+            *(Fact(one_line(place), visible(text), mono=True) for place, text in others[:_MOST_ROWS]),
+        ]
+        column.addWidget(KeyValueList(self._theme, [fact for fact in facts if fact is not None]))
+        if len(others) > _MOST_ROWS:
+            self._add_lines(column, "All its settings", [f"{place} = {text}" for place, text in others])
+        if view.scripts:
+            self._add_lines(column, "Files among its arguments that it would run", view.scripts)
+
+    def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
+        """Add what it is given, as text: of 300 variables the last matters as much as the first."""
+        for member, words in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
+            given = [(place, text) for place, text in view.facts if place.startswith(member)]
+            if lines := [f"{place.removeprefix(member)} = {text}" for place, text in given]:
+                self._add_lines(column, words, lines)
+
+    def _add_lines(self, column: QVBoxLayout, words: str, lines: Sequence[str]) -> None:
+        count = f" ({len(lines)})" if len(lines) > 1 else ""
+        column.addWidget(Heading(self._theme, f"{words}{count}"))
+        text = shorten("\n".join(map(whole_line, lines)), _MOST_SHOWN)
+        column.addWidget(WholeText(self._theme, text, words))
+
+    def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
+        if not view.variables:
+            return
+        column.addWidget(Heading(self._theme, "Variables of your environment that it wants"))
+        words = (
+            "Only those that you tick are put in; a copy needs all. The server, and whoever wrote the file, "
+            "can read them."
+        )
+        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        for name in view.variables[:_MOST_ASKED]:
+            box = QCheckBox(one_line(name).replace("&", "&&"))
+            box.setFont(self._theme.mono_font())
+            self.variables[name] = box
+            column.addWidget(box)
+
+    def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
+        if view.inputs:
+            self._given = InputFields(self._theme, view.inputs[:_MOST_ASKED])
+            self.inputs = self._given.fields
+            column.addWidget(self._given)
+
+    def _offer(self, view: FoundView) -> None:
+        is_trusted = view.trust is Trust.GIVEN
+        self._trust_button.setVisible(not is_trusted)
+        self._show_button.setVisible(is_trusted and bool(view.server))
+        self._distrust_button.setVisible(is_trusted)
+        self._examine_button.setVisible(not is_trusted)  # or it has a Doctor tab, which does more
+        self.trust_action.setEnabled(not view.problem)
+        self.import_action.setEnabled(view.is_importable)
+        self._buttons.show()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self._buttons)
+        row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_3)
+        row.setSpacing(SPACE_2)
+        for button in (
+            *(self._trust_button, self._show_button, self._distrust_button),
+            *(self._import_button, self._examine_button),
+        ):
+            row.addWidget(button)  # no default button: no key must trust by accident
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._scroll, 1)
+        column.addWidget(self._buttons)
+
+    def _text(self, text: str, *, mono: bool = False) -> PlainLabel:
+        return PlainLabel(self._theme, text, tone="muted", mono=mono, wrap=True, selectable=True)
+
+    def _action(self, words: str, act: Callable[[FoundView], object]) -> QAction:
+        action = QAction(words, self)
+
+        def run() -> None:
+            if self.view is not None:
+                act(self.view)
+
+        action.triggered.connect(run)
+        return action
+
+
+def _change_line(change: FieldChange) -> str:
+    before, after = (_ABSENT if text is None else text for text in (change.before, change.after))
+    return f"{change.field}: {before} → {after}"

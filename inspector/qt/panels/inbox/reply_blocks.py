@@ -1,0 +1,207 @@
+"""The parts of a model's answer, each with its editor: text, a picture or a sound, a use of a tool, JSON."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.json.values import JSONObject, object_of, text_of
+from inspector.base.plain_text import one_line
+from inspector.engine.content.content import ContentKind, Message, block_content
+from inspector.protocol.server_requests.sampling import TOOL_USE, kind_of
+from inspector.protocol.types import Tool
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.views.messages import MessageCard
+from inspector.qt.widgets.inputs.controls import icon_button
+from inspector.qt.widgets.text.labels import FormStyle, MutedLabel
+from inspector.qt.widgets.text.text_box import TextBox
+from inspector.schema.values import FormError
+
+_JSON_HEIGHT = 140
+_TEXT_LINES = (4, 16)
+
+
+class BlockRow(QWidget):
+    """Base class for the editor of one content block. Members without an editor are kept.
+
+    Signals:
+        changed: The user changed it.
+        removal_requested: Remove the block.
+        content_requested: Show its content separately; carries it.
+    """
+
+    changed = Signal()
+    content_requested = Signal(object)
+    removal_requested = Signal()
+
+    def __init__(self, theme: Theme, words: str) -> None:
+        super().__init__()
+        self._theme = theme
+        remove = QAction(f"Remove: {words}", self)
+        theme.dress(remove, "trash", "muted")
+        remove.triggered.connect(self.removal_requested)
+        self.head = QHBoxLayout()
+        self.head.setSpacing(SPACE_2)
+        self.head.addWidget(MutedLabel(theme, words))
+        self.head.addStretch(1)
+        self.head.addWidget(icon_button(remove))
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE_1)
+        self.column.addLayout(self.head)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        """Return the block as it would be sent; `anyway` also allows values that do not fit.
+
+        Raises FormError if it cannot be sent.
+        """
+        raise NotImplementedError
+
+    def problems(self) -> list[str]:
+        """Return what does not fit, one sentence each."""
+        return []
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def set_focus(self) -> None:
+        self.setFocus()
+
+
+class TextRow(BlockRow):
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, "Text")
+        self._source = block
+        self.box = TextBox(theme.ui_font(), lines=_TEXT_LINES)
+        self.box.setAccessibleName("Text of the answer")
+        self.box.setPlaceholderText("What the model says")
+        self.box.set_text(text_of(block, "text"))
+        self.column.addWidget(self.box)
+        self.box.textChanged.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return {**self._source, "type": "text", "text": self.box.text()}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.box.text()
+
+    def set_focus(self) -> None:
+        self.box.setFocus()
+
+
+class FileRow(BlockRow):
+    """An image or audio block: shown, and replaced only as a whole."""
+
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
+        self._source = block
+        card = MessageCard(theme, Message("assistant", block_content(block)), side=0)
+        card.open_requested.connect(self.content_requested)
+        self.column.addWidget(card)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return self._source
+
+
+class ToolUseRow(BlockRow):
+    """A tool's name, an id and the arguments in a form for the tool's schema."""
+
+    def __init__(self, theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> None:
+        super().__init__(theme, "Use of a tool")
+        self._source = block
+        self._tools = {tool.name: tool for tool in tools}
+        self.name = QComboBox()
+        self.name.setEditable(True)
+        self.name.setAccessibleName("Tool")
+        self.name.addItems(list(self._tools))
+        self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
+        self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
+        self.id.setAccessibleName("Id of the use")
+        self.editor = ArgumentsEditor(theme, submit_keys=False, fits=True)
+        self._show_schema()
+        self.editor.set_arguments(object_of(block, "input") or {})
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        for label, widget, stretch in (("Tool", self.name, 2), ("Id", self.id, 1)):
+            row.addWidget(MutedLabel(theme, label))
+            row.addWidget(widget, stretch)
+        self.column.addLayout(row)
+        self.column.addWidget(self.editor)
+        self.name.currentTextChanged.connect(self._on_name_changed)
+        self.id.textEdited.connect(self.changed)
+        self.editor.value_changed.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        input = self.editor.arguments(anyway=True)
+        return {
+            **self._source,
+            "type": TOOL_USE,
+            "id": self.id.text(),
+            "name": self.name.currentText(),
+            "input": input,
+        }
+
+    def set_focus(self) -> None:
+        self.name.setFocus()
+
+    def problems(self) -> list[str]:
+        name = one_line(self.name.currentText())
+        return [f"The input of {name}: {error}." for error in self.editor.problems()]
+
+    def _on_name_changed(self, name: str) -> None:
+        try:
+            written = self.editor.arguments(anyway=True)
+        except FormError:
+            written = {}
+        self._show_schema()
+        self.editor.set_arguments(written)
+        self.changed.emit()
+
+    def _show_schema(self) -> None:
+        tool = self._tools.get(self.name.currentText())
+        self.editor.set_schema(tool.input_schema if tool is not None else {"type": "object"})
+
+
+class JsonRow(BlockRow):
+    """Any other block, as JSON."""
+
+    def __init__(self, theme: Theme, block: JSONObject) -> None:
+        super().__init__(theme, f"JSON: {one_line(kind_of(block))}" if kind_of(block) else "JSON")
+        self.view = JsonTextView(FormStyle.of(theme))
+        self.view.box.setAccessibleName("Block of the answer as JSON")
+        self.view.box.setMinimumHeight(_JSON_HEIGHT)
+        self.view.set_value(block)
+        self.column.addWidget(self.view)
+        self.view.text_changed.connect(self.changed)
+
+    def block(self, *, anyway: bool = False) -> JSONObject:
+        return self.view.read_object()
+
+    def set_focus(self) -> None:
+        self.view.box.setFocus()
+
+
+def row_for(theme: Theme, block: JSONObject, tools: Sequence[Tool]) -> BlockRow:
+    """Return an editor that fits a block and returns it unchanged."""
+    kind = kind_of(block)
+    if kind == "text" and isinstance(block.get("text"), str):
+        row = TextRow(theme, block)
+        return row if row.block() == block else JsonRow(theme, block)
+    if kind in ("image", "audio") and block_content(block).kind is not ContentKind.UNKNOWN:
+        return FileRow(theme, block)
+    if kind == TOOL_USE and isinstance(block.get("input"), dict):
+        return ToolUseRow(theme, block, tools)
+    return JsonRow(theme, block)
+
+
+def file_block(kind: str, data: bytes, mime_type: str) -> JSONObject:
+    return {"type": kind, "data": base64.b64encode(data).decode(), "mimeType": mime_type}

@@ -1,0 +1,335 @@
+"""A model's answer, written by hand: its parts, role, model and stop reason; or all of it as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.text import same
+from inspector.base.json.values import JSONObject, text_of
+from inspector.base.units import size
+from inspector.protocol.server_requests.replies import (
+    END_TURN,
+    STOP_FOR_TOOL,
+    STOP_REASONS,
+    sampled,
+    text_block,
+)
+from inspector.protocol.server_requests.sampling import ASSISTANT, TOOL_USE, USER, read_blocks
+from inspector.protocol.types import Tool
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.panels.inbox.reply_blocks import BlockRow, file_block, row_for
+from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.layout import Pages
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel
+from inspector.schema.values import FormError
+from inspector.traffic.decode.decodings import recognised
+
+BY_HAND = "mcp-lens-person"  # the default model name of replies written by hand
+MOST_FILE = 16 * 1024 * 1024
+_FORM, _JSON = 0, 1
+_JSON_HEIGHT = 260
+_OWN_MEMBERS = ("role", "content", "model", "stopReason")
+_FILTERS = {"image": "Pictures (*.png *.jpg *.jpeg *.gif *.webp);;All files (*)",
+            "audio": "Sounds (*.wav *.mp3 *.ogg *.flac *.m4a);;All files (*)"}  # fmt: skip
+
+
+class ReplyEditor(QWidget):
+    """An editor for a sampling reply, initially an empty text.
+
+    Switching between form and JSON is lossless.
+
+    Signals:
+        changed: The reply may have changed.
+        content_requested: Show an image or audio of it separately; carries the Content.
+    """
+
+    changed = Signal()
+    content_requested = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, tools: Sequence[Tool], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme, self._tools = bridge, theme, tools
+        self._rest: JSONObject = {}  # members that the form has no place for
+        self._written: JSONObject | None = None  # what was loaded into the form
+        self._as_put: JSONObject = {}  # what the form returned for it
+        self._read: JSONObject | None = None  # the value of the JSON text
+        self.rows: list[BlockRow] = []
+        self.switch = Segments(theme, ("Form", "JSON"))
+        self.switch.setAccessibleName("Show the answer as")
+        self.role, self.stop_reason = _choice("Role", (ASSISTANT, USER)), _choice("Stop reason", STOP_REASONS)
+        self.model = QLineEdit(BY_HAND)
+        self.model.setAccessibleName("Model")
+        self.alert = Alert(theme)
+        self.json_view = JsonTextView(FormStyle.of(theme))
+        self.json_view.box.setAccessibleName("Answer as JSON")
+        self.json_view.box.setMinimumHeight(_JSON_HEIGHT)
+        self.add_menu = QMenu(self)
+        self.head = QHBoxLayout()
+        self._form = QWidget()
+        self._pages = Pages((self._form, self.json_view))
+        self._lay_out()
+        self._connect()
+        self.set_answer(sampled(ASSISTANT, text_block(""), BY_HAND, END_TURN))
+
+    # -------------------------------------------------------------- the answer
+
+    def answer(self) -> JSONObject:
+        """Return the reply as it would be sent, valid or not. Raises FormError if it is no reply."""
+        return self.json_view.read_object() if self.is_json_shown() else self._in_form()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it is empty, as initially."""
+        return not self.is_json_shown() and all(row.is_empty for row in self.rows)
+
+    def set_focus(self) -> None:
+        """Focus the first input."""
+        if self.is_json_shown() or not self.rows:
+            self.json_view.box.setFocus()
+        else:
+            self.rows[0].set_focus()
+
+    def problems(self) -> list[str]:
+        """Return what violates the schemas of the tools used, one sentence each."""
+        return [] if self.is_json_shown() else [words for row in self.rows for words in row.problems()]
+
+    def set_answer(self, answer: JSONObject) -> None:
+        """Show a reply, in the current view if possible."""
+        if self.is_json_shown() or not self._put(answer):
+            self.json_view.set_value(answer)
+            self._show(_JSON)
+        self.changed.emit()
+
+    def add_block(self, block: JSONObject) -> BlockRow:
+        """Append a block and focus it."""
+        row = self._add_row(block)
+        row.set_focus()
+        self.changed.emit()
+        return row
+
+    def add_tool_use(self) -> None:
+        self.stop_reason.setCurrentText(STOP_FOR_TOOL)
+        self.add_block({"type": TOOL_USE, "id": "", "name": "", "input": {}})
+
+    def add_file(self, kind: str, path: Path) -> None:
+        """Append an image or audio file, read without blocking the window."""
+        self._bridge.start("read a file for an answer", self._add_file(kind, path), self)
+
+    async def _add_file(self, kind: str, path: Path) -> None:
+        self.alert.close_about("file")
+        try:
+            data = await asyncio.to_thread(_read_file, path)
+        except OSError as exc:
+            self.alert.say("file", f"{path.name} cannot be read: {exc.strerror or exc}.", "Choose another.")
+            return
+        if len(data) > MOST_FILE:
+            self.alert.say("file", f"{path.name} is larger than {size(MOST_FILE)}.", "Choose a smaller one.")
+            return
+        self.add_block(file_block(kind, data, _mime_type(data, path)))
+
+    def _in_form(self) -> JSONObject:
+        """Return the form's value; the original as written until something changes."""
+        value = self._composed()
+        if self._written is not None and same(self._as_put, value):
+            return self._written
+        return value
+
+    def _composed(self) -> JSONObject:
+        blocks = [row.block() for row in self.rows]
+        stop = self.stop_reason.currentText()
+        answer = sampled(self.role.currentText(), blocks, self.model.text(), stop)
+        return {**answer, **self._rest}
+
+    def _put(self, answer: JSONObject) -> bool:
+        """Load a reply into the form; return False if it could not be returned unchanged."""
+        try:
+            blocks = read_blocks(answer.get("content"))
+        except ValueError:
+            return False
+        texts = [answer.get(name, "") for name in ("role", "model", "stopReason")]
+        if not all(isinstance(text, str) for text in texts):
+            return False
+        self._remove_all()
+        self._rest = {name: value for name, value in answer.items() if name not in _OWN_MEMBERS}
+        self.role.setCurrentText(text_of(answer, "role"))
+        self.model.setText(text_of(answer, "model"))
+        self.stop_reason.setCurrentText(text_of(answer, "stopReason"))
+        for block in blocks:
+            self._add_row(block)
+        self._written, self._as_put = answer, self._composed()
+        return True
+
+    # -------------------------------------------------------------- views
+
+    def is_json_shown(self) -> bool:
+        return self._pages.index() == _JSON
+
+    def show_json(self) -> None:
+        """Switch to JSON; the text is restored as written if the form changed nothing."""
+        try:
+            value = self._in_form()
+        except FormError as exc:
+            self._refuse(_FORM, f"Not switched: {exc}")
+            return
+        if self._read is None or not same(self._read, value):
+            self.json_view.set_value(value)
+        self._show(_JSON)
+
+    def show_form(self) -> None:
+        try:
+            value = self.json_view.read_object()
+        except FormError:
+            self.switch.choose(_JSON)
+            return
+        if not self._put(value):
+            self._refuse(_JSON, "Not switched: this is no answer that the form could show.")
+            return
+        self._read = value
+        self._show(_FORM)
+
+    def _show(self, view: int) -> None:
+        self._pages.choose(view)
+        self.switch.choose(view)
+        self.alert.close_about("switch")
+
+    def _refuse(self, view: int, words: str) -> None:
+        self.switch.choose(view)
+        self.alert.say("switch", words)
+
+    def _on_view_chosen(self, view: int) -> None:
+        if view == _JSON:
+            self.show_json()
+        else:
+            self.show_form()
+        self.changed.emit()
+
+    # -------------------------------------------------------------- rows
+
+    def _add_row(self, block: JSONObject) -> BlockRow:
+        row = row_for(self._theme, block, self._tools)
+        row.changed.connect(self.changed)
+        row.content_requested.connect(self.content_requested)
+        row.removal_requested.connect(lambda: self._on_removal_requested(row))
+        self.rows.append(row)
+        self._blocks.addWidget(row)
+        return row
+
+    def _on_removal_requested(self, row: BlockRow) -> None:
+        self._remove(row)
+        self.changed.emit()
+
+    def _remove(self, row: BlockRow) -> None:
+        self.rows.remove(row)
+        self._blocks.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    def _remove_all(self) -> None:
+        for row in list(self.rows):
+            self._remove(row)
+
+    def _choose_file(self, kind: str) -> None:
+        what = "picture" if kind == "image" else "sound"
+        dialog = QFileDialog(self, f"Add a {what}", "", _FILTERS[kind])
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self.add_file(kind, Path(path)))
+        dialog.open()
+
+    # --------------------------------------------------------------
+
+    def _connect(self) -> None:
+        self.switch.chosen.connect(self._on_view_chosen)
+        self.json_view.text_changed.connect(self.changed)
+        self.model.textEdited.connect(self.changed)
+        for combo in (self.role, self.stop_reason):
+            combo.currentTextChanged.connect(self.changed)
+
+    def _make_menu(self) -> QToolButton:
+        for words, act in (
+            ("Text", lambda: self.add_block(text_block(""))),
+            ("Picture…", lambda: self._choose_file("image")),
+            ("Sound…", lambda: self._choose_file("audio")),
+            ("Use of a tool", self.add_tool_use),
+            ("JSON", lambda: self.add_block({"type": ""})),
+        ):
+            self.add_menu.addAction(words).triggered.connect(act)
+        add = QAction("Add", self)
+        self._theme.dress(add, "plus")
+        button = QToolButton()
+        button.setDefaultAction(add)
+        button.setMenu(self.add_menu)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName("Add a part to the answer")
+        return button
+
+    def _lay_out(self) -> None:
+        self.head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
+        self.head.setSpacing(SPACE_2)
+        self.head.addWidget(Heading(self._theme, "Your answer"))
+        self.head.addWidget(self.switch)
+        self.head.addStretch(1)
+        self._blocks = QVBoxLayout()
+        self._blocks.setSpacing(SPACE_2)
+        facts = QHBoxLayout()
+        facts.setSpacing(SPACE_2)
+        parts = (("Role", self.role, 0), ("Model", self.model, 2), ("Stop reason", self.stop_reason, 1))
+        for words, widget, stretch in parts:
+            facts.addWidget(MutedLabel(self._theme, words))
+            facts.addWidget(widget, stretch)
+        column = QVBoxLayout(self._form)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
+        column.setSpacing(SPACE_2)
+        column.addLayout(self._blocks)
+        column.addWidget(self._make_menu(), 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(facts)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(self.head)
+        whole.addWidget(self.alert)
+        whole.addWidget(self._pages)
+
+
+def _choice(name: str, words: Sequence[str]) -> QComboBox:
+    combo = QComboBox()
+    combo.setEditable(True)
+    combo.addItems(list(words))
+    combo.setAccessibleName(name)
+    return combo
+
+
+def _read_file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_FILE + 1)
+
+
+def _mime_type(data: bytes, path: Path) -> str:
+    """Return the MIME type by content, else by file name."""
+    found = recognised(data, "")
+    known = found.mime_type if found is not None and found.data == data else ""
+    return known or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -1,0 +1,201 @@
+"""The bottom of a card: what concerns all of its questions, always in view.
+
+The top of a card: who asks for what, which call waits for it, since when, in which round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.units import full_time
+from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
+from inspector.qt.models.inbox import (
+    age_text,
+    asking_task,
+    end_text,
+    is_yes,
+    note_text,
+    round_text,
+    waits_text,
+    wish_text,
+)
+from inspector.qt.panels.inbox.section import ReplyBar, Section
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
+
+_NOT_SENT = "What you wrote was not sent. It stays here for you to copy."
+
+
+class RequestFooter(QWidget):
+    """The card's buttons.
+
+    For one request its own; for several “Send answers”; for an open page, how to continue.
+
+    Signals:
+        send_requested, done_requested, again_requested, dismiss_requested: The user pressed the button.
+    """
+
+    send_requested = Signal()
+    done_requested = Signal()
+    again_requested = Signal()
+    dismiss_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.alert = Alert(theme)
+        self.send_action = self._action("Send answers", self.send_requested, "Send all of them (Ctrl+Return)")
+        self.done_action = self._action("I'm done", self.done_requested, "Go on, whatever the server says")
+        self.again_action = self._action("Open again", self.again_requested)
+        self.dismiss_action = self._action("Dismiss", self.dismiss_requested, "Wait no longer for the page")
+        self.missing = MutedLabel(theme)
+        self._not_sent = PlainLabel(theme, _NOT_SENT, tone="muted", wrap=True)
+        self._not_sent.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._answers = ReplyBar(theme)
+        self._answers.add(self.send_action, "primary")
+        self._answers.add_words(self.missing)
+        self._page = ReplyBar(theme)
+        self._page.add(self.done_action, "primary")
+        self._page.add(self.again_action)
+        self._page.add(self.dismiss_action)
+        self._page.add_words(MutedLabel(theme, "The server says when the page is done with, if it does."))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 1, 0, 0)
+        self._column.setSpacing(0)
+        for part in (self.alert, self._not_sent, self._answers, self._page):
+            self._column.addWidget(part)
+        theme.changed.connect(self.update)
+
+    def take_bar(self, section: Section) -> None:
+        """Show the buttons of the only request here, where they are always visible."""
+        self._column.addWidget(section.bar)
+
+    def show_answers(self, is_wanted: bool, missing: Sequence[str]) -> None:
+        self._answers.setVisible(is_wanted)
+        self.send_action.setEnabled(is_wanted and not missing)
+        self.missing.setText(f"Not answered yet: {', '.join(missing)}" if missing else "")
+
+    def show_page(self, is_awaited: bool) -> None:
+        self._page.setVisible(is_awaited)
+
+    def show_not_sent(self, is_so: bool) -> None:
+        self._not_sent.setVisible(is_so)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    def _action(self, words: str, wanted: SignalInstance, tip: str = "") -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(lambda: wanted.emit())
+        if tip:
+            action.setToolTip(tip)
+        return action
+
+
+class RequestHeader(QWidget):
+    """The header of a card.
+
+    Signals:
+        call_requested: The user wants to see the waiting call.
+        task_requested: The user wants to see the task behind the request.
+    """
+
+    call_requested = Signal()
+    task_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._card: InboxRequest | None = None
+        self.title = Heading(theme)
+        self.facts = MutedLabel(theme)
+        self.round_badge = Badge(theme, tone="wait")
+        self.state = Badge(theme)
+        self.note = Alert(theme)
+        self.call_action = QAction("Show call", self)
+        self.call_action.triggered.connect(self.call_requested)
+        self._call_button = ActionButton(self.call_action, "quiet")
+        self.task_action = QAction("Show task", self)
+        self.task_action.setToolTip("Show the task that asks, among those of the server")
+        self.task_action.triggered.connect(self.task_requested)
+        self._task_button = ActionButton(self.task_action, "quiet")
+        self._lay_out()
+        theme.changed.connect(self.update)
+
+    def show_card(self, card: InboxRequest) -> None:
+        self._card = card
+        self.title.setText(wish_text(card))
+        self.round_badge.set_text(round_text(card))
+        self._call_button.setVisible(card.operation is not None or card.row is not None)
+        self._task_button.setVisible(bool(asking_task(card)))
+        is_call = card.operation is not None
+        self.call_action.setText("Show call" if is_call else "Show in traffic")
+        self.call_action.setToolTip(
+            "Show the call that waits for the answer in the traffic" if is_call else "Show the question there"
+        )
+        self.facts.setToolTip(plain_tooltip(f"Asked at {full_time(card.asked_wall_ns)}"))
+        self._show_state(card)
+        self.tick()
+
+    def tick(self) -> None:
+        """Update the age."""
+        card = self._card
+        if card is None:
+            return
+        waits = waits_text(card)
+        waits = f"{waits} waits" if waits and card.is_open else waits
+        age = f"asked {age_text(card, time.monotonic_ns())} ago" if card.is_open else ""
+        self.facts.setText(" · ".join(word for word in (waits, age, str(card.revision)) if word))
+
+    def _show_state(self, card: InboxRequest) -> None:
+        if card.is_open:
+            self.state.set_text("waiting for the page" if card.awaits_page else "", "wait")
+        else:
+            self.state.set_text(end_text(card), _tone(card))
+        if note := note_text(card):
+            self.note.say("note", note, tone="wait" if card.is_open else "warn")
+        else:
+            self.note.close_all()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(SPACE_2)
+        first.addWidget(self.title)
+        first.addWidget(self.round_badge)
+        first.addWidget(self.state)
+        first.addStretch(1)
+        second = QHBoxLayout()
+        second.setSpacing(SPACE_2)
+        second.addWidget(self.facts)
+        second.addWidget(self._call_button)
+        second.addWidget(self._task_button)
+        second.addStretch(1)
+        words = QVBoxLayout()
+        words.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
+        words.setSpacing(0)
+        words.addLayout(first)
+        words.addLayout(second)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 1)
+        column.setSpacing(0)
+        column.addLayout(words)
+        column.addWidget(self.note)
+
+
+def _tone(card: InboxRequest) -> Tone:
+    if card.end is not InboxRequestEnd.ANSWERED:
+        return "warn"
+    return "ok" if is_yes(card) else "muted"

@@ -1,0 +1,337 @@
+"""One card: everything that a server asks at one moment, and the way to answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.units import plural
+from inspector.engine.content.content import Content
+from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
+from inspector.protocol.server_requests.request import (
+    FormAsked,
+    RootsRequest,
+    SamplingRequest,
+    UrlAsked,
+    read_server_request,
+)
+from inspector.qt.bridge import Bridge
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.models.inbox import asking_task, for_person, kind_text
+from inspector.qt.panels.inbox.elicitation import FormSection, UrlSection
+from inspector.qt.panels.inbox.request_header import RequestFooter, RequestHeader
+from inspector.qt.panels.inbox.sampling import SamplingSection
+from inspector.qt.panels.inbox.section import EarlierRounds, Section, UnreadableSection
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.content_view import ContentView
+from inspector.qt.widgets.inputs.controls import ActionButton
+
+if TYPE_CHECKING:
+    from inspector.engine.inbox.inbox import Inbox
+
+MOST_QUESTIONS = 30  # shown at first
+_AT_ONCE = 2
+_MOST_NAMES = 5
+
+
+class RequestView(QWidget):
+    """The view of a card. Keeps what was typed, also after the card has ended.
+
+    With one request, its buttons reply at once. With several, each reply is stored with the card; the last
+    one is held here until the user sends them all.
+
+    Signals:
+        operation_requested: Show the waiting call; carries the server and the row.
+        uri_requested: Read a resource; carries the server and the URI.
+        task_requested: Show the task behind the request; carries the server and the task's id.
+        answered: The user has sent the last missing reply.
+    """
+
+    operation_requested = Signal(str, int)
+    uri_requested = Signal(str, str)
+    task_requested = Signal(str, str)
+    answered = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        opener: LinkOpener,
+        card: InboxRequest,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._theme, self._opener = bridge, theme, opener
+        self._card = card
+        self._was_open = card.is_open
+        self._held: tuple[str, Reply] | None = None
+        self._is_handing_over = False
+        self.head = RequestHeader(theme)
+        self.rounds = EarlierRounds(theme, card)
+        self.sections: dict[str, Section] = {}
+        self.footer = RequestFooter(theme)
+        self._allowed = MOST_QUESTIONS
+        self._more_action = QAction("", self)
+        self._more_button = ActionButton(self._more_action, "quiet")
+        self._later = QTimer(self, interval=0)
+        self._pages = QStackedWidget()
+        self._scroll = QScrollArea()
+        self._back_action = QAction("Back to the card", self)
+        self._lay_out()
+        self._connect()
+        self._add_sections(_AT_ONCE)
+        self.show_card(card)
+
+    @property
+    def card(self) -> InboxRequest:
+        return self._card
+
+    @property
+    def is_single(self) -> bool:
+        """True if the user has at most one request to answer."""
+        return len(for_person(self._card)) < 2
+
+    def show_card(self, card: InboxRequest) -> None:
+        self._card = card
+        self._settle()
+        self.head.show_card(card)
+        for question in card.questions:
+            if question.key in self.sections:
+                self._show_question(question)
+        waits = card.is_open and not card.awaits_page
+        missing = [self._name(each) for each in self._missing()]
+        if len(missing) > _MOST_NAMES:
+            missing = [*missing[:_MOST_NAMES], f"and {len(missing) - _MOST_NAMES:,} more"]
+        self.footer.show_answers(waits and not self.is_single, missing)
+        self.footer.show_page(card.is_open and card.awaits_page)
+        has_lost = self._was_open and not card.is_open
+        self.footer.show_not_sent(has_lost and any(self._has_typed(each) for each in card.unanswered))
+
+    def tick(self) -> None:
+        """Update the age."""
+        self.head.tick()
+
+    # -------------------------------------------------------------- answering
+
+    def submit(self) -> None:
+        """Send all, or answer the focused request, as Ctrl+Return does."""
+        if self.footer.send_action.isEnabled():
+            self.send()
+            return
+        focused = QApplication.focusWidget()
+        for section in self.sections.values():
+            has_keys = focused is not None and section.isAncestorOf(focused)
+            if section.is_asked and (self.is_single or has_keys):
+                section.submit()
+
+    def enter(self) -> None:
+        """Focus the first request that needs a reply."""
+        self._pages.setCurrentWidget(self._scroll)
+        asked = (section for section in self.sections.values() if section.is_asked)
+        section = next(asked, None)
+        if section is None or not section.enter():
+            # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key must accept yet.
+            self._scroll.setFocus()
+
+    def send(self) -> None:
+        """Send all replies, including the held one."""
+        if self._held is not None:
+            self._reply(*self._held, is_last=True)
+
+    def _on_decided(self, key: str, reply: Reply) -> None:
+        others = [each for each in self._card.unanswered if each.key != key]
+        # A result has no room for an error: one refusal ends the call.
+        decides_all = reply.is_error and self._card.round > 0
+        if self.is_single or others or decides_all:
+            self._reply(key, reply, is_last=decides_all or not others)
+        else:
+            self._held, self._is_handing_over = (key, reply), False
+            self.show_card(self._card)
+
+    def _on_retracted(self, key: str) -> None:
+        if self._held is not None and self._held[0] == key:
+            self._held = None
+            self.show_card(self._card)
+        else:
+            self._tell(lambda inbox: inbox.retract(self._card.id, key))
+
+    def _settle(self) -> None:
+        """Keep a reply held only while it is the last one; else store it with the card."""
+        if self._held is None:
+            return
+        key, reply = self._held
+        missing = {each.key for each in self._card.unanswered}
+        if not self._card.is_open or key not in missing:
+            self._held = None
+        elif len(missing) > 1 and not self._is_handing_over:
+            self._is_handing_over = True
+            self._reply(key, reply)
+
+    def _missing(self) -> list[RequestItem]:
+        held = self._held[0] if self._held is not None else None
+        return [each for each in self._card.unanswered if each.key != held]
+
+    def _number(self, question: RequestItem) -> int:
+        """Return its number among those for the user; 0 for others."""
+        keys = [each.key for each in for_person(self._card)]
+        return keys.index(question.key) + 1 if question.key in keys else 0
+
+    def _name(self, question: RequestItem) -> str:
+        return f"{self._number(question)} ({kind_text(question)})"
+
+    def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
+        if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
+            self._scroll.setFocus()  # the focused button disappears; else the focus would leave the card
+        self._tell(lambda inbox: inbox.reply(self._card.id, key, reply), is_last=is_last)
+
+    def _tell(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
+        self._bridge.start("answer a card", self._telling(act, is_last), self)
+
+    async def _telling(self, act: Callable[[Inbox], None], is_last: bool) -> None:
+        try:
+            await self._bridge.ask_inbox(act)
+        except UserError as exc:
+            self.footer.alert.say("sending", exc.summary, exc.next_step)
+            return
+        self.footer.alert.close_about("sending")
+        if is_last:
+            self.answered.emit()
+
+    def _open_again(self) -> None:
+        for section in self.sections.values():
+            if isinstance(section, UrlSection):
+                section.open_again()
+
+    # -------------------------------------------------------------- content by itself
+
+    @cached_property
+    def content(self) -> ContentView:
+        """A single content, such as an image or a long text. Created on first use."""
+        view = ContentView(self._theme)
+        view.uri_requested.connect(self._on_uri_requested)
+        return view
+
+    @cached_property
+    def _content_page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.content, 1)
+        self._pages.addWidget(page)
+        return page
+
+    def _show_content(self, content: Content) -> None:
+        self._pages.setCurrentWidget(self._content_page)
+        self.content.show_content(content)
+        self.content.setFocus()
+
+    def _on_uri_requested(self, uri: str) -> None:
+        self.uri_requested.emit(self._card.server, uri)
+
+    def _on_call_requested(self) -> None:
+        row = self._card.operation if self._card.operation is not None else self._card.row
+        if row is not None:
+            self.operation_requested.emit(self._card.server, row)
+
+    def _on_task_requested(self) -> None:
+        self.task_requested.emit(self._card.server, asking_task(self._card))
+
+    # -------------------------------------------------------------- questions, a few at a time
+
+    def _show_question(self, question: RequestItem) -> None:
+        held = self._held[1] if self._held is not None and self._held[0] == question.key else None
+        self.sections[question.key].show_question(self._card, question, held)
+
+    def _has_typed(self, question: RequestItem) -> bool:
+        return question.key in self.sections and self.sections[question.key].has_typed
+
+    def _add_sections(self, count: int) -> None:
+        """Add the next sections. Forms are slow to create, and a server may send a thousand."""
+        start = len(self.sections)
+        for question in self._card.questions[start : min(start + count, self._allowed)]:
+            self._add_section(question)
+        total, made = len(self._card.questions), len(self.sections)
+        if made < min(total, self._allowed):
+            self._later.start()
+        else:
+            self._later.stop()
+        self._more_action.setText(f"Show more of {plural(total - made, 'question')}")
+        self._more_button.setVisible(made == self._allowed < total)
+
+    def _add_section(self, question: RequestItem) -> None:
+        section = self.sections[question.key] = self._make_section(question)
+        asked = for_person(self._card)
+        if len(self._card.questions) > 1:
+            number = self._number(question)
+            section.show_heading(f"{number:,} of {len(asked):,} · " if number else "")
+        self._body.insertWidget(self._body.indexOf(self._more_button), section)
+        if len(asked) == 1 and asked[0].key == question.key:
+            self.footer.take_bar(section)
+        section.content_requested.connect(self._show_content)
+        section.uri_requested.connect(self._on_uri_requested)
+        section.decided.connect(partial(self._on_decided, question.key))
+        section.retracted.connect(partial(self._on_retracted, question.key))
+        self._show_question(question)
+
+    def _allow_more(self) -> None:
+        self._allowed += MOST_QUESTIONS
+        self._add_sections(1)
+
+    def _make_section(self, question: RequestItem) -> Section:
+        card, theme = self._card, self._theme
+        try:
+            asked = read_server_request(question.method, question.params, card.revision)
+        except ValueError:
+            return UnreadableSection(theme, card, question)
+        match asked:
+            case FormAsked():
+                return FormSection(self._bridge, theme, card, question, asked)
+            case UrlAsked():
+                return UrlSection(self._opener, theme, card, question, asked)
+            case SamplingRequest():
+                return SamplingSection(self._bridge, theme, card, question, asked)
+            case RootsRequest():
+                return UnreadableSection(theme, card, question)
+
+    def _connect(self) -> None:
+        self.head.call_requested.connect(self._on_call_requested)
+        self.head.task_requested.connect(self._on_task_requested)
+        self._back_action.triggered.connect(lambda: self._pages.setCurrentWidget(self._scroll))
+        self.rounds.content_requested.connect(self._show_content)
+        self.rounds.uri_requested.connect(self._on_uri_requested)
+        self._later.timeout.connect(lambda: self._add_sections(1))
+        self._more_action.triggered.connect(self._allow_more)
+        footer, id = self.footer, self._card.id
+        footer.send_requested.connect(self.send)
+        footer.done_requested.connect(lambda: self._tell(lambda inbox: inbox.page_done(id)))
+        footer.dismiss_requested.connect(lambda: self._tell(lambda inbox: inbox.dismiss(id)))
+        footer.again_requested.connect(self._open_again)
+
+    def _lay_out(self) -> None:
+        body = QWidget()
+        self._body = QVBoxLayout(body)
+        self._body.setContentsMargins(0, SPACE_2, 0, SPACE_3)
+        self._body.setSpacing(SPACE_2)
+        self._body.addWidget(self.rounds)
+        self._body.addWidget(self._more_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._body.addStretch(1)
+        self._scroll.setWidget(body)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setAccessibleName("Card")
+        self._pages.addWidget(self._scroll)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.head)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.footer)

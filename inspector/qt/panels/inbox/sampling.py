@@ -1,0 +1,236 @@
+"""Let an answer rule write the answer: a draft, which the person changes and sends, or not.
+
+Sampling: what a model is asked, and the answer that the person gives in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import JSONObject
+from inspector.config.reply_rules import ReplyRule, RuleKind
+from inspector.engine.inbox.reply_rules import RuleInput, suits
+from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, Reply, RequestItem
+from inspector.protocol.server_requests.replies import problems_of
+from inspector.protocol.server_requests.request import SamplingRequest
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.inbox.reply_editor import ReplyEditor
+from inspector.qt.panels.inbox.sampling_prompt import PromptEditor, PromptView
+from inspector.qt.panels.inbox.section import Section
+from inspector.qt.theme import ICON_SIZE, SPACE_2, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.schema.values import FormError
+
+_NONE = "No rule answers this: add one under Answer rules"
+
+
+class ReplyDraft(QWidget):
+    """A button with the rules that could reply, including disabled ones.
+
+    Signals:
+        drafted: A rule has drafted a reply; carries the result and the rule's name.
+    """
+
+    drafted = Signal(object, str)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        alert: Alert,
+        asked: Callable[[], RuleInput],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge, self._alert, self._asked = bridge, alert, asked
+        self._task: asyncio.Task[object] | None = None
+        self.menu = QMenu(self)
+        self.menu.aboutToShow.connect(self.offer)
+        action = QAction("Ask a model", self)
+        action.setToolTip("Let an answer rule write the answer; nothing is sent before you send it")
+        action.setMenu(self.menu)
+        self.button = QToolButton()
+        self.button.setDefaultAction(action)
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        theme.dress(action, "prompt")
+        self._words = MutedLabel(theme)
+        self.stop_action = QAction("Stop", self)
+        self.stop_action.triggered.connect(self.stop)
+        self._stop_button = ActionButton(self.stop_action, "quiet")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for part in (self._words, self._stop_button, self.button):
+            row.addWidget(part)
+        self._show_state("")
+
+    def offer(self) -> None:
+        """Fill the menu with the current rules."""
+        self.menu.clear()
+        self.menu.addAction("Looking for rules…").setEnabled(False)
+        self._bridge.start("offer answer rules", self._offer(), self)
+
+    def ask(self, rule: ReplyRule) -> None:
+        """Let a rule draft the reply; stops a running one."""
+        self.stop()
+        self._show_state(f"Asking “{rule.title}”…")
+        self._task = self._bridge.start("draft an answer", self._ask(rule), self)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._show_state("")
+
+    async def _offer(self) -> None:
+        rules = await self._bridge.ask_answers(lambda answers: answers.rules())
+        self.menu.clear()
+        for rule in rules:
+            if suits(rule, self._asked().question):
+                words = f"Ask {rule.title}" if rule.kind is RuleKind.ENDPOINT else f"Fill in by {rule.title}"
+                self.menu.addAction(words.replace("&", "&&")).triggered.connect(partial(self.ask, rule))
+        if self.menu.isEmpty():
+            self.menu.addAction(_NONE).setEnabled(False)
+
+    async def _ask(self, rule: ReplyRule) -> None:
+        self._alert.close_about("draft")
+        asked = self._asked()
+        try:
+            reply = await self._bridge.ask_answers(lambda answers: answers.draft(rule, asked))
+        except UserError as exc:
+            self._alert.say("draft", exc.summary, exc.next_step)
+        else:
+            self._take(rule, reply)
+        self._task = None
+        self._show_state("")
+
+    def _take(self, rule: ReplyRule, reply: Reply) -> None:
+        result: JSONObject | None = reply.result
+        if result is None:
+            words = f"“{rule.title}” would refuse: {reply.message} ({reply.code})."
+            self._alert.say("draft", words, "Decline does the same.")
+        else:
+            self.drafted.emit(result, rule.title)
+
+    def _show_state(self, words: str) -> None:
+        self._words.setText(words)
+        for part in (self._words, self._stop_button):
+            part.setVisible(bool(words))
+
+
+_PAUSE_MS = 200
+_MOST_PROBLEMS = 5
+_DECLINE_TIP = "Say no: the server gets the error “The user rejected the sampling request”"
+_DECLINE_ENDS = "Say no: the call ends, since this revision has no way to tell the server so"
+
+
+class SamplingSection(Section):
+    """A sampling request. An invalid reply is reported but can still be sent."""
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, card: InboxRequest, question: RequestItem, asked: SamplingRequest
+    ) -> None:
+        super().__init__(theme, card, question)
+        self._asked = asked
+        self._drafted_by = ""  # the rule that drafted the reply, which the user may have edited
+        self.prompt = self._make_prompt(asked)
+        self.prompt_editor = PromptEditor(theme, asked)
+        self.editor = ReplyEditor(bridge, theme, asked.tools)
+        self.problems = Alert(theme)
+        self.drafting = ReplyDraft(bridge, theme, self.editor.alert, self._asked_as_edited)
+        self.editor.head.addWidget(self.drafting)
+        self.asked_column = self._fill(self.asked, (self.prompt,), margin=0)
+        self._fill(self.answer, (self.prompt_editor, self.editor, self.problems), margin=0)
+        send_tip = "Send it to the server (Ctrl+Return)"
+        self.send_action = self._action("Send answer", lambda: self.send(), send_tip)
+        self.anyway_action = self._action("Send anyway", lambda: self.send(anyway=True))
+        tip = _DECLINE_ENDS if card.round else _DECLINE_TIP
+        self.decline_action = self._action("Decline", self._decline, tip)
+        self.bar.add(self.send_action, "primary")
+        self.bar.add(self.decline_action)
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self.check)
+        self.editor.changed.connect(self._on_changed)
+        self.editor.content_requested.connect(self.content_requested)
+        self.prompt_editor.edited.connect(self._on_prompt_edited)
+        self.drafting.drafted.connect(self._on_drafted)
+        self.show_question(card, question)
+
+    def send(self, *, anyway: bool = False) -> None:
+        """Send the reply; ask first if it is empty."""
+        if self.editor.is_empty and not anyway:
+            self.bar.alert.say("wrong", "The answer is empty.", actions=[self.anyway_action])
+            return
+        try:
+            answer = self.editor.answer()
+        except FormError as exc:
+            self.bar.alert.say("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            return
+        self._decide(Reply(answer, drafted_by=self._drafted_by))
+
+    @property
+    def has_typed(self) -> bool:
+        return not self.editor.is_empty
+
+    def submit(self) -> None:
+        self.send()
+
+    def enter(self) -> bool:
+        self.editor.set_focus()
+        return True
+
+    def check(self) -> None:
+        """Show what is wrong with the current reply."""
+        try:
+            said = problems_of(self._asked, self.editor.answer(), self._card.revision)
+            problems = (*said, *self.editor.problems())
+        except FormError:
+            problems = ()  # shown in the editor
+        for number in range(_MOST_PROBLEMS):
+            if number < len(problems):
+                self.problems.say(str(number), problems[number])
+            else:
+                self.problems.close_about(str(number))
+
+    def _make_prompt(self, asked: SamplingRequest) -> PromptView:
+        prompt = PromptView(self._theme, asked)
+        prompt.content_requested.connect(self.content_requested)
+        prompt.uri_requested.connect(self.uri_requested)
+        return prompt
+
+    def _on_prompt_edited(self, asked: SamplingRequest) -> None:
+        """Show the prompt that would be used."""
+        former, self.prompt = self.prompt, self._make_prompt(asked)
+        self.asked_column.replaceWidget(former, self.prompt)
+        former.hide()
+        former.deleteLater()
+
+    def _asked_as_edited(self) -> RuleInput:
+        question = replace(self._question, params=self.prompt_editor.params)
+        return RuleInput(self._card.server, question, self._card.revision)
+
+    def _on_drafted(self, answer: JSONObject, rule: str) -> None:
+        self.editor.set_answer(answer)
+        self._drafted_by = rule
+
+    def _on_changed(self) -> None:
+        if self.editor.is_empty:
+            self._drafted_by = ""
+        self.bar.alert.close_about("wrong")
+        self._pause.start()
+
+    def _decline(self) -> None:
+        self._decide(SAMPLING_REJECTED)

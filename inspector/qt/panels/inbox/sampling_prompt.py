@@ -1,0 +1,283 @@
+"""The prompt, to be changed before a model is asked with it. The server's question stays as it came.
+
+What a model is to answer: system prompt, messages, wishes about the model, limits, tools.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.json.values import JSONObject, compact, excerpt, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural
+from inspector.engine.content.content import Content, ContentKind, Message
+from inspector.protocol.server_requests.sampling import ModelPreferences, SamplingRequest, read_sampling
+from inspector.protocol.types import Tool
+from inspector.qt.forms.json.json_text_view import JsonTextView
+from inspector.qt.models.content_parts import messages_of, shown_json
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.views.messages import MessageCard
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import CollapsibleSection
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge, ShareBar
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
+from inspector.schema.values import FormError
+
+_HEIGHT = 240
+_MEMBERS = ("systemPrompt", "messages")
+_WORDS = "A model that you ask from here gets this prompt. The server is not told."
+
+
+class PromptEditor(QWidget):
+    """Edits a sampling request's prompt, initially collapsed to a button.
+
+    Messages and system prompt are edited as JSON, as received.
+
+    Signals:
+        edited: Use another prompt; carries the SamplingAsked.
+    """
+
+    edited = Signal(object)
+
+    def __init__(self, theme: Theme, asked: SamplingRequest, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._came = asked.source
+        self._params = asked.source
+        self._view: JsonTextView | None = None
+        self.alert = Alert(theme)
+        self.badge = Badge(theme, tone="wait")
+        self.edit_action = self._action("Edit prompt", self._open)
+        self.use_action = self._action("Use this prompt", self.use)
+        self.discard_action = self._action("Discard changes", self._close)
+        self.reset_action = self._action("Back to what the server sent", self._reset)
+        self._lay_out()
+        self._show_state()
+
+    @property
+    def params(self) -> JSONObject:
+        """The request's params with the prompt to use."""
+        return self._params
+
+    @property
+    def view(self) -> JsonTextView:
+        """The JSON editor, created when first opened."""
+        if self._view is None:
+            self._view = JsonTextView(FormStyle.of(self._theme))
+            self._view.box.setAccessibleName("Prompt as JSON")
+            self._view.box.setMinimumHeight(_HEIGHT)
+            self._column.insertWidget(1, self._view)
+        return self._view
+
+    def use(self) -> None:
+        """Use the edited prompt if it is a valid sampling request."""
+        try:
+            written = self.view.read_object()
+            rest = {name: value for name, value in self._came.items() if name not in _MEMBERS}
+            asked = read_sampling({**rest, **written})
+        except FormError:
+            return  # shown below the text
+        except ValueError as exc:
+            self.alert.say("prompt", f"This is no prompt: {exc}.", "Correct it.")
+            return
+        self._take(asked)
+
+    def _open(self) -> None:
+        self.view.set_value({name: self._params[name] for name in _MEMBERS if name in self._params})
+        self.view.show()
+        self._words.show()
+        self._show_state()
+        self.view.box.setFocus()
+
+    def _close(self) -> None:
+        if self._view is not None:
+            self._view.hide()
+        self._words.hide()
+        self.alert.close_all()
+        self._show_state()
+
+    def _reset(self) -> None:
+        self._take(read_sampling(self._came))
+
+    def _take(self, asked: SamplingRequest) -> None:
+        self._params = asked.source
+        self._close()
+        self.edited.emit(asked)
+
+    def _show_state(self) -> None:
+        is_open = self._view is not None and not self._view.isHidden()
+        is_other = self._params != self._came
+        self.badge.set_text("prompt edited" if is_other else "")
+        for button, is_wanted in zip(
+            self._buttons, (not is_open, is_open, is_open, is_other and not is_open), strict=True
+        ):
+            button.setVisible(is_wanted)
+
+    def _action(self, words: str, slot: object) -> QAction:
+        action = QAction(words, self)
+        action.triggered.connect(slot)
+        return action
+
+    def _lay_out(self) -> None:
+        actions = (self.edit_action, self.use_action, self.discard_action, self.reset_action)
+        self._buttons = [ActionButton(action, "quiet") for action in actions]
+        self._words = MutedLabel(self._theme, _WORDS, wrap=True)
+        self._words.hide()
+        self._words.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, SPACE_3, 0)  # aligns the first button's text with the edge
+        row.setSpacing(SPACE_2)
+        for button in self._buttons:
+            row.addWidget(button)
+        row.addWidget(self.badge)
+        row.addStretch(1)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self._column.addWidget(self._words)
+        self._column.addWidget(self.alert)
+        self._column.addLayout(row)
+
+
+AT_ONCE = 6  # latest messages, which the reply is about
+_MORE = 30
+_LONGEST = 1_500
+_MOST_TOOLS = 100
+_MOST_WORDS = 20
+_MOST_SCHEMA = 6_000
+
+
+class PromptView(QWidget):
+    """The prompt of a sampling request.
+
+    Signals:
+        content_requested, uri_requested: As in `Section`.
+    """
+
+    content_requested = Signal(object)
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, asked: SamplingRequest, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._messages = list(_shown(asked))
+        self._first = len(self._messages)  # the first message shown
+        self.cards: list[MessageCard] = []
+        self._earlier_action = QAction("", self)
+        self._earlier_action.triggered.connect(partial(self.show_earlier, _MORE))
+        self._earlier = ActionButton(self._earlier_action, "quiet")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        if asked.system_prompt:
+            self._column.addWidget(self._card(_system(asked.system_prompt)))
+        self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignLeft)
+        self._place = self._column.count()
+        self.show_earlier(AT_ONCE)
+        self._add_wishes(asked)
+
+    def show_earlier(self, count: int) -> None:
+        """Show earlier messages, above the existing ones."""
+        start = max(self._first - count, 0)
+        cards = [self._card(message) for message in self._messages[start : self._first]]
+        for place, card in enumerate(cards):
+            self._column.insertWidget(self._place + place, card)
+        self.cards[:0] = cards
+        self._first = start
+        self._earlier_action.setText(f"Show {plural(start, 'earlier message')}")
+        self._earlier.setVisible(start > 0)
+
+    def _card(self, message: Message) -> MessageCard:
+        card = MessageCard(self._theme, message, _LONGEST)
+        card.open_requested.connect(self.content_requested)
+        card.uri_requested.connect(self.uri_requested)
+        return card
+
+    def _add_wishes(self, asked: SamplingRequest) -> None:
+        below = QVBoxLayout()
+        below.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        below.setSpacing(SPACE_2)
+        facts = _facts(asked)
+        if facts:
+            below.addWidget(KeyValueList(self._theme, facts))
+        bars = _bars(self._theme, asked.preferences)
+        if bars:
+            row = QHBoxLayout()
+            row.setSpacing(SPACE_4)
+            for bar in bars:
+                row.addWidget(bar)
+            row.addStretch(1)
+            below.addLayout(row)
+        if asked.tools:
+            words = f"{plural(len(asked.tools), 'tool')} offered: {_names(asked.tools)}"
+            below.addWidget(CollapsibleSection(self._theme, words, partial(self._make_tools, asked.tools)))
+        self._column.addLayout(below)
+
+    def _make_tools(self, tools: tuple[Tool, ...]) -> QWidget:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(SPACE_6, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        for tool in tools[:_MOST_TOOLS]:
+            column.addWidget(PlainLabel(self._theme, one_line(tool.name), mono=True, selectable=True))
+            if tool.description:
+                words = shorten(tool.description, 600)
+                column.addWidget(MutedLabel(self._theme, words, wrap=True))
+            column.addWidget(CollapsibleSection(self._theme, "Schema", partial(self._make_schema, tool)))
+        if len(tools) > _MOST_TOOLS:
+            column.addWidget(MutedLabel(self._theme, f"And {len(tools) - _MOST_TOOLS:,} more."))
+        return inside
+
+    def _make_schema(self, tool: Tool) -> QWidget:
+        text = shown_json(tool.input_schema, _MOST_SCHEMA)
+        return PlainLabel(self._theme, text, mono=True, wrap=True, selectable=True)
+
+
+def _shown(asked: SamplingRequest) -> list[Message]:
+    return [shown for message in asked.messages for shown in messages_of(message.role, list(message.blocks))]
+
+
+def _system(text: str) -> Message:
+    data = text.encode(errors="surrogatepass")
+    return Message("system", Content(ContentKind.TEXT, data), "system prompt")
+
+
+def _facts(asked: SamplingRequest) -> list[Fact]:
+    """Return only what the server specified."""
+    limits = (
+        f"at most {plural(asked.max_tokens, 'token')}" if asked.max_tokens is not None else "",
+        f"temperature {asked.temperature:g}" if asked.temperature is not None else "",
+        f"stops at {_quoted(asked.stop_sequences)}" if asked.stop_sequences else "",
+    )
+    wishes = (
+        ", ".join(one_line(shorten(each, 80)) for each in asked.preferences.hints[:_MOST_WORDS]),
+        f"context {one_line(asked.include_context)}" if asked.include_context else "",
+        f"tool use {one_line(asked.tool_choice)}" if asked.tool_choice else "",
+    )
+    facts = {
+        "Limits": " · ".join(filter(None, limits)),
+        "Model": " · ".join(filter(None, wishes)),
+        "Metadata": excerpt(asked.metadata, 2_000) if asked.metadata else "",
+    }
+    return [Fact(label, value, mono=label == "Metadata") for label, value in facts.items() if value]
+
+
+def _quoted(texts: tuple[str, ...]) -> str:
+    """Return the texts with visible line breaks."""
+    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MOST_WORDS])
+
+
+def _bars(theme: Theme, wishes: ModelPreferences) -> list[ShareBar]:
+    shares = {"Cost": wishes.cost, "Speed": wishes.speed, "Intelligence": wishes.intelligence}
+    return [ShareBar(theme, word, share) for word, share in shares.items() if share is not None]
+
+
+def _names(tools: tuple[Tool, ...]) -> str:
+    names = ", ".join(one_line(tool.name) for tool in tools[:5])
+    return shorten(f"{names}, …" if len(tools) > 5 else names, 120)

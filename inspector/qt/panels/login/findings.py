@@ -1,0 +1,184 @@
+"""What is wrong with the other side of a login: one entry each, in the step's card and in a list of all.
+
+How a step stands and how grave a finding is, as marks that stay apart without colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QPainter
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.oauth.login.report import findings_text
+from inspector.oauth.login.steps import LoginView, StepId, StepState
+from inspector.protocol.auth.findings.finding import Finding, Severity
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, paint_dot
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_MOST_SHOWN = 100
+
+
+class FindingEntry(QWidget):
+    """A finding: what was seen, which rule, who must fix what, and the quote that proves it."""
+
+    def __init__(self, theme: Theme, finding: Finding, step: QAction | None = None) -> None:
+        super().__init__()
+        shape, tone = SEVERITY_MARKS[finding.severity]
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(PlainLabel(theme, finding.id, mono=True, selectable=True))
+        head.addWidget(Badge(theme, finding.severity.value, tone))
+        head.addStretch(1)
+        if step is not None:
+            head.addWidget(ActionButton(step, "quiet"))
+        words = QVBoxLayout()
+        words.setSpacing(SPACE_1)
+        words.addLayout(head)
+        words.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
+        if finding.rule:
+            words.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
+        if finding.fix:
+            words.addWidget(PlainLabel(theme, finding.fix, wrap=True, selectable=True))
+        if finding.evidence:
+            quote = PlainLabel(theme, finding.evidence, tone="muted", mono=True, wrap=True, selectable=True)
+            words.addWidget(quote)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        dot = StateDot(theme, shape, tone, finding.severity.value)
+        row.addWidget(dot, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+
+
+class FindingList(QWidget):
+    """Every finding of a login, most severe first.
+
+    Signals:
+        step_requested: The user wants to see the step of a finding; carries its StepId.
+    """
+
+    step_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._view: LoginView | None = None
+        self._shown: Sequence[tuple[StepId, Finding]] = ()
+        self.title = Heading(theme)
+        self.copy_action = QAction("Copy as text", self)
+        self.copy_action.triggered.connect(self._copy)
+        self._area = QScrollArea()
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._gate = ContentStack(theme, self._make_page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.show_view(None)
+
+    def show_view(self, view: LoginView | None) -> None:
+        self._view = view
+        found = [(step.id, each) for step in view.steps for each in step.findings] if view is not None else []
+        found.sort(key=lambda pair: list(Severity).index(pair[1].severity))
+        if not found:
+            self._shown = ()
+            sentence = (
+                "What a server or its authorization server does against the rules is named here, with who "
+                "must change what."
+            )
+            title = "Nothing found" if view is not None else "No login yet"
+            self._gate.explain("empty", "check" if view is not None else "key", title, sentence)
+            return
+        if found != self._shown:
+            self._shown = found
+            self._fill()
+        self._gate.open()
+
+    # --------------------------------------------------------------
+
+    def _fill(self) -> None:
+        self.title.setText(_counted([each for _, each in self._shown]))
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
+        column.setSpacing(SPACE_4)
+        for step, finding in self._shown[:_MOST_SHOWN]:
+            column.addWidget(FindingEntry(self._theme, finding, self._step_action(page, step)))
+        if len(self._shown) > _MOST_SHOWN:
+            column.addWidget(MutedLabel(self._theme, f"and {len(self._shown) - _MOST_SHOWN:,} more"))
+        column.addStretch(1)
+        self._area.setWidget(page)  # deletes the previous one
+
+    def _step_action(self, owner: QWidget, step: StepId) -> QAction:
+        action = QAction(step.value, owner)
+        action.setToolTip("Go to this step")
+        action.triggered.connect(lambda: self.step_requested.emit(step))
+        return action
+
+    def _copy(self) -> None:
+        if self._view is not None:
+            QGuiApplication.clipboard().setText(findings_text(self._view))
+
+    def _make_page(self) -> QWidget:
+        page = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
+        head.addWidget(self.title, 1)
+        head.addWidget(ActionButton(self.copy_action, "quiet"))
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(head)
+        column.addWidget(self._area, 1)
+        return page
+
+
+def _counted(findings: Sequence[Finding]) -> str:
+    """Return counts: 2 errors, 1 warning, 3 notes."""
+    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    counts = {each: sum(one.severity is each for one in findings) for each in Severity}
+    named = [f"{count} {words[each]}{'s' if count > 1 else ''}" for each, count in counts.items() if count]
+    return ", ".join(named)
+
+
+STATE_TONES: dict[StepState, Tone] = {
+    StepState.WAITING: "muted",
+    StepState.READY: "accent",
+    StepState.RUNNING: "wait",
+    StepState.DONE: "ok",
+    StepState.FAILED: "error",
+    StepState.SKIPPED: "muted",
+}
+_ICONS = {
+    StepState.READY: "chevron-right",
+    StepState.RUNNING: "history",
+    StepState.DONE: "check",
+    StepState.FAILED: "close",
+}
+SEVERITY_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
+    Severity.ERROR: (DotShape.CROSS, "error"),
+    Severity.WARNING: (DotShape.TRIANGLE, "warn"),
+    Severity.INFO: (DotShape.RING, "muted"),
+}
+
+
+def worst(findings: Iterable[Finding]) -> Severity | None:
+    found = {each.severity for each in findings}
+    return next((each for each in Severity if each in found), None)
+
+
+def paint_state(painter: QPainter, box: QRectF, theme: Theme, state: StepState) -> None:
+    """Paint the mark of a state, centred in `box`."""
+    tone = STATE_TONES[state]
+    if state not in _ICONS:
+        shape = DotShape.DASH if state is StepState.SKIPPED else DotShape.RING
+        paint_dot(painter, box, shape, theme.color(tone))
+        return
+    size = ICON_SIZE
+    pixmap = theme.pixmap(_ICONS[state], tone, size, painter.device().devicePixelRatioF())
+    painter.drawPixmap(round(box.center().x() - size / 2), round(box.center().y() - size / 2), pixmap)

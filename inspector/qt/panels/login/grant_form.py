@@ -1,0 +1,352 @@
+"""The kinds of logins and what each needs to know, as data: fields, sentences, and what must be there.
+
+How a server's tokens are got: in the browser, or with what a machine has. It is kept with the server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.config.secrets.records import make_name
+from inspector.config.servers.entries import IdentityProvider, OAuthSettings, SecretRef
+from inspector.config.servers.entry_secrets import LOGIN
+from inspector.oauth.login.steps import LoginGrant
+from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.secret_fields import SecretText, secret_line
+from inspector.qt.widgets.layout import in_row
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
+GRANTS = {
+    CODE: "Code in the browser",
+    CLIENT: "Client credentials",
+    ENTERPRISE: "Enterprise (ID-JAG)",
+    WORKLOAD: "Workload identity",
+}
+ABOUT = {
+    CODE: "You log in with the browser, and consent there.",
+    CLIENT: (
+        "MCP Lens logs in as itself, nobody signs in: with a client secret, or with a private key that signs "
+        "an assertion."
+    ),
+    ENTERPRISE: (
+        "You sign in with the browser at your company's identity provider. Its ID token is exchanged for a "
+        "token of this server, and as long as it can be renewed you need not sign in again."
+    ),
+    WORKLOAD: (
+        "What MCP Lens runs on (a cluster, a CI job) vouches for it with a JWT, which is exchanged for a "
+        "token. Give the JWT, or where it is read anew each time."
+    ),
+}
+_PROVIDER = "identity_provider."
+_AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "JWT of the workload"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A form field. `name` is the setting's name, with a prefix for the identity provider's.
+
+    `full_name` is unique.
+    """
+
+    name: str
+    group: str
+    words: str
+    hint: str
+    grants: tuple[LoginGrant, ...]
+    is_secret: bool = False
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.group}: {self.words}"
+
+
+FIELDS = (
+    Field(f"{_PROVIDER}issuer", _AT_PROVIDER, "Issuer", "https://login.company.example", (ENTERPRISE,)),
+    Field(f"{_PROVIDER}client_id", _AT_PROVIDER, "Client ID", "as it was registered there", (ENTERPRISE,)),
+    Field(f"{_PROVIDER}client_secret", _AT_PROVIDER, "Client secret", "none for a public client",
+          (ENTERPRISE,), is_secret=True),
+    Field(f"{_PROVIDER}scope", _AT_PROVIDER, "Scope", "openid, and what renews the sign-in", (ENTERPRISE,)),
+    Field(f"{_PROVIDER}id_token", _AT_PROVIDER, "ID token", "only if you have one: then nobody signs in",
+          (ENTERPRISE,), is_secret=True),
+    Field(f"{_PROVIDER}token_endpoint", _AT_PROVIDER, "Token endpoint", "found by the issuer", (ENTERPRISE,)),
+    Field("issuer", _AT_SERVER, "Issuer", "the client is shown to no other", (CLIENT, ENTERPRISE, WORKLOAD)),
+    Field("client_id", _AT_SERVER, "Client ID", "as it was registered", (CLIENT, ENTERPRISE, WORKLOAD)),
+    Field("client_secret", _AT_SERVER, "Client secret", "or a private key", (CLIENT, ENTERPRISE),
+          is_secret=True),
+    Field("key", _AT_SERVER, "Private key", "PEM, for a client that signs", (CLIENT, ENTERPRISE),
+          is_secret=True),
+    Field("assertion", _JWT, "JWT", "it is not renewed: a file or a variable is", (WORKLOAD,),
+          is_secret=True),
+    Field("assertion_file", _JWT, "File", "/var/run/secrets/…/token", (WORKLOAD,)),
+    Field("assertion_variable", _JWT, "Variable", "of the environment of MCP Lens", (WORKLOAD,)),
+)  # fmt: skip
+
+
+FIELD_OF_KEY = next(field for field in FIELDS if field.name == "key")
+AUDIENCES = {"issuer": "The issuer", "token_endpoint": "The token endpoint"}
+
+
+def value_of(settings: OAuthSettings, name: str) -> object:
+    if name.startswith(_PROVIDER):
+        return getattr(settings.identity_provider or IdentityProvider(), name.removeprefix(_PROVIDER))
+    return getattr(settings, name)
+
+
+def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -> OAuthSettings:
+    """Return the settings with these values; "" and None leave one to the default rules."""
+    own = {name: value for name, value in values.items() if not name.startswith(_PROVIDER)}
+    theirs = {
+        name.removeprefix(_PROVIDER): value for name, value in values.items() if name.startswith(_PROVIDER)
+    }
+    provider = before.identity_provider
+    if theirs:
+        theirs["scope"] = theirs.get("scope") or None
+        provider = replace(provider or IdentityProvider(), **theirs)  # type: ignore[arg-type]
+        provider = None if provider == IdentityProvider() else provider
+    return replace(before, grant=grant.value, identity_provider=provider, **own)  # type: ignore[arg-type]
+
+
+def require_whole(settings: OAuthSettings) -> None:
+    """Check for missing values. Raises UserError in the form's terms."""
+    match LoginGrant(settings.grant):
+        case LoginGrant.CLIENT:
+            _require_client(settings)
+        case LoginGrant.ENTERPRISE:
+            _require_provider(settings.identity_provider or IdentityProvider())
+        case LoginGrant.WORKLOAD:
+            _require_workload(settings)
+
+
+def _require_client(settings: OAuthSettings) -> None:
+    if not settings.client_id:
+        raise UserError("Client credentials need a client ID.", "Type that which was registered for you.")
+    if settings.client_secret is None and settings.key is None:
+        raise UserError("Client credentials need a client secret or a private key.", "Give one of them.")
+
+
+def _require_provider(provider: IdentityProvider) -> None:
+    if provider.id_token is not None:
+        if not (provider.issuer or provider.token_endpoint):
+            raise UserError(
+                "The ID token must be shown to the identity provider that gave it.",
+                "Type its issuer, or its token endpoint.",
+            )
+    elif not provider.issuer or not provider.client_id:
+        raise UserError(
+            "To sign in, the issuer of the identity provider and the client ID there are needed.",
+            "Type both, or give an ID token that you have.",
+        )
+
+
+def _require_workload(settings: OAuthSettings) -> None:
+    if not any((settings.assertion, settings.assertion_file, settings.assertion_variable)):
+        raise UserError(
+            "A workload needs its JWT.", "Type it, or name the file or the variable that it is read from."
+        )
+
+
+LABEL_WIDTH = 140  # aligns the fields of all groups
+_KEPT = "in the secret store; another one replaces it"
+_FORGOTTEN = "is forgotten when you keep this"
+
+
+class GrantForm(QWidget):
+    """The grant type form. Input takes effect when saved.
+
+    Secrets go to the secret store and are not shown again.
+
+    Signals:
+        kept: The user saved it; carries OAuthSettings and the new secrets by name.
+        refused: It cannot be saved; carries a UserError.
+    """
+
+    kept = Signal(object, object)
+    refused = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._server = ""
+        self._settings = OAuthSettings()
+        self._forgotten: set[str] = set()  # secrets to be removed
+        self.grant = QComboBox()
+        self.grant.addItems(list(GRANTS.values()))
+        self.grant.setAccessibleName("Grant: how tokens are got")
+        self.about = MutedLabel(theme, wrap=True)
+        self.audience = QComboBox()
+        self.audience.addItems(list(AUDIENCES.values()))
+        self.audience.setAccessibleName("Whom assertions that the private key signs are made out to")
+        self.fields = {field.name: self._make(field) for field in FIELDS}
+        self.forget_actions = {field.name: self._make_forget(field) for field in FIELDS if field.is_secret}
+        self._forget_buttons = {
+            name: ActionButton(action, "quiet") for name, action in self.forget_actions.items()
+        }
+        self.keep_action = QAction("Keep for this server", self)
+        self.keep_action.setToolTip("Written into the server's settings; secrets go to the secret store")
+        self._rows: dict[str, tuple[QWidget, ...]] = {}
+        self._headings: dict[str, Heading] = {}
+        self._lay_out()
+        self.grant.currentIndexChanged.connect(self._show_fields)
+        self.keep_action.triggered.connect(self._keep)
+        self.setEnabled(False)  # until the settings are loaded
+        self._show_fields()
+
+    def show_settings(self, server: str, settings: OAuthSettings) -> None:
+        """Show the saved settings; secrets only as set or not."""
+        self._server, self._settings = server, settings
+        self._forgotten.clear()
+        self.setEnabled(True)
+        self.grant.setCurrentText(GRANTS[LoginGrant(settings.grant)])
+        self.audience.setCurrentText(AUDIENCES[settings.audience])
+        for field in FIELDS:
+            widget = self.fields[field.name]
+            widget.clear()
+            if isinstance(widget, QLineEdit) and not field.is_secret:
+                widget.setText(str(value_of(settings, field.name) or ""))
+        self._show_fields()
+
+    @property
+    def chosen(self) -> LoginGrant:
+        return list(GRANTS)[self.grant.currentIndex()]
+
+    def settings(self) -> tuple[OAuthSettings, dict[str, str]]:
+        """Return the settings as typed, and the new secrets by name.
+
+        Raises UserError if something is missing.
+        """
+        values: dict[str, object] = {}
+        secrets: dict[str, str] = {}
+        for field in FIELDS:
+            text = self.fields[field.name].text().strip()
+            if self.chosen not in field.grants:
+                if self.chosen.value != self._settings.grant:  # values of the other grant mean nothing now
+                    values[field.name] = None if field.is_secret else ""
+            elif not field.is_secret:
+                values[field.name] = text
+            elif text:
+                name = make_name(LOGIN, self._server, field.name)
+                values[field.name], secrets[name] = SecretRef(name), text
+            elif field.name in self._forgotten:
+                values[field.name] = None
+        values["audience"] = list(AUDIENCES)[self.audience.currentIndex() if self._has_key() else 0]
+        settings = with_values(self._settings, self.chosen, values)
+        require_whole(settings)
+        return settings, secrets
+
+    # --------------------------------------------------------------
+
+    def _has_key(self) -> bool:
+        return self.chosen in FIELD_OF_KEY.grants
+
+    def _keep(self) -> None:
+        try:
+            settings, secrets = self.settings()
+        except UserError as exc:
+            self.refused.emit(exc)
+            return
+        self.kept.emit(settings, secrets)
+
+    def _forget(self, field: Field) -> None:
+        self._forgotten ^= {field.name}
+        self._show_fields()
+
+    def _show_fields(self) -> None:
+        self.about.setText(ABOUT[self.chosen])
+        asked = {field.name: field for field in FIELDS if self.chosen in field.grants}
+        groups = [field.group for field in asked.values()]
+        for group, heading in self._headings.items():
+            heading.setVisible(group in groups)
+        for widget in self._audience_row:
+            widget.setVisible(self._has_key())
+        for field in FIELDS:
+            for widget in self._rows[field.name]:
+                widget.setVisible(field.name in asked)
+            if field.is_secret:
+                self._show_kept(field)
+
+    def _show_kept(self, field: Field) -> None:
+        is_kept = isinstance(value_of(self._settings, field.name), SecretRef)
+        is_forgotten = is_kept and field.name in self._forgotten
+        hint = _FORGOTTEN if is_forgotten else _KEPT if is_kept else field.hint
+        widget = self.fields[field.name]
+        if isinstance(widget, QLineEdit):
+            widget.setPlaceholderText(hint)
+        else:
+            widget.set_hint(hint)
+        self.forget_actions[field.name].setText("Do not forget" if is_forgotten else "Forget")
+        self._forget_buttons[field.name].setVisible(is_kept)
+
+    def _make(self, field: Field) -> QLineEdit | SecretText:
+        if field.name == "key":
+            text = SecretText(self._theme, field.full_name, _check_key)
+            text.set_hint(field.hint)
+            text.line.setFont(self._theme.mono_font(0.95))
+            return text
+        line = secret_line(field.full_name, field.hint) if field.is_secret else QLineEdit()
+        line.setPlaceholderText(field.hint)
+        line.setAccessibleName(field.full_name)
+        line.setFont(self._theme.mono_font(0.95))
+        return line
+
+    def _make_forget(self, field: Field) -> QAction:
+        action = QAction("Forget", self)
+        action.setToolTip(f"Take the {field.words} out of the secret store")
+        action.triggered.connect(partial(self._forget, field))
+        return action
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE_4)
+        grid.setVerticalSpacing(SPACE_2)
+        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        grid.setColumnStretch(1, 1)
+        row = QHBoxLayout()
+        row.addWidget(self.grant)
+        row.addStretch(1)
+        row.addWidget(ActionButton(self.keep_action))
+        grid.addWidget(MutedLabel(self._theme, "Grant"), 0, 0)
+        grid.addLayout(row, 0, 1)
+        grid.addWidget(self.about, 1, 1)
+        for field in FIELDS:
+            self._add_field(grid, field)
+            if field is FIELD_OF_KEY:
+                self._add_audience(grid)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addWidget(Heading(self._theme, "How tokens are got"))
+        column.addLayout(grid)
+
+    def _add_audience(self, grid: QGridLayout) -> None:
+        place, label = grid.rowCount(), MutedLabel(self._theme, "Its assertions are for")
+        grid.addWidget(label, place, 0)
+        grid.addWidget(self.audience, place, 1, Qt.AlignmentFlag.AlignLeft)
+        self._audience_row: tuple[QWidget, ...] = (label, self.audience)
+
+    def _add_field(self, grid: QGridLayout, field: Field) -> None:
+        if field.group not in self._headings:
+            self._headings[field.group] = Heading(self._theme, field.group)
+            grid.addWidget(self._headings[field.group], grid.rowCount(), 0, 1, 2)
+        place, label = grid.rowCount(), MutedLabel(self._theme, field.words)
+        holder: QWidget = self.fields[field.name]
+        if field.is_secret:
+            button = self._forget_buttons[field.name]
+            holder = in_row(holder, button)
+        grid.addWidget(label, place, 0)
+        grid.addWidget(holder, place, 1)
+        self._rows[field.name] = (label, holder)
+
+
+def _check_key(pem: str) -> None:
+    """Check that a private key can be read. Raises UserError."""
+    from inspector.oauth.signing import read_key  # loaded only when a key is used
+
+    read_key(pem)

@@ -1,0 +1,406 @@
+"""The Auth tab of one server: a login that can be walked through, looked at and taken along.
+
+A line between what stays and what changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.config.servers.entries import OAuthSettings
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.oauth.login.report import login_text, login_trace
+from inspector.oauth.login.steps import LoginView, Overrides, StepId
+from inspector.qt.bridge import Bridge
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.panels.login.controller import LoginActions
+from inspector.qt.panels.login.diagram import DiagramView
+from inspector.qt.panels.login.findings import FindingList
+from inspector.qt.panels.login.options import OptionsForm
+from inspector.qt.panels.login.step_card import StepCard
+from inspector.qt.panels.login.step_list import LoginControls, StepList
+from inspector.qt.panels.login.step_parts import RawHttp
+from inspector.qt.panels.login.tokens import TokenView
+from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginQuestion
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.code.save_file import save_bytes
+from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
+from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+
+VIEWS = ("Steps", "Diagram", "Findings", "Token", "Options")
+# When narrower, the card and its HTTP are not side by side.
+_WIDE = 860
+_LOWEST = 88
+
+
+class LoginPanel(QWidget):
+    """The login panel. Works without a connection.
+
+    Shows every login of its server, including those started by connecting.
+
+    Signals:
+        row_requested: The user wants to see a request in the traffic; carries its row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        server: str,
+        desk: LoginActions,
+        opener: LinkOpener,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._desk = desk
+        self._opener = opener
+        self._theme = theme
+        self.login: LoginView | None = None  # this server's latest
+        self._remembered = Overrides()
+        self.steps = StepList(theme)
+        self.card = StepCard(theme)
+        self.http = RawHttp(theme)
+        self.diagram = DiagramView(theme)
+        self.findings = FindingList(theme)
+        self.token = TokenView(theme)
+        self.options = OptionsForm(theme)
+        self.controls = LoginControls(theme)
+        self.waiting = BrowserWaitBox(theme)
+        self.question = LoginQuestion(theme)
+        self.alert = Alert(theme)
+        self.views = Segments(theme, VIEWS)
+        self.sides = Segments(theme, ("Step", "HTTP"))
+        self.rules = Badge(theme)
+        self.copy_action = QAction("Copy the login as text", self)
+        self.copy_action.setToolTip("All steps as text, without secrets")
+        self.export_action = QAction("Export trace…", self)
+        self.export_action.setToolTip("All steps as JSON, without secrets")
+        theme.dress(self.copy_action, "copy")
+        theme.dress(self.export_action, "export")
+        self._nothing = EmptyState(theme)
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(_LOWEST)  # its pages scroll; their hints would make a small window grow
+        self._gate = ContentStack(theme, self._make_page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self._connect()
+        self.show_login(None)
+        bridge.start_when_attached(f"login of {server}", self._load())
+
+    async def _load(self) -> None:
+        """Load the state from before the panel was opened."""
+        try:
+            login, token = await self._desk.login(), await self._desk.token()
+            self.options.grants.show_settings(self._server, await self._desk.settings())
+        except UserError:
+            return  # the server has no login
+        if login is not None and self.login is None:
+            self.show_login(login)
+        self.token.show_token(token)
+        self._remembered = await self._desk.options()
+        self.options.show_overrides(self._remembered)
+
+    # -------------------------------------------------------------- what is shown
+
+    def set_view(self, view: ServerView) -> None:
+        if view.transport == "stdio":
+            self._gate.explain("empty", "key", "No login for a server that is started here", _STDIO)
+            return
+        self._gate.open()
+        self._show_nothing(view)
+
+    def show_login(self, login: LoginView | None) -> None:
+        begins = login is not None and (self.login is None or login.flow_id != self.login.flow_id)
+        self.login = login
+        self._steps_page.setCurrentIndex(0 if login is None else 1)
+        for action in (self.copy_action, self.export_action):
+            action.setEnabled(login is not None)
+        self.waiting.show_waiting(login.waiting if login is not None else None)
+        self.question.show_question(login.question if login is not None else None)
+        self.diagram.show_view(login)
+        self.findings.show_view(login)
+        count = len(login.findings) if login is not None else 0
+        self.views.button(VIEWS.index("Findings")).setText(f"Findings {count}" if count else "Findings")
+        if login is not None:
+            self._show_rules(login)
+            self.steps.show_view(login)
+        if begins:
+            self.alert.close_all()
+            if self.views.index() == VIEWS.index("Options"):
+                self.show_view("Steps")
+        self._show_failure(login)
+        self._show_controls()
+        self._show_step()
+
+    def show_view(self, name: str) -> None:
+        self.views.choose(VIEWS.index(name))
+        self._on_view_chosen(VIEWS.index(name))
+
+    def show_step(self, step: StepId) -> None:
+        self.show_view("Steps")
+        self.steps.choose(step)
+
+    def log_in(self) -> None:
+        """Start a login, as from the server's header."""
+        self.controls.log_in.trigger()
+
+    def _on_login_changed(self, login: LoginView) -> None:
+        if login.server == self._server:
+            self.show_login(login)
+
+    def _on_tokens_changed(self, server: str) -> None:
+        if server == self._server:
+            self._bridge.start(f"tokens of {server}", self._load_token(), self)
+
+    async def _load_token(self) -> None:
+        self.token.show_token(await self._desk.token())
+
+    # -------------------------------------------------------------- what the person wants
+
+    def _on_begun(self, runs: bool) -> None:
+        try:
+            overrides = self.options.overrides()
+        except UserError as exc:
+            self.show_view("Options")
+            self._complain(exc)
+            return
+        self._ask("begin", self._desk.begin(overrides, runs=runs))
+
+    def _on_options_settled(self) -> None:
+        try:
+            overrides = self.options.overrides()
+        except UserError:
+            return  # incomplete input: starting a login reports it
+        if overrides != self._remembered:
+            self._remembered = overrides
+            self._ask("options", self._desk.remember(overrides))
+
+    def _on_moved(self, what: str) -> None:
+        self._ask(what, getattr(self._desk, what)())
+
+    def _on_went(self, what: str, step: StepId | None) -> None:
+        if step is not None:
+            self._ask(what, getattr(self._desk, what)(step))
+
+    def _ask(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+        self.alert.close_about("asked")
+        self._bridge.start(f"login: {name}", self._asked(work), self)
+
+    def _ask_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+        self.token.set_busy(True)
+        self._ask(name, self._about_token(work))
+
+    async def _about_token(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+        try:
+            return await work
+        finally:
+            self.token.set_busy(False)
+
+    async def _asked(self, work: Coroutine[Any, Any, str | None]) -> None:
+        """Await a request and show its message."""
+        try:
+            words = await work
+        except UserError as exc:
+            self._complain(exc)
+            return
+        if words:
+            self.alert.say("asked", words, tone="ok")
+
+    async def _keep(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
+        await self._desk.keep(settings, secrets)
+        self.options.grants.show_settings(self._server, settings)
+        self.show_login(await self._desk.login())  # a running login was ended
+        return "Kept. It counts from the next login on."
+
+    def _complain(self, exc: UserError) -> None:
+        self.alert.say("asked", exc.summary, exc.next_step, tone="error")
+
+    def _on_open(self, url: str) -> None:
+        try:
+            self._opener.open(url)
+        except UserError as exc:
+            self._complain(exc)
+
+    def _copy(self) -> None:
+        if self.login is not None:
+            QGuiApplication.clipboard().setText(login_text(self.login))
+
+    def _export(self) -> None:
+        if self.login is not None:
+            save_bytes(self, "Export trace", "login.json", login_trace(self.login))
+
+    # --------------------------------------------------------------
+
+    def _show_nothing(self, view: ServerView) -> None:
+        actions = [self.controls.log_in, self.controls.begin]
+        if view.status is ServerStatus.NEEDS_LOGIN:
+            words = f"{view.reason} {view.next_step}".strip() or "The server asks for a login."
+            self._nothing.show_empty("key", "This server needs a login", words, actions)
+        else:
+            self._nothing.show_empty("key", "No login yet", _NO_LOGIN, actions)
+
+    def _show_rules(self, login: LoginView) -> None:
+        mode = "strict" if login.is_strict else "observe"
+        self.rules.set_text(f"{login.revision} {mode}")
+
+    def _show_failure(self, login: LoginView | None) -> None:
+        if login is not None and login.failure:
+            self.alert.say("failure", login.failure, login.next_step, tone="error")
+        else:
+            self.alert.close_about("failure")
+
+    def _show_step(self) -> None:
+        login, chosen = self.login, self.steps.chosen()
+        self.controls.show_view(login, chosen)
+        self.diagram.show_step(chosen)
+        step = next((each for each in login.steps if each.id is chosen), None) if login is not None else None
+        if login is not None and step is not None:
+            self.card.show_step(login, step)
+            self.http.show_step(step)
+
+    def _on_exchange_chosen(self, place: int) -> None:
+        self.http.choose(place)
+        self.sides.choose(1)
+        self._show_sides()
+
+    def _on_view_chosen(self, place: int) -> None:
+        self._stack.setCurrentIndex(place)
+        self._show_controls()
+
+    def _show_controls(self) -> None:
+        """Hide the controls where the empty page has its own buttons to start a login."""
+        self.controls.setVisible(self.login is not None or self._stack.currentIndex() != 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_sides()
+
+    def _show_sides(self) -> None:
+        is_wide = self.width() >= _WIDE
+        self._sides_row.setVisible(not is_wide)
+        is_http = self.sides.index() == 1
+        self.card.setVisible(is_wide or not is_http)
+        self.http.setVisible(is_wide or is_http)
+
+    # -------------------------------------------------------------- building
+
+    def _connect(self) -> None:
+        self._bridge.login_changed.connect(self._on_login_changed)
+        self._bridge.tokens_changed.connect(self._on_tokens_changed)
+        self.controls.begun.connect(self._on_begun)
+        self.controls.moved.connect(self._on_moved)
+        self.controls.went.connect(self._on_went)
+        self.steps.step_chosen.connect(self._show_step)
+        self.card.exchange_chosen.connect(self._on_exchange_chosen)
+        self.card.edited.connect(lambda request: self._ask("edit", self._desk.edit(request)))
+        self.http.row_requested.connect(self.row_requested)
+        self.diagram.step_requested.connect(self.show_step)
+        self.findings.step_requested.connect(self.show_step)
+        self.waiting.open_requested.connect(self._on_open)
+        self.waiting.pasted.connect(lambda address: self._ask("paste", self._desk.paste(address)))
+        box = self.question
+        box.hosts_judged.connect(lambda yes: self._ask("hosts", self._desk.allow_hosts(yes, box.shown)))
+        box.client_given.connect(
+            lambda id, secret: self._ask("client", self._desk.give_client(id, secret, box.shown))
+        )
+        self.token.refresh_requested.connect(lambda: self._ask_token("refresh", self._desk.refresh()))
+        self.token.sign_out_requested.connect(lambda: self._ask_token("sign out", self._desk.sign_out()))
+        self.token.forget_requested.connect(lambda: self._ask_token("forget", self._desk.forget()))
+        self.options.grants.kept.connect(lambda auth, secrets: self._ask("keep", self._keep(auth, secrets)))
+        self.options.grants.refused.connect(self._complain)
+        self.options.settled.connect(self._on_options_settled)
+        self.views.chosen.connect(self._on_view_chosen)
+        self.sides.chosen.connect(self._show_sides)
+        self.copy_action.triggered.connect(self._copy)
+        self.export_action.triggered.connect(self._export)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            bind_keys(self, keys, self.controls.next.trigger)
+
+    def _make_page(self) -> QWidget:
+        for view in (self._make_steps(), self.diagram, self.findings, self.token, self.options):
+            self._stack.addWidget(view)
+        page = QWidget()
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
+        head.setSpacing(SPACE_2)
+        head.addWidget(self.views)
+        head.addWidget(self.rules)
+        head.addStretch(1)
+        for action in (self.copy_action, self.export_action):
+            head.addWidget(icon_button(action))
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        for part in (self.controls, self.alert, self.question, self.waiting):
+            column.addWidget(part)
+        column.addWidget(Divider(self._theme))
+        column.addWidget(self._stack, 1)
+        return page
+
+    def _make_steps(self) -> QWidget:
+        beside = QSplitter(Qt.Orientation.Horizontal)
+        beside.setChildrenCollapsible(False)
+        beside.addWidget(self.card)
+        beside.addWidget(self.http)
+        beside.setSizes([520, 420])
+        self.card.setMinimumSize(QSize(200, 80))
+        self.http.setMinimumSize(QSize(200, 80))
+        right = QWidget()
+        self._sides_row = QWidget()
+        row = QHBoxLayout(self._sides_row)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
+        row.addWidget(self.sides)
+        row.addStretch(1)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._sides_row)
+        column.addWidget(beside, 1)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(self.steps)
+        self._split.addWidget(right)
+        self._split.setStretchFactor(1, 1)
+        self._split.setSizes([250, 870])
+        self.steps.setMinimumWidth(150)
+        self._steps_page = QStackedWidget()
+        self._steps_page.addWidget(self._nothing)
+        self._steps_page.addWidget(self._split)
+        return self._steps_page
+
+
+_NO_LOGIN = (
+    "Log in to use a protected server, or go step by step to see every request, what was decided and why, "
+    "and what is wrong with the other side. No connection is needed."
+)
+_STDIO = (
+    "It runs as a program on this machine and takes its credentials from its environment: set them as "
+    "variables of the server."
+)
+
+
+class Divider(QWidget):
+    """A horizontal line. The part above it stays in view, whatever is below."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setFixedHeight(1)
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(self.rect(), self._theme.color("line"))

@@ -1,0 +1,378 @@
+"""Parts of a step's card: values with where they came from, tables, sentences, what was answered.
+
+The requests of one step as they went over the wire, with their answers.
+
+A value that may be secret: hidden until the person asks for this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK, masked_url
+from inspector.base.units import duration, size
+from inspector.oauth.login.report import Masked, Plain, holds_secrets, reply_text, request_text
+from inspector.oauth.login.steps import Decision, HttpExchangeView, Input, Step, StepState, Table
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.inputs.clipboard import SecretCopy
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_MOST_ROWS = 100
+_NAME_WIDTH = 140
+_TOP = Qt.AlignmentFlag.AlignTop
+
+
+class Part(QWidget):
+    """A heading with content below it."""
+
+    def __init__(self, theme: Theme, title: str) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(SPACE_2)
+        if title:
+            self.column.addWidget(Heading(theme, title))
+
+
+def inputs_part(
+    theme: Theme, inputs: Sequence[Input], revealed: set[str], on_toggled: Callable[[str, bool], None]
+) -> Part:
+    """Create the part with the step's values; `revealed` names those the user has revealed."""
+    part = Part(theme, "Values")
+    grid = _grid(1)
+    grid.setVerticalSpacing(SPACE_2)
+    for place, each in enumerate(inputs[:_MOST_ROWS]):
+        name = MutedLabel(theme, each.name)
+        name.setMinimumWidth(min(name.sizeHint().width(), _NAME_WIDTH))
+        if each.is_secret:
+            name.setContentsMargins(0, SPACE_1, 0, 0)  # aligns with the taller buttons beside its value
+        grid.addWidget(name, place, 0, _TOP)
+        value = QVBoxLayout()
+        value.setSpacing(0)
+        value.addWidget(_value(theme, each, revealed, on_toggled))
+        if each.origin:
+            value.addWidget(PlainLabel(theme, each.origin, tone="muted", wrap=True))
+        grid.addLayout(value, place, 1)
+    part.column.addLayout(grid)
+    _say_more(theme, part, len(inputs))
+    return part
+
+
+def table_part(theme: Theme, table: Table) -> Part:
+    part = Part(theme, table.title)
+    grid = _grid(0)
+    columns = len(table.columns)
+    fixed = [
+        _is_from_wire([row[place] for row in table.rows if place < len(row)]) for place in range(columns)
+    ]
+    for place, name in enumerate(table.columns):
+        grid.addWidget(PlainLabel(theme, name, tone="muted"), 0, place)
+        grid.setColumnStretch(place, 1)
+    for number, row in enumerate(table.rows[:_MOST_ROWS], 1):
+        for place, cell in enumerate(row[:columns]):
+            label = PlainLabel(theme, cell, mono=fixed[place], wrap=True, selectable=True)
+            grid.addWidget(label, number, place, _TOP)
+            # Give long texts more room than a status code.
+            longest = max(grid.columnStretch(place), min(len(cell), 60))
+            grid.setColumnStretch(place, longest)
+    part.column.addLayout(grid)
+    _say_more(theme, part, len(table.rows))
+    return part
+
+
+def decisions_part(theme: Theme, decisions: Sequence[Decision]) -> Part:
+    part = Part(theme, "Decided")
+    grid = _grid(1)
+    grid.setHorizontalSpacing(SPACE_2)
+    grid.setVerticalSpacing(SPACE_1)
+    for place, each in enumerate(decisions[:_MOST_ROWS]):
+        grid.addWidget(PlainLabel(theme, "•", tone="muted"), place, 0, _TOP)
+        grid.addWidget(PlainLabel(theme, each.text, wrap=True, selectable=True), place, 1)
+    part.column.addLayout(grid)
+    _say_more(theme, part, len(decisions))
+    return part
+
+
+def exchanges_part(
+    theme: Theme, exchanges: Sequence[HttpExchangeView], on_chosen: Callable[[int], None]
+) -> Part:
+    """Create the part with one line per request and response; a click shows it in full."""
+    part = Part(theme, "Requests")
+    for place, seen in enumerate(exchanges[:_MOST_ROWS]):
+        line = QHBoxLayout()
+        line.setSpacing(SPACE_2)
+        line.addWidget(Badge(theme, str(seen.status or "failed"), status_tone(seen)), 0, _TOP)
+        words = f"{seen.request.method} {masked_url(seen.request.url)}"
+        line.addWidget(PlainLabel(theme, words, mono=True, wrap=True, selectable=True), 1)
+        action = QAction("Look", part)
+        action.setToolTip("Show this request and its answer whole")
+        action.triggered.connect(partial(_call, on_chosen, place))
+        line.addWidget(ActionButton(action, "quiet"), 0, _TOP)
+        part.column.addLayout(line)
+        if about := exchange_text(seen):
+            part.column.addWidget(MutedLabel(theme, about, wrap=True))
+        if certificate := seen.peer.lines()[1:] if seen.peer is not None else ():
+            part.column.addWidget(
+                MutedLabel(theme, "\n".join(line.strip() for line in certificate), wrap=True)
+            )
+    _say_more(theme, part, len(exchanges))
+    return part
+
+
+def exchange_text(seen: HttpExchangeView) -> str:
+    """Return time, size, type and origin of a response, or why there is none."""
+    kind = next((value for name, value in seen.headers if name.lower() == "content-type"), "")
+    words = (
+        duration(seen.elapsed_ns) if seen.elapsed_ns else "",
+        size(len(seen.body)) if seen.status else "",
+        one_line(kind.partition(";")[0]),
+        seen.peer.lines()[0] if seen.peer is not None else "",
+        seen.failure,
+    )
+    return " · ".join(word for word in words if word)
+
+
+def status_tone(seen: HttpExchangeView) -> Tone:
+    if not seen.status:
+        return "error"
+    return "ok" if seen.status < 300 else "warn" if seen.status < 500 else "error"
+
+
+def _value(theme: Theme, each: Input, revealed: set[str], on_toggled: Callable[[str, bool], None]) -> QWidget:
+    if not each.is_secret:
+        value = PlainLabel(theme, each.value, mono=True, wrap=True, selectable=True)
+        value.setAccessibleName(each.name)
+        return value
+    secret = SecretValue(theme, each.name, each.value, is_shown=each.name in revealed)
+    secret.toggled.connect(partial(on_toggled, each.name))
+    return secret
+
+
+def _call(function: Callable[[int], None], place: int, *_: object) -> None:
+    function(place)
+
+
+def _grid(stretched: int) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(SPACE_4)
+    grid.setVerticalSpacing(SPACE_1)
+    grid.setContentsMargins(0, 0, SPACE_3, 0)
+    grid.setColumnStretch(stretched, 1)
+    return grid
+
+
+def _is_from_wire(cells: Sequence[str]) -> bool:
+    """Return whether a column holds URLs and codes, for a monospace font, not sentences."""
+    said = [cell for cell in cells if cell]
+    return sum(" " not in cell for cell in said) * 2 > len(said)
+
+
+def _say_more(theme: Theme, part: Part, count: int) -> None:
+    if count > _MOST_ROWS:
+        part.column.addWidget(MutedLabel(theme, f"and {count - _MOST_ROWS:,} more"))
+
+
+_LONGEST_NAME = 120
+
+
+class RawHttp(QWidget):
+    """One exchange at a time, with a picker for several. Each is shown with its secrets masked.
+
+    Signals:
+        row_requested: The user wants to see it in the traffic; carries its row.
+    """
+
+    row_requested = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._step: Step | None = None
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Which request")
+        self.choice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.secrets = QCheckBox("Show secrets")
+        self.secrets.setToolTip("Show tokens, codes and keys of this request as they are")
+        self.about = MutedLabel(theme)
+        self.text = JsonView(theme, "HTTP request and answer")
+        self.row_action = QAction("Show in Traffic", self)
+        self.row_action.triggered.connect(self._on_row_requested)
+        self._row_button = ActionButton(self.row_action, "quiet")
+        self._gate = ContentStack(theme, self._make_page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.choice.currentIndexChanged.connect(self._on_chosen)
+        self.secrets.toggled.connect(self._show_text)
+
+    def show_step(self, step: Step | None) -> None:
+        before, self._step = self._step, step
+        if step is None or not (step.exchanges or step.preview):
+            self._gate.explain("empty", "info", "No HTTP", _no_http(step))
+            return
+        if before is not None and step.id is before.id and _wire(step) == _wire(before):
+            return
+        is_same = before is not None and step.id is before.id
+        was_last = self.choice.currentIndex() == self.choice.count() - 1
+        place = self.choice.currentIndex() if is_same and not was_last else len(step.exchanges) - 1
+        self._fill(step, max(place, 0))
+        self._gate.open()
+
+    def choose(self, place: int) -> None:
+        if 0 <= place < self.choice.count():
+            self.choice.setCurrentIndex(place)
+
+    # --------------------------------------------------------------
+
+    def _fill(self, step: Step, place: int) -> None:
+        self.choice.blockSignals(True)
+        self.choice.clear()
+        for seen in step.exchanges:
+            words = f"{seen.status or 'failed'}  {seen.request.method} {masked_url(seen.request.url)}"
+            self.choice.addItem(one_line(words)[:_LONGEST_NAME])
+        if step.preview is not None:
+            self.choice.addItem(f"next  {step.preview.method} {one_line(masked_url(step.preview.url))}")
+            place = self.choice.count() - 1
+        self.choice.setCurrentIndex(min(place, self.choice.count() - 1))
+        self.choice.setVisible(self.choice.count() > 1)
+        self.choice.blockSignals(False)
+        self._on_chosen()
+
+    def _seen(self) -> HttpExchangeView | None:
+        place = self.choice.currentIndex()
+        if self._step is None or not 0 <= place < len(self._step.exchanges):
+            return None
+        return self._step.exchanges[place]
+
+    def _on_chosen(self) -> None:
+        seen = self._seen()
+        request = seen.request if seen is not None else self._step.preview if self._step is not None else None
+        if request is None:
+            return
+        self.secrets.blockSignals(True)
+        self.secrets.setChecked(False)
+        self.secrets.blockSignals(False)
+        self.secrets.setVisible(holds_secrets(request, seen))
+        self.about.setText(exchange_text(seen) if seen is not None else "not sent yet")
+        self._row_button.setVisible(seen is not None and seen.row >= 0)
+        self._show_text()
+
+    def _show_text(self) -> None:
+        look = Plain() if self.secrets.isChecked() else Masked()
+        seen = self._seen()
+        if seen is not None:
+            text = f"{request_text(seen.request, look)}\n\n{reply_text(seen, look)}"
+        elif self._step is not None and self._step.preview is not None:
+            text = request_text(self._step.preview, look)
+        else:
+            return
+        self.text.set_secret(self.secrets.isChecked())
+        self.text.set_text(text, "text")
+
+    def _on_row_requested(self) -> None:
+        seen = self._seen()
+        if seen is not None and seen.row >= 0:
+            self.row_requested.emit(seen.row)
+
+    def _make_page(self) -> QWidget:
+        page = QWidget()
+        line = QHBoxLayout()
+        line.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        line.setSpacing(SPACE_2)
+        line.addWidget(self.about, 1)
+        line.addWidget(self._row_button, 0, Qt.AlignmentFlag.AlignRight)
+        line.addWidget(self.secrets)
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        head.addWidget(self.choice)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, SPACE_2, 0, 0)
+        column.setSpacing(SPACE_2)
+        column.addLayout(head)
+        column.addLayout(line)
+        column.addWidget(self.text, 1)
+        return page
+
+
+def _no_http(step: Step | None) -> str:
+    if step is None:
+        return "Choose a step."
+    is_ahead = step.state in (StepState.WAITING, StepState.READY, StepState.RUNNING)
+    return "Nothing was sent in this step yet." if is_ahead else "This step sends nothing over HTTP."
+
+
+def _wire(step: Step) -> tuple[object, ...]:
+    return step.exchanges, step.preview
+
+
+class SecretValue(QWidget):
+    """A masked value with buttons to reveal it and, after confirmation, to copy it.
+
+    Signals:
+        toggled: The user revealed or hid it; carries whether it is shown.
+    """
+
+    toggled = Signal(bool)
+
+    def __init__(
+        self, theme: Theme, name: str, value: str, *, is_shown: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._name, self._value = name, value
+        self._is_shown = is_shown
+        self.label = PlainLabel(theme, mono=True, wrap=True)  # copied by the button, which asks first
+        self.label.setAccessibleName(name)
+        self.show_action = QAction("Show", self)
+        self.show_action.triggered.connect(self._on_toggled)
+        self.copy_action = QAction("Copy", self)
+        self.copy_action.setToolTip(f"Copy the {name}, after a question")
+        self.copy_action.triggered.connect(self._on_copy)
+        self.copying = SecretCopy(theme)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_1)
+        row.addWidget(self.label, 1)
+        for action in (self.show_action, self.copy_action):
+            row.addWidget(ActionButton(action, "quiet"), 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(row)
+        column.addWidget(self.copying)
+        self._update()
+
+    def set_value(self, value: str) -> None:
+        """Set the value; a different one is hidden again."""
+        if value != self._value:
+            self._value, self._is_shown = value, False
+            self.copying.close_question()
+            self._update()
+
+    def _on_toggled(self) -> None:
+        self._is_shown = not self._is_shown
+        self._update()
+        self.toggled.emit(self._is_shown)
+
+    def _on_copy(self) -> None:
+        self.copying.ask(f"the {self._name}", lambda: self._value)
+
+    def _update(self) -> None:
+        self.label.setText(self._value if self._is_shown else f"{MASK} ({len(self._value):,} characters)")
+        self.show_action.setText("Hide" if self._is_shown else "Show")
+        self.show_action.setToolTip(f"{'Hide' if self._is_shown else 'Show'} the {self._name}")

@@ -1,0 +1,249 @@
+"""What a login brought: the token, how long it lasts, what it allows, and what is written in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.json.values import pretty
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration
+from inspector.oauth.login.steps import TokenInfo
+from inspector.protocol.auth.jwt import JwtView, read_jwt, times_of
+from inspector.qt.panels.login.step_parts import SecretValue
+from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_TICK_MS = 1_000
+_SOON = 60  # seconds left at which a token is refreshed
+_MOST_SHOWN = 12_000
+
+
+class TokenView(QWidget):
+    """The tokens of a server. `now` returns seconds since 1970.
+
+    Signals:
+        refresh_requested: Refresh the token now.
+        sign_out_requested: Revoke and delete the tokens.
+        forget_requested: Delete the tokens here without revoking them.
+    """
+
+    refresh_requested = Signal()
+    sign_out_requested = Signal()
+    forget_requested = Signal()
+
+    def __init__(
+        self, theme: Theme, now: Callable[[], float] = time.time, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = now
+        self._token: TokenInfo | None = None
+        self._is_busy = False
+        self.facts = KeyValueList(theme)
+        self.alert = Alert(theme)
+        self.refresh_action = self._action("Refresh now", "Ask for a new token with the refresh token")
+        self.sign_out_action = self._action("Sign out", "Revoke the tokens, and forget them")
+        self.forget_action = self._action("Forget", "Forget the tokens here; nobody is told")
+        self.refresh_action.triggered.connect(self.refresh_requested)
+        self.sign_out_action.triggered.connect(self.sign_out_requested)
+        self.forget_action.triggered.connect(self.forget_requested)
+        self._inside: QWidget | None = None
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.timeout.connect(self._show_facts)
+        self._gate = ContentStack(theme, self._make_page())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.show_token(None)
+
+    def show_token(self, token: TokenInfo | None) -> None:
+        if token is None:
+            self._token = None
+            sentence = "After a login, the token, its scopes and its expiry are shown here."
+            self._gate.explain("empty", "key", "No token", sentence)
+            return
+        if token == self._token:
+            return
+        self._token = token
+        self._show_readiness()
+        if token.is_kept:
+            self.alert.close_all()
+        else:
+            self.alert.say(
+                "kept", "It is kept in memory only, and gone when MCP Lens is closed.", tone="wait"
+            )
+        self._show_facts()
+        self._show_secrets(token)
+        self._gate.open()
+
+    def set_busy(self, is_busy: bool) -> None:
+        """Allow one operation at a time: a token being revoked must not be refreshed."""
+        self._is_busy = is_busy
+        self._show_readiness()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    # --------------------------------------------------------------
+
+    def _show_readiness(self) -> None:
+        has_refresh = self._token is not None and bool(self._token.refresh_token)
+        self.refresh_action.setEnabled(has_refresh and not self._is_busy)
+        self.sign_out_action.setEnabled(not self._is_busy)
+        self.forget_action.setEnabled(not self._is_busy)
+
+    def _show_facts(self) -> None:
+        if self._token is not None:
+            self.facts.set_facts(token_facts(self._token, self._now()))
+
+    def _show_secrets(self, token: TokenInfo) -> None:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_2)
+        texts = {
+            "Access token": token.access_token,
+            "Refresh token": token.refresh_token,
+            "ID token": token.id_token,
+        }
+        for name, text in texts.items():
+            if text:
+                column.addWidget(Heading(self._theme, name))
+                column.addWidget(SecretValue(self._theme, name.lower(), text))
+                self._add_claims(column, text)
+        if self._inside is not None:
+            self._column.removeWidget(self._inside)
+            self._inside.hide()
+            self._inside.deleteLater()
+        self._inside = inside
+        self._column.insertWidget(self._column.count() - 1, inside)
+        inside.show()
+
+    def _add_claims(self, column: QVBoxLayout, text: str) -> None:
+        token = read_jwt(text)
+        if token is None:
+            column.addWidget(MutedLabel(self._theme, "Opaque: not a JWT, which is no mistake.", wrap=True))
+            return
+        column.addWidget(MutedLabel(self._theme, "A JWT. Its signature was not verified.", wrap=True))
+        if facts := jwt_times(token, self._now()):
+            column.addWidget(KeyValueList(self._theme, facts))
+        shown = f"{pretty(token.header)}\n{pretty(token.claims)}"[:_MOST_SHOWN]
+        column.addWidget(PlainLabel(self._theme, shown, mono=True, wrap=True, selectable=True))
+
+    def _action(self, words: str, tip: str) -> QAction:
+        action = QAction(words, self)
+        action.setToolTip(tip)
+        return action
+
+    def _make_page(self) -> QWidget:
+        inside = QWidget()
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
+        self._column.setSpacing(SPACE_3)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_2)
+        buttons.addWidget(ActionButton(self.refresh_action))
+        buttons.addWidget(ActionButton(self.sign_out_action))
+        buttons.addWidget(ActionButton(self.forget_action, "danger"))
+        buttons.addStretch(1)
+        self._column.addLayout(buttons)
+        self._column.addWidget(self.facts)
+        self._column.addStretch(1)
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(inside)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.alert)
+        column.addWidget(area, 1)
+        return page
+
+
+def token_facts(token: TokenInfo, now: float) -> list[Fact]:
+    """Return everything that is not secret."""
+    words, tone = expiry_text(token.expires_at, now)
+    facts = [
+        Fact("Kind", token.token_type or "not said", mono=True),
+        Fact("Expires", words, tone=tone),
+        Fact("Scopes granted", " ".join(token.scopes) or "not said", mono=True),
+        Fact("Scopes asked for", " ".join(token.requested) or "none", mono=True),
+    ]
+    missing = [scope for scope in token.requested if token.scopes and scope not in token.scopes]
+    added = [scope for scope in token.scopes if scope not in token.requested]
+    if missing:
+        facts.append(Fact("Not granted", " ".join(missing), mono=True, tone="warn"))
+    if added and token.requested:
+        facts.append(Fact("Granted unasked", " ".join(added), mono=True, tone="warn"))
+    return [
+        *facts,
+        Fact("Refresh token", "yes" if token.refresh_token else "no: a login gives another token at its end"),
+        Fact("Issuer", one_line(token.issuer), mono=True),
+        Fact("Client ID", one_line(token.client_id), mono=True),
+        Fact("Resource", one_line(token.resource or "none"), mono=True),
+        Fact("Received", _local(token.received_at)),
+    ]
+
+
+def expiry_text(expires_at: float | None, now: float) -> tuple[str, Tone]:
+    """Return the expiry and the time left: `in 59 min 12 s (14:03:07)`."""
+    if expires_at is None:
+        return "not said", "muted"
+    left = round(expires_at - now)
+    span = _span(abs(left))
+    if left <= 0:
+        return f"{span} ago ({_local(expires_at)})", "error"
+    return f"in {span} ({_local(expires_at)})", "warn" if left <= _SOON else "text"
+
+
+def jwt_times(token: JwtView, now: float) -> list[Fact]:
+    facts = []
+    for name, meaning, moment in times_of(token.claims):
+        if moment is None:
+            facts.append(Fact(f"{name}: {meaning}", "no moment that exists", tone="warn"))
+            continue
+        seconds = moment.timestamp()
+        tone: Tone = "error" if name == "exp" and seconds <= now else "text"
+        if name in ("iat", "nbf") and seconds > now + _SOON:
+            tone = "warn"  # the server's clock is ahead, or the token is not valid yet
+        facts.append(Fact(f"{name}: {meaning}", f"{_local(seconds)} ({_from_now(seconds, now)})", tone=tone))
+    return facts
+
+
+def _from_now(seconds: float, now: float) -> str:
+    off = round(seconds - now)
+    return f"in {_span(off)}" if off > 0 else f"{_span(-off)} ago"
+
+
+def _span(seconds: int) -> str:
+    """Format a time span: 12 s, 3 min 05 s, 5 h 02 min, 3 days."""
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return duration(seconds * 1_000_000_000)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60:02d} min" if hours < 48 else f"{hours // 24:,} days"
+
+
+def _local(seconds: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:g} seconds since 1970"

@@ -1,0 +1,274 @@
+"""What only the person can say in a login: may these hosts be contacted, which client are we?
+
+While the browser has the word: where it is to go, how long we wait, what came, and a way by hand.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from inspector.base.clock import Clock, SystemClock
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, plural, time_of_day
+from inspector.base.web_link import may_open, read_link
+from inspector.oauth.login.steps import BrowserWait, Question, QuestionKind
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.secret_fields import secret_line
+from inspector.qt.widgets.notices.empty_state import Spinner
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+
+
+class LoginQuestion(QWidget):
+    """A question that the login is waiting for. Not answering it means cancelling the login.
+
+    Signals:
+        hosts_judged: Whether the hosts in question may be contacted; carries yes or no.
+        client_given: The client to use; carries its ID and its secret, which may be empty.
+    """
+
+    hosts_judged = Signal(bool)
+    client_given = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._question: Question | None = None
+        self.words = PlainLabel(theme, wrap=True, selectable=True)
+        self.issuer = MutedLabel(theme, wrap=True)
+        self.hosts = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+        self.client_id = QLineEdit()
+        self.client_id.setPlaceholderText("Client ID")
+        self.client_id.setAccessibleName("Client ID")
+        self.secret = secret_line("Client secret, if there is one")
+        self.allow_action = QAction("Contact them", self)
+        self.give_action = QAction("Use this client", self)
+        self.give_action.setEnabled(False)
+        self.refuse_action = QAction("Do not contact them", self)
+        self._judging = self._make_judging()
+        self._client = self._make_client()
+        self._lay_out()
+        self.allow_action.triggered.connect(lambda: self.hosts_judged.emit(True))
+        self.refuse_action.triggered.connect(lambda: self.hosts_judged.emit(False))
+        self.give_action.triggered.connect(self._on_give)
+        self.client_id.textChanged.connect(lambda text: self.give_action.setEnabled(bool(text.strip())))
+        self.client_id.returnPressed.connect(self._on_give)
+        self.secret.returnPressed.connect(self._on_give)
+        self.hide()
+
+    @property
+    def shown(self) -> Question | None:
+        """The question shown."""
+        return self._question
+
+    def show_question(self, question: Question | None) -> None:
+        if question == self._question:
+            return
+        self._question = question
+        self.setVisible(question is not None)
+        self.client_id.clear()
+        self.secret.clear()
+        if question is None:
+            return
+        self.words.setText(question.text)
+        self.issuer.setText(f"Issuer: {one_line(question.issuer)}")
+        self.issuer.setVisible(bool(question.issuer))
+        self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
+        is_hosts = question.kind is not QuestionKind.CLIENT
+        is_issuer = question.kind is QuestionKind.ISSUER
+        self.allow_action.setText("Trust it" if is_issuer else "Contact them")
+        self.refuse_action.setText("Do not trust it" if is_issuer else "Do not contact them")
+        self.hosts.setVisible(bool(question.hosts))
+        self._judging.setVisible(is_hosts)
+        self._client.setVisible(not is_hosts)
+
+    # --------------------------------------------------------------
+
+    def _on_give(self) -> None:
+        client_id = self.client_id.text().strip()
+        if client_id:
+            self.client_given.emit(client_id, self.secret.text())
+            self.secret.clear()
+
+    def _make_client(self) -> QWidget:
+        client = QWidget()
+        row = QHBoxLayout(client)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.client_id, 2)
+        row.addWidget(self.secret, 2)
+        row.addWidget(ActionButton(self.give_action))
+        return client
+
+    def _make_judging(self) -> QWidget:
+        judging = QWidget()
+        row = QHBoxLayout(judging)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        for action in (self.allow_action, self.refuse_action):
+            row.addWidget(ActionButton(action))
+        row.addStretch(1)
+        return judging
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(SPACE_1)
+        for part in (self.words, self.issuer, self.hosts, self._judging, self._client):
+            column.addWidget(part)
+
+
+_TICK_MS = 500
+_HITS_SHOWN = 5
+
+
+class _Host(PlainLabel):
+    """The host, in large type because it matters most."""
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.4, QFont.Weight.DemiBold)
+
+
+class BrowserWaitBox(QWidget):
+    """Shown while waiting for the browser.
+
+    The login opens the page once; this only opens it again on a click.
+
+    Signals:
+        open_requested: Open the page (again); carries its URL.
+        pasted: The user pasted the URL at which the browser ended; carries it.
+    """
+
+    open_requested = Signal(str)
+    pasted = Signal(str)
+
+    def __init__(self, theme: Theme, clock: Clock | None = None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._clock = clock or SystemClock()
+        self._waiting: BrowserWait | None = None
+        self.host = _Host(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self.warnings = Alert(theme)
+        self.time_left = PlainLabel(theme, tone="muted")
+        self.listens = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.hits = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.open_action = QAction("Open in browser", self)
+        self.copy_action = QAction("Copy address", self)
+        self.copy_action.setToolTip("For another browser: copy the address of the login page")
+        self.paste_field = QLineEdit()
+        self.paste_field.setFont(theme.mono_font(0.95))
+        self.paste_field.setPlaceholderText("Paste the callback URL")
+        self.paste_field.setAccessibleName("Callback URL, from the browser's address bar after the login")
+        self.paste_field.setToolTip(
+            "If the browser is on another machine: the address that it ended at, whole, even if with an error"
+        )
+        self.paste_action = QAction("Use it", self)
+        self.paste_action.setEnabled(False)
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._lay_out()
+        self._connect()
+        self.hide()
+
+    def show_waiting(self, waiting: BrowserWait | None) -> None:
+        """Show what is waited for; None hides the box."""
+        before, self._waiting = self._waiting, waiting
+        self.setVisible(waiting is not None)
+        if waiting is None:
+            self.paste_field.clear()
+            self.warnings.close_all()
+            return
+        if before is None or before.authorize_url != waiting.authorize_url:
+            self._show_address(waiting.authorize_url)
+        self.listens.setText(f"The answer is expected at {one_line(waiting.redirect_uri)}")
+        self._show_hits(waiting)
+        self._on_tick()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    # --------------------------------------------------------------
+
+    def _show_address(self, url: str) -> None:
+        link = read_link(url)
+        self.warnings.close_all()
+        self.host.setText(link.ascii_host or "no address yet")
+        self.open_action.setEnabled(bool(url) and not may_open(link))
+        self.copy_action.setEnabled(bool(url))
+        if url and (reason := may_open(link)):
+            self.warnings.say("problem", f"This address is not opened. {reason}", tone="error")
+        for number, warning in enumerate(link.warnings):
+            self.warnings.say(str(number), warning)
+
+    def _show_hits(self, waiting: BrowserWait) -> None:
+        lines = [
+            f"{time_of_day(hit.at)}  {hit.shown}  {hit.refusal or 'the answer'}"
+            for hit in waiting.hits[-_HITS_SHOWN:]
+        ]
+        if waiting.hit_count > len(lines):
+            lines.insert(0, f"{plural(waiting.hit_count, 'request')} came in; the last:")
+        self.hits.setText("\n".join(lines))
+        self.hits.setVisible(bool(lines))
+
+    def _on_tick(self) -> None:
+        ends_at = self._waiting.ends_at if self._waiting is not None else None
+        if ends_at is None:
+            self.time_left.setText("")
+            return
+        left = max(ends_at - self._clock.monotonic_ns(), 0)
+        seconds = -(-left // 1_000_000_000)
+        words = f"{seconds} s" if seconds < 60 else duration(seconds * 1_000_000_000)
+        self.time_left.setText(f"{words} left")
+
+    def _on_open(self) -> None:
+        if self._waiting is not None:
+            self.open_requested.emit(self._waiting.authorize_url)
+
+    def _on_copy(self) -> None:
+        if self._waiting is not None:
+            QGuiApplication.clipboard().setText(self._waiting.authorize_url)
+
+    def _on_paste(self) -> None:
+        text = self.paste_field.text().strip()
+        if text:
+            self.pasted.emit(text)
+
+    def _connect(self) -> None:
+        self.open_action.triggered.connect(self._on_open)
+        self.copy_action.triggered.connect(self._on_copy)
+        self.paste_action.triggered.connect(self._on_paste)
+        self.paste_field.returnPressed.connect(self._on_paste)
+        self.paste_field.textChanged.connect(lambda text: self.paste_action.setEnabled(bool(text.strip())))
+        self._timer.timeout.connect(self._on_tick)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_2)
+        head.addWidget(Spinner(self._theme))
+        head.addWidget(MutedLabel(self._theme, "Log in at"))
+        head.addWidget(self.host, 1)
+        head.addWidget(self.time_left)
+        head.addWidget(ActionButton(self.open_action))
+        head.addWidget(ActionButton(self.copy_action))
+        paste = QHBoxLayout()
+        paste.setSpacing(SPACE_2)
+        paste.addWidget(self.paste_field, 1)
+        paste.addWidget(ActionButton(self.paste_action))
+        inner = QVBoxLayout()
+        inner.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        inner.setSpacing(SPACE_1)
+        inner.addLayout(head)
+        inner.addWidget(self.listens)
+        inner.addLayout(paste)
+        inner.addWidget(self.hits)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.warnings)
+        column.addLayout(inner)

@@ -1,0 +1,306 @@
+"""Which files restart the server when they change, and what came of the latest change.
+
+The Process panel: what runs of a stdio server, and what happens when its files change.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Coroutine
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, plural, time_of_day
+from inspector.engine.calls.reruns import RerunView
+from inspector.engine.processes.file_watch import FileWatchView
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.feature_list import ListChanges
+from inspector.qt.panels.processes.process_view import RunningProcesses
+from inspector.qt.panels.processes.reruns import RerunsView
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
+
+_HINT = "src/**/*.py  *.json"
+_MOST_FILES = 20
+
+
+class FileWatchBar(QWidget):
+    """A line of space-separated patterns; one with a space is quoted.
+
+    Signals:
+        globs_chosen: The user wants these patterns; carries a tuple.
+    """
+
+    globs_chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._view: FileWatchView | None = None
+        self.line = QLineEdit(placeholderText=_HINT, clearButtonEnabled=True)
+        self.line.setFont(theme.mono_font())
+        self.line.setMaxLength(5_000)
+        self.line.setAccessibleName("Files that restart the server when they change")
+        self.apply = QAction("Apply", self)
+        self.apply.setToolTip("Restart the server when a file that fits is written, added or removed")
+        self.words = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.alert = Alert(theme)
+        self._lay_out(theme)
+        self.line.textChanged.connect(self._update)
+        self.line.returnPressed.connect(self.apply.trigger)
+        self.apply.triggered.connect(self._on_apply)
+        self._update()
+
+    def show_view(self, view: FileWatchView) -> None:
+        """Show the watch's state. Unsaved input stays."""
+        was = self._view.globs if self._view is not None else ()
+        is_typed = self.line.isModified() and _joined(was) != self.line.text()
+        self._view = view
+        if not is_typed or view.globs == _split(self.line.text()):
+            self.line.setText(_joined(view.globs))
+            self.line.setModified(False)
+        words, tone = state_text(view)
+        self.words.setText(words)
+        self.words.set_tone(tone)
+        self.words.setToolTip(plain_tooltip("\n".join(view.changed[:_MOST_FILES])))
+        self._update()
+
+    @property
+    def has_seen_change(self) -> bool:
+        """True if the server was restarted because of a file change."""
+        return self._view is not None and bool(self._view.changed)
+
+    def refuse(self, summary: str, next_step: str) -> None:
+        """Show why the patterns cannot be used."""
+        self.alert.say("globs", summary, next_step)
+
+    def tell_news(self, what: str, sentence: str) -> None:
+        """Show what changed in a list since the restart."""
+        self.alert.say(f"news {what}", f"The list of {what} changed. {sentence}", tone="wait")
+
+    def forget_news(self) -> None:
+        """Clear the list changes before lists are fetched again."""
+        for what in ("tools", "resources", "prompts"):
+            self.alert.close_about(f"news {what}")
+
+    def _on_apply(self) -> None:
+        globs = _split(self.line.text())
+        if globs is None:
+            self.refuse("The patterns cannot be read: a quotation mark is not closed.", "Close it.")
+        elif self.apply.isEnabled():
+            self.alert.close_about("globs")
+            self.globs_chosen.emit(globs)
+
+    def _update(self) -> None:
+        shown = self._view.globs if self._view is not None else ()
+        self.apply.setEnabled(self._view is not None and _split(self.line.text()) != shown)
+
+    def _lay_out(self, theme: Theme) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.line, 1)
+        row.addWidget(ActionButton(self.apply))
+        inside = QVBoxLayout()
+        inside.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_2)
+        inside.setSpacing(SPACE_1)
+        inside.addWidget(Heading(theme, "Restart when files change"))
+        hint = "Patterns below the working folder, with spaces between. Watched calls are then made again."
+        inside.addWidget(MutedLabel(theme, hint, wrap=True))
+        inside.addLayout(row)
+        inside.addWidget(self.words)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(inside)
+        column.addWidget(self.alert)
+
+
+def state_text(view: FileWatchView) -> tuple[str, Tone]:
+    """Return the state in a sentence or two."""
+    if not view.globs:
+        return "No files are watched.", "muted"
+    if view.is_restarting:
+        return f"{_cause(view)}: restarting…", "wait"
+    files = plural(view.files, "file")
+    watching = f"Watching {files} in {one_line(view.folder)}." if view.is_on else "Watched while connected."
+    if view.problem:
+        watching = view.problem if not view.files else f"{watching} {view.problem}"
+    if view.failure:
+        return f"{_cause(view)}: the server did not come up. {one_line(view.failure)} {watching}", "error"
+    if view.took_ns is not None:
+        return f"{_cause(view)}: restarted in {duration(view.took_ns)}. {watching}", "muted"
+    return watching, "warn" if view.problem else "muted"
+
+
+def _cause(view: FileWatchView) -> str:
+    return f"{time_of_day(view.changed_ns)[:8]} {view.cause()}"
+
+
+def _joined(globs: tuple[str, ...]) -> str:
+    """Join with as few quotes as possible: `*` and `?` need none here."""
+    return " ".join(f"'{glob}'" if any(each in glob for each in " \t'\"\\") else glob for glob in globs)
+
+
+def _split(text: str) -> tuple[str, ...] | None:
+    """Split the line; None if a quote is not closed. Backslashes are literal."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.escape, words.commenters = True, "", ""
+    try:
+        return tuple(words)
+    except ValueError:
+        return None
+
+
+_LOOK_MS = 1_000
+
+
+class ProcessPanel(QWidget):
+    """The server's process. Samples once a second, only while visible.
+
+    Signals:
+        call_requested: The user wants to see a saved call in the Tools tab; carries the SavedCall.
+        row_requested: The user wants to see a row in the traffic; carries its number.
+    """
+
+    call_requested = Signal(object)
+    row_requested = Signal(int)
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._is_ours = True
+        self._is_looking = False
+        self._looks_again = False
+        self.running = RunningProcesses(actions, theme)
+        self.files = FileWatchBar(theme)
+        self.reruns = RerunsView(bridge, server, actions, theme)
+        self._left = ContentStack(theme, self.running)
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._lay_out()
+        self._connect()
+
+    def set_view(self, view: ServerView) -> None:
+        self._is_ours = view.transport == "stdio"
+        self.files.setVisible(self._is_ours)
+        if self._is_ours:
+            self._left.open()
+            self.running.set_view(view)
+        else:
+            words = "This server runs elsewhere: MCP Lens did not start it and cannot look at it."
+            self._left.explain("empty", "server", "No process of ours", words)
+        self.reruns.set_server(view.status is ServerStatus.CONNECTED, self._is_ours)
+        self._look()
+
+    def tell_news(self, what: str, news: ListChanges) -> None:
+        """Show what changed in a refetched list, if files changed before."""
+        if news and self.files.has_seen_change:
+            self.files.tell_news(what, news.sentence())
+
+    # -------------------------------------------------------------- looking
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+        self._look()
+        self._start(f"watched calls of {self._server}", self._load())
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    async def _load(self) -> None:
+        try:
+            self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
+            self.reruns.show_view(await self._bridge.ask_reruns(lambda reruns: reruns.view(self._server)))
+        except UserError:
+            return  # the server is gone, and this panel with it
+
+    def _look(self) -> None:
+        self._looks_again = self._is_looking
+        if self._is_ours and self.isVisible() and not self._is_looking:
+            self._is_looking = True
+            self._start(f"look at processes of {self._server}", self._look_once())
+
+    async def _look_once(self) -> None:
+        try:
+            view = await self._bridge.ask_processes(lambda processes: processes.look(self._server))
+            self.running.show_processes(view)
+        finally:
+            self._is_looking = False
+        if self._looks_again:  # something happened meanwhile
+            self._look()
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Start work owned by this panel: the server may be removed meanwhile."""
+        if self._bridge.is_attached:
+            self._bridge.start(name, work, self)
+        else:
+            self._bridge.start_when_attached(name, work)
+
+    # -------------------------------------------------------------- what happens
+
+    def _on_process_changed(self, server: str) -> None:
+        if server == self._server:
+            self._look()
+
+    def _on_filewatch_changed(self, view: FileWatchView) -> None:
+        if view.server == self._server:
+            if view.is_restarting:
+                self.files.forget_news()
+            self.files.show_view(view)
+
+    def _on_reruns_changed(self, view: RerunView) -> None:
+        if view.server == self._server:
+            self.reruns.show_view(view)
+
+    def _on_globs_chosen(self, globs: tuple[str, ...]) -> None:
+        self._bridge.start(f"watch files of {self._server}", self._set_globs(globs), self)
+
+    async def _set_globs(self, globs: tuple[str, ...]) -> None:
+        try:
+            await self._bridge.ask_filewatch(lambda files: files.set_globs(self._server, globs))
+        except UserError as exc:
+            self.files.refuse(exc.summary, exc.next_step)
+            return
+        self.files.line.setModified(False)
+        self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
+
+    # -------------------------------------------------------------- building
+
+    def _connect(self) -> None:
+        self._timer.timeout.connect(self._look)
+        self._bridge.process_changed.connect(self._on_process_changed)
+        self._bridge.filewatch_changed.connect(self._on_filewatch_changed)
+        self._bridge.reruns_changed.connect(self._on_reruns_changed)
+        self.files.globs_chosen.connect(self._on_globs_chosen)
+        self.reruns.call_requested.connect(self.call_requested)
+        self.reruns.row_requested.connect(self.row_requested)
+
+    def _lay_out(self) -> None:
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.files)
+        column.addWidget(self.reruns, 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self._left)
+        split.addWidget(right)
+        split.setSizes([490, 630])
+        split.setStretchFactor(1, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(split)

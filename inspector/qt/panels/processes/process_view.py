@@ -1,0 +1,345 @@
+"""How the processes of a server ended before: when, how, after how long, and with which last words.
+
+What a server's processes use now, as a row of figures over the last two minutes.
+
+What runs of one server: figures, the tree of its processes, open files, and how earlier ones ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHeaderView,
+    QScrollArea,
+    QTableView,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plain_text import one_line
+from inspector.base.units import full_time, size, time_of_day
+from inspector.engine.processes.processes import EndedProcess, ProcessView
+from inspector.engine.processes.sample import OpenFile, Sample
+from inspector.engine.views import ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.models.processes import Column, ProcessesModel, age, percent
+from inspector.qt.models.servers import connection_placeholder
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.views.sparklines import SparkLine
+from inspector.qt.widgets.item_views import style_table, style_tree
+from inspector.qt.widgets.layout import CollapsibleSection
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
+
+_WIDTHS = {0: 88, 2: 76, 3: 60}
+
+
+class EndedProcesses(QTreeWidget):
+    """The ended processes, latest first, each with its last stderr lines.
+
+    Those of an unexpected exit are expanded.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ended: tuple[EndedProcess, ...] = ()
+        self.setAccessibleName("How processes ended")
+        self.setHeaderLabels(["Ended", "How", "Ran for", "PID"])
+        style_tree(self, theme)
+        self.setFrameShape(QTreeWidget.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.header().setStretchLastSection(False)
+        self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        for place, width in _WIDTHS.items():
+            self.setColumnWidth(place, width)
+        keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
+        keys.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
+        keys.activated.connect(self.copy)
+        theme.changed.connect(self._show)
+
+    def show_ended(self, ended: Sequence[EndedProcess]) -> None:
+        if tuple(ended) != self._ended:
+            self._ended = tuple(ended)
+            self._show()
+
+    def as_text(self) -> str:
+        """Return all of them as text."""
+        return "\n".join(_text(each) for each in self._ended)
+
+    def copy(self) -> None:
+        """Copy the selected one with its last lines."""
+        item = self.currentItem()
+        top = item.parent() or item if item is not None else None
+        if top is not None:
+            QGuiApplication.clipboard().setText(_text(self._ended[self.indexOfTopLevelItem(top)]))
+
+    def _show(self) -> None:
+        self.clear()
+        for place, each in enumerate(self._ended):
+            item = QTreeWidgetItem([time_of_day(each.ended_ns)[:8], how(each), _ran(each), str(each.pid)])
+            item.setToolTip(0, plain_tooltip(full_time(each.ended_ns)))
+            item.setForeground(1, self._theme.color("muted" if each.was_asked else "error"))
+            item.setToolTip(1, plain_tooltip("\n".join(each.last_lines)))
+            self.addTopLevelItem(item)
+            for line in each.last_lines:
+                said = QTreeWidgetItem([line])
+                said.setFont(0, self._theme.mono_font())
+                said.setForeground(0, self._theme.color("muted"))
+                said.setToolTip(0, plain_tooltip(line))
+                item.addChild(said)
+                said.setFirstColumnSpanned(True)
+            item.setExpanded(place == 0 and not each.was_asked)
+
+
+def how(ended: EndedProcess) -> str:
+    """Return e.g. `exited with code 1`; with a note if MCP Lens stopped it."""
+    return f"{ended.status} (by us)" if ended.was_asked else ended.status
+
+
+def _text(ended: EndedProcess) -> str:
+    """Return a line, with the last lines indented below it."""
+    head = f"{full_time(ended.ended_ns)}  process {ended.pid} {how(ended)}, ran for {_ran(ended)}"
+    return "\n".join((head, *(f"    {line}" for line in ended.last_lines)))
+
+
+def _ran(ended: EndedProcess) -> str:
+    return age(ended.ended_ns - ended.started_ns)
+
+
+MOST = 120
+_MIB = 1024 * 1024
+_TIPS = {
+    "CPU": "Of all processes together; 100 % is one core",
+    "Memory": "Of all processes together (RSS); PSS counts what they share in parts",
+    "Threads": "Of all processes together",
+    "Open handles": "Files, pipes and sockets of all processes together",
+}
+_LEAST = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
+
+
+class ProcessFigures(QWidget):
+    """The name, value and plot of each metric. A repeated sample is counted once."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._at_ns = 0
+        self._values = {name: Heading(theme, "—") for name in _LEAST}
+        self._notes = {name: MutedLabel(theme) for name in _LEAST}
+        self.lines = {name: SparkLine(theme, MOST) for name in _LEAST}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(SPACE_4)
+        grid.setVerticalSpacing(SPACE_1)
+        for place, name in enumerate(_LEAST):
+            self.lines[name].set_least_top(_LEAST[name])
+            self._values[name].setAccessibleName(name)
+            self._values[name].setToolTip(plain_tooltip(_TIPS[name]))
+            grid.addWidget(MutedLabel(theme, name), 0, place)
+            grid.addWidget(self._values[name], 1, place)
+            grid.addWidget(self.lines[name], 2, place)
+            grid.addWidget(self._notes[name], 3, place)
+            grid.setColumnStretch(place, 1)
+
+    def value(self, name: str) -> str:
+        return self._values[name].text()
+
+    def clear(self) -> None:
+        """Clear the plots: previous values say nothing about another process."""
+        self._at_ns = 0
+        for name, line in self.lines.items():
+            line.clear()
+            self._values[name].setText("—")
+            self._notes[name].setText("")
+
+    def show_sample(self, sample: Sample) -> None:
+        if sample.at_ns == self._at_ns:
+            return
+        self._at_ns = sample.at_ns
+        handles = sample.handles
+        self._put("CPU", sample.share, percent(sample.share), "of one core")
+        pss = f"PSS {size(sample.pss)}" if sample.pss is not None else ""
+        self._put("Memory", float(sample.rss), size(sample.rss), pss)
+        self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")
+        words = f"{handles:,}" if handles is not None else "—"
+        self._put("Open handles", None if handles is None else float(handles), words, "")
+
+    def _put(self, name: str, value: float | None, words: str, note: str) -> None:
+        self._values[name].setText(words)
+        self._notes[name].setText(note)
+        if value is not None:
+            line = self.lines[name]
+            line.add(value)
+            line.setAccessibleName(f"{name} over the last {len(line.values)} s")
+
+
+_WIDTHS_RUNNING = {
+    Column.PID: 58,
+    Column.CPU: 52,
+    Column.MEMORY: 68,
+    Column.THREADS: 58,
+    Column.HANDLES: 44,
+    Column.AGE: 74,
+}
+_LEAST_ROWS, _MOST_ROWS = 1, 8
+_LEAST_ENDED = 5
+
+
+class RunningProcesses(QWidget):
+    """Shows the current ProcessView, or why there is no process."""
+
+    def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self._theme = theme
+        self._server: ServerView | None = None
+        self._pid: int | None = None
+        self._files: tuple[OpenFile, ...] | None = None
+        self.head = MutedLabel(theme, wrap=True)
+        self.figures = ProcessFigures(theme)
+        self.model = ProcessesModel(theme, self)
+        self.table = QTableView()
+        self.command = PlainLabel(theme, tone="muted", mono=True, wrap=True, selectable=True)
+        self.command.setAccessibleName("Command of the chosen process")
+        self.note = MutedLabel(theme, wrap=True)
+        self.files = QTreeWidget(self)
+        self.files.hide()  # until the fold is opened
+        self.files_fold = CollapsibleSection(theme, "Open files", lambda: self.files)
+        self._ended_heading = Heading(theme, "Ended before")
+        self.ended = EndedProcesses(theme)
+        self.gate = ContentStack(theme, self._make_running())
+        self._lay_out()
+
+    def set_view(self, view: ServerView) -> None:
+        """Set the server's state, shown while there is no process."""
+        self._server = view
+        if view.pid is None:
+            self._explain(view)
+
+    def _explain(self, view: ServerView) -> None:
+        standing = connection_placeholder(view)
+        if standing is None:  # connected, but not a child process
+            self.gate.explain("empty", "server", "No process", "There is no process of ours.")
+        else:
+            words = (standing.title, standing.sentence, standing.next_step)
+            self.gate.explain(standing.look, "server", *words, self._actions[standing.command])
+
+    def show_processes(self, view: ProcessView) -> None:
+        if view.pid != self._pid:
+            self._pid = view.pid
+            self.figures.clear()
+        self.ended.show_ended(view.ended)
+        for widget in (self._ended_heading, self.ended):
+            widget.setVisible(bool(view.ended))
+        if view.pid is None:
+            self.model.show(None)
+            if self._server is not None:  # an older sample may have opened the gate since
+                self._explain(self._server)
+            return
+        self._show_head(view)
+        if view.sample is not None:
+            self._show_sample(view.sample)
+        self.gate.open()
+
+    # --------------------------------------------------------------
+
+    def _show_head(self, view: ProcessView) -> None:
+        up = age(time.time_ns() - view.started_ns)
+        where = f" · in {one_line(view.folder)}" if view.folder else ""
+        self.head.setText(f"Process {view.pid} · up {up}{where}")
+        self.head.setToolTip(plain_tooltip(f"Started {full_time(view.started_ns)}"))
+
+    def _show_sample(self, sample: Sample) -> None:
+        self.figures.show_sample(sample)
+        chosen = self.table.currentIndex().row()
+        self.model.show(sample)
+        if not self.table.currentIndex().isValid() and sample.processes:
+            self.table.selectRow(min(max(chosen, 0), len(sample.processes) - 1))
+        self._show_command()
+        rows = min(max(len(sample.processes), _LEAST_ROWS), _MOST_ROWS)
+        height = self._theme.row_height() * rows + self.table.horizontalHeader().sizeHint().height() + 4
+        self.table.setFixedHeight(height)
+        left_out = f"{sample.left_out:,} more are not shown." if sample.left_out else ""
+        self.note.setText(left_out)
+        self.note.setVisible(bool(left_out))
+        self._show_files(sample)
+
+    def _show_command(self) -> None:
+        row = self.table.currentIndex().row()
+        self.command.setText(self.model.process(row).command if 0 <= row < self.model.rowCount() else "")
+
+    def _show_files(self, sample: Sample) -> None:
+        words = f"Open files {len(sample.files):,}" if sample.files else "No open files"
+        self.files_fold.set_words(f"{words} · {sample.files_note}" if sample.files_note else words)
+        if sample.files == self._files:
+            return
+        self._files = sample.files
+        self.files.clear()
+        many = len({each.pid for each in sample.files}) > 1
+        for each in sample.files:
+            item = QTreeWidgetItem([each.mode, f"{each.path}  ({each.pid})" if many else each.path])
+            item.setFont(1, self._theme.mono_font())
+            item.setToolTip(1, plain_tooltip(each.path))
+            self.files.addTopLevelItem(item)
+        rows = min(max(len(sample.files), 1), _MOST_ROWS)
+        self.files.setFixedHeight(self._theme.row_height() * rows + 4)
+
+    # -------------------------------------------------------------- building
+
+    def _make_running(self) -> QWidget:
+        self.table.setAccessibleName("Processes")
+        self.table.setModel(self.model)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.table.selectionModel().currentRowChanged.connect(lambda *rows: self._show_command())
+        style_table(self.table, self._theme)
+        self.table.setFrameShape(QTableView.Shape.NoFrame)
+        header = self.table.horizontalHeader()
+        for place, width in _WIDTHS_RUNNING.items():
+            self.table.setColumnWidth(place, width)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+        self.files.setAccessibleName("Open files")
+        self.files.setColumnCount(2)
+        self.files.setHeaderHidden(True)
+        self.files.setRootIsDecorated(False)
+        style_tree(self.files, self._theme)
+        self.files.setFrameShape(QTreeWidget.Shape.NoFrame)
+        self.files.setColumnWidth(0, 36)
+        self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_2)
+        column.setSpacing(SPACE_3)
+        for widget in (self.head, self.figures, self.table, self.note, self.command, self.files_fold):
+            column.addWidget(widget)
+        column.addStretch(1)
+        self.note.hide()
+        area = QScrollArea()
+        area.setWidget(page)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        return area
+
+    def _lay_out(self) -> None:
+        self.ended.setMinimumHeight(self._theme.row_height() * _LEAST_ENDED)
+        below = QVBoxLayout()
+        below.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_2)
+        below.setSpacing(SPACE_2)
+        below.addWidget(self._ended_heading)
+        below.addWidget(self.ended, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.gate, 3)
+        column.addLayout(below, 2)
+        for widget in (self._ended_heading, self.ended):
+            widget.hide()

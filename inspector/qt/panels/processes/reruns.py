@@ -1,0 +1,342 @@
+"""Watched calls: red or green after each restart, and what differs in the chosen one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QMenu,
+    QSplitter,
+    QStackedWidget,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import shorten, to_wire
+from inspector.base.plain_text import one_line
+from inspector.base.units import time_of_day
+from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.reruns import TONES, Column, RerunsModel, summary, what_differs
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.diff_view import ChangesTable
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.code.save_file import BytesBody
+from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
+from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
+
+if TYPE_CHECKING:
+    from inspector.engine.calls.reruns import Reruns
+
+_SHAPES = {
+    RerunState.NOT_RUN: DotShape.DASH,
+    RerunState.RUNNING: DotShape.RING,
+    RerunState.SAME: DotShape.FILLED,
+    RerunState.DIFFERENT: DotShape.CROSS,
+    RerunState.NEW: DotShape.TRIANGLE,
+    RerunState.FAILED: DotShape.CROSS,
+    RerunState.STOPPED: DotShape.DASH,
+    RerunState.ASKING: DotShape.TRIANGLE,
+}
+_WIDTHS = {Column.STATE: 116, Column.TOOK: 66, Column.CPU: 66}
+
+
+class RerunsView(QWidget):
+    """The watched calls of one server in a table, with the selected one below.
+
+    Signals:
+        call_requested: The user wants to see a call in the Tools tab; carries the SavedCall.
+        row_requested: The user wants to see the request in the traffic; carries its row.
+    """
+
+    call_requested = Signal(object)
+    row_requested = Signal(int)
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._theme = theme
+        self._view = RerunView(server)
+        self._shown: RerunResult | None = None
+        self._showing: asyncio.Task[None] | None = None
+        self.is_connected = False
+        self.has_files = True  # local files to watch
+        self.model = RerunsModel(theme, self._mark, self)
+        self.table = QTableView()
+        self.header = PanelHeader(theme, "Watched calls")
+        self.alert = Alert(theme)
+        self.run = self._action("Run now", "Make all watched calls, and compare", self.run_now)
+        self.stop = self._action("Stop", "Make no more calls of this run", self._on_stop)
+        self.accept_all = self._action(
+            "Accept all", "What these calls gave is expected from now on", self._on_accept_all
+        )
+        self.badge = Badge(theme)
+        self.sentence = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
+        self.accept = self._action(
+            "Accept as expected", "What this call gave is expected from now on", self._on_accept
+        )
+        self.open_call = self._action("Open call", "Go to this call in the Tools tab", self._on_open_call)
+        self.show_row = self._action("Show in traffic", "Go to what was sent", self._on_show_row)
+        self.unwatch = self._action("Stop watching", "Do not make this call again", self._on_unwatch)
+        self.changes = ChangesTable(theme)
+        self.changes.setAccessibleName("What differs from what is expected: expected left, now right")
+        self.answer = JsonView(theme, "What the call gave")
+        self.nothing = EmptyState(theme)
+        self._pages = QStackedWidget()
+        self.gate = ContentStack(theme, self._make_split())
+        self._run_button = ActionButton(self.run, "primary")
+        self._stop_button = ActionButton(self.stop)
+        self._lay_out()
+        self._connect()
+        self.show_view(self._view)
+
+    # -------------------------------------------------------------- what others ask
+
+    def set_server(self, is_connected: bool, has_files: bool) -> None:
+        """Set the server's state; `has_files`: MCP Lens starts it and can watch its files."""
+        self.is_connected, self.has_files = is_connected, has_files
+        self._update()
+
+    def show_view(self, view: RerunView) -> None:
+        was_running, self._view = self._view.is_running, view
+        chosen = self._chosen()
+        self.model.show(view)
+        row = self.model.row_of(chosen.call.path) if chosen is not None else -1
+        if was_running and not view.is_running and self.model.first_bad() >= 0:
+            row = self.model.first_bad()  # select the first failure automatically
+        self.table.selectRow(max(row, 0))
+        self._show_chosen()
+        self._update()
+
+    # -------------------------------------------------------------- what is shown
+
+    def _update(self) -> None:
+        view = self._view
+        self.header.set_detail(summary(view))
+        latest = f"Latest run: {time_of_day(view.at_ns)[:8]}, {view.cause}" if view.number else ""
+        self.header.setToolTip(plain_tooltip(latest))
+        self.run.setEnabled(self.is_connected and bool(view.results) and not view.is_running)
+        self._run_button.setVisible(not view.is_running)
+        self._stop_button.setVisible(view.is_running)
+        can_accept = any(result.can_accept for result in view.results)
+        self.accept_all.setEnabled(can_accept and not view.is_running)
+        if view.results:
+            self.gate.open()
+        else:
+            when = "when files change" if self.has_files else "with Run now"
+            words = f"Save a call and tick “Watch”: it is made again {when}, and compared."
+            manage = self._actions["call.manage"]
+            self.gate.explain("empty", "bookmark", "No watched calls", words, action=manage)
+
+    def _chosen(self) -> RerunResult | None:
+        return self.model.result(self.table.currentIndex().row())
+
+    def _show_chosen(self) -> None:
+        result = self._chosen()
+        if result is None or result is self._shown:
+            return
+        self._shown = result
+        self.badge.set_text(result.state.value, TONES[result.state])
+        self.sentence.setText(_sentence(result))
+        self.accept.setEnabled(result.can_accept)
+        self.show_row.setEnabled(result.outcome is not None and result.outcome.row is not None)
+        if self._showing is not None:
+            self._showing.cancel()
+        self._showing = self._bridge.start("show a watched call", self._show_result(result), self)
+
+    async def _show_result(self, result: RerunResult) -> None:
+        if result.diff is not None and not result.diff.is_same:
+            await self.changes.show_diff(result.diff)
+            self.changes.go_to_first()
+            self._pages.setCurrentWidget(self.changes)
+        elif result.outcome is not None and result.outcome.answer:
+            self.answer.set_body(BytesBody(result.outcome.answer), "pretty")
+            self._pages.setCurrentWidget(self.answer)
+        elif result.state is RerunState.FAILED:
+            next_step = result.outcome.next_step if result.outcome is not None else ""
+            self.nothing.show_failed("No answer", result.problem, next_step)
+            self._pages.setCurrentWidget(self.nothing)
+        elif result.state is RerunState.ASKING:
+            self.answer.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
+            self._pages.setCurrentWidget(self.answer)
+        else:
+            words = "It is made when files change, or with Run now." if self.has_files else "Run it now."
+            self.nothing.show_empty("play", result.state.value.capitalize(), words)
+            self._pages.setCurrentWidget(self.nothing)
+
+    def _mark(self, state: RerunState) -> QIcon:
+        return dot_icon(self._theme, _SHAPES[state], TONES[state])
+
+    # -------------------------------------------------------------- what the person does
+
+    def run_now(self) -> None:
+        """Run all calls now; problems are shown."""
+        self._ask(lambda reruns: reruns.run(self._server))
+
+    def _on_stop(self) -> None:
+        self._ask(lambda reruns: reruns.stop(self._server))
+
+    def _on_accept_all(self) -> None:
+        self._ask(lambda reruns: reruns.accept_all(self._server))
+
+    def _on_accept(self) -> None:
+        result = self._chosen()
+        if result is not None and (path := result.call.path) is not None:
+            self._ask(lambda reruns: reruns.accept(self._server, path))
+
+    def _on_unwatch(self) -> None:
+        if (result := self._chosen()) is not None:
+            self._ask(lambda reruns: reruns.set_watched(self._server, result.call, False))
+
+    def _on_open_call(self) -> None:
+        if (result := self._chosen()) is not None:
+            self.call_requested.emit(result.call)
+
+    def _on_show_row(self) -> None:
+        result = self._chosen()
+        if result is not None and result.outcome is not None and result.outcome.row is not None:
+            self.row_requested.emit(result.outcome.row)
+
+    def make_menu(self, row: int) -> QMenu:
+        """Create the context menu of a row of differences."""
+        menu = QMenu(self)
+        result = self._chosen()
+        if result is not None:
+            for place in self.changes.rows.ignorable(row):
+                words = f"Ignore {shorten(one_line(place), 60)} in this call".replace("&", "&&")
+                menu.addAction(words).triggered.connect(partial(self._on_ignore, result, place))
+        return menu
+
+    def _on_ignore(self, result: RerunResult, place: str, checked: bool = False) -> None:
+        self._ask(lambda reruns: reruns.ignore(self._server, result.call, place))
+
+    def _on_menu_requested(self, place: QPoint) -> None:
+        index = self.changes.indexAt(place)
+        if index.isValid():
+            menu = self.make_menu(index.row())
+            menu.aboutToHide.connect(menu.deleteLater)
+            menu.popup(self.changes.viewport().mapToGlobal(place))
+
+    def _ask(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+        self._bridge.start(f"watched calls of {self._server}", self._asked(ask), self)
+
+    async def _asked(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+        """Run a request and show errors here."""
+        try:
+            await self._bridge.ask_reruns(ask)
+        except UserError as exc:
+            self.alert.say("asked", exc.summary, exc.next_step)
+        else:
+            self.alert.close_about("asked")
+
+    # -------------------------------------------------------------- building
+
+    def _action(self, words: str, hint: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(words, self)
+        action.setToolTip(hint)
+        action.triggered.connect(slot)
+        return action
+
+    def _connect(self) -> None:
+        self.table.selectionModel().currentRowChanged.connect(lambda *rows: self._show_chosen())
+        self.table.doubleClicked.connect(lambda index: self._on_open_call())
+        self.changes.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.changes.customContextMenuRequested.connect(self._on_menu_requested)
+
+    def _make_split(self) -> QSplitter:
+        self.table.setAccessibleName("Watched calls")
+        self.table.setModel(self.model)
+        style_table(self.table, self._theme)
+        self.table.setFrameShape(QTableView.Shape.NoFrame)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        for column, width in _WIDTHS.items():
+            self.table.setColumnWidth(column, width)
+        header = self.table.horizontalHeader()
+        header.setStretchLastSection(False)
+        for column in (Column.CALL, Column.WHAT):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        for page in (self.changes, self.answer, self.nothing):
+            self._pages.addWidget(page)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.table)
+        split.addWidget(self._make_detail())
+        split.setSizes([112, 350])
+        split.setStretchFactor(1, 1)
+        return split
+
+    def _make_detail(self) -> QWidget:
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        head.setSpacing(SPACE_2)
+        head.addWidget(self.badge)
+        head.addWidget(self.sentence, 1)
+        head.addWidget(ActionButton(self.accept))
+        head.addWidget(self._make_more())
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self._pages, 1)
+        return page
+
+    def _make_more(self) -> QToolButton:
+        more = QAction("More about this call", self)
+        self._theme.dress(more, "more")
+        menu = QMenu(self)
+        menu.addActions([self.open_call, self.show_row, self.unwatch])
+        more.setMenu(menu)
+        button = icon_button(more)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        return button
+
+    def _lay_out(self) -> None:
+        for button in (ActionButton(self.accept_all), self._stop_button, self._run_button):
+            self.header.add_widget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.alert)
+        column.addWidget(self.gate, 1)
+
+
+def _sent(result: RerunResult) -> bytes:
+    """Return what would be sent, for review before it is allowed."""
+    call = result.call
+    return to_wire({"tool": call.tool, "arguments": call.arguments, "meta": call.meta})
+
+
+def _sentence(result: RerunResult) -> str:
+    match result.state:
+        case RerunState.DIFFERENT:
+            than = "what was accepted" if result.is_accepted else "the first good result of this run"
+            return f"Differs from {than}: {what_differs(result)}."
+        case RerunState.SAME:
+            return "" if result.is_accepted else "The same as the first good result of this run."
+        case RerunState.NEW:
+            return result.problem or "Accept it, and later results are compared with it."
+        case RerunState.ASKING:
+            return "New or changed in a shared folder: Run now allows it."
+    return result.problem

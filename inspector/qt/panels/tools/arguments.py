@@ -1,0 +1,218 @@
+"""The arguments of every tool that was looked at: nothing that was typed is ever put away.
+
+Which variables a call uses, and what they stand for: a line below the form.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+
+from inspector.base.json.values import JSON, JSONObject, excerpt, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.redaction import MASK
+from inspector.config.calls.variables import Variables, expand, is_known, is_secret, names_in, without_marks
+from inspector.protocol.types import Tool
+from inspector.qt.bridge import Bridge
+from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import PlainLabel
+from inspector.schema.values import FormError, Meaning, Resolve
+
+_SETTLED_MS = 400
+
+
+class ToolArguments(QStackedWidget):
+    """One editor per tool.
+
+    A new one starts with the tool's last arguments, from this run of the app or an earlier one.
+
+    Signals:
+        settled: Typing has paused, or other arguments are shown.
+        marks_found: Last arguments were restored without secrets, which are not saved to disk; carries the
+            JSON pointers to where they were.
+    """
+
+    settled = Signal()
+    marks_found = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, server: str, theme: Theme, before: QWidget, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._theme = theme
+        self._before = before  # the widget before it in the tab order
+        self._validating = SchemaValidator(bridge, self)
+        self._tool: Tool | None = None
+        self._known: dict[str, tuple[Tool, ArgumentsEditor]] = {}
+        self._variables: dict[str, Variables] = {}
+        self._edited: set[str] = set()
+        self._nothing = ArgumentsEditor(theme, submit_keys=False)
+        self.addWidget(self._nothing)
+        self._timer = QTimer(self, interval=_SETTLED_MS, singleShot=True)
+        self._timer.timeout.connect(self._on_settled)
+
+    @property
+    def current(self) -> ArgumentsEditor:
+        editor = self.currentWidget()
+        assert isinstance(editor, ArgumentsEditor)
+        return editor
+
+    def show_tool(self, tool: Tool) -> None:
+        """Show a tool's arguments. If its schema changed meanwhile, they move to a new form."""
+        self._settle_now()
+        self._tool = tool
+        self.setCurrentWidget(self._editor_of(tool))
+        self.settled.emit()
+
+    def show_none(self) -> None:
+        self._settle_now()
+        self._tool = None
+        self.setCurrentWidget(self._nothing)
+        self.settled.emit()
+
+    def typed(self) -> JSONObject | None:
+        """Return the arguments, valid or not; None if a part of them cannot be sent at all."""
+        try:
+            return self.current.arguments(anyway=True)
+        except FormError:
+            return None
+
+    def put(self, arguments: JSONObject) -> None:
+        """Load the arguments of an earlier or saved call."""
+        cleaned, places = without_marks(arguments)
+        self.current.set_arguments(cleaned)
+        self._on_edited()
+        self._settle_now()
+        self.marks_found.emit(places)
+
+    def set_variables(self, tool: str, variables: Variables) -> None:
+        """Set how `${name}` is resolved for a tool: arguments are checked as they would be sent."""
+        if self._variables.get(tool) != variables:
+            self._variables[tool] = variables
+            if tool in self._known:
+                self._known[tool][1].set_resolve(resolver(variables))
+
+    # --------------------------------------------------------------
+
+    def _editor_of(self, tool: Tool) -> ArgumentsEditor:
+        known, editor = self._known.get(tool.name, (None, None))
+        if known is not None and editor is not None and known.input_schema == tool.input_schema:
+            return editor
+        renewed = self._make(tool)
+        if editor is None:
+            self._bridge.start(f"last arguments of {tool.name}", self._put_last(tool, renewed), self)
+        else:
+            with contextlib.suppress(FormError):
+                renewed.set_arguments(editor.arguments(anyway=True))
+            self.removeWidget(editor)
+            editor.deleteLater()
+        return renewed
+
+    def _make(self, tool: Tool) -> ArgumentsEditor:
+        editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validating)
+        editor.set_schema(tool.input_schema)
+        if tool.name in self._variables:
+            editor.set_resolve(resolver(self._variables[tool.name]))
+        self.addWidget(editor)
+        # Qt appends later widgets to the tab order, and moves a widget together with its content only if
+        # that has a focus policy and an inner focus proxy.
+        editor.setFocusProxy(editor.switch)
+        editor.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        QWidget.setTabOrder(self._before, editor)
+        editor.value_changed.connect(self._on_edited)
+        self._known[tool.name] = (tool, editor)
+        return editor
+
+    async def _put_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
+        """Restore the last arguments, unless the user has already typed."""
+        history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool.name))
+        last = history.last_arguments()
+        is_there = self._known.get(tool.name, (None, None))[1] is editor
+        if not last or tool.name in self._edited or not is_there:
+            return
+        cleaned, places = without_marks(last)
+        editor.set_arguments(cleaned)
+        if self._tool is not None and self._tool.name == tool.name:
+            self.settled.emit()
+            self.marks_found.emit(places)
+
+    def _on_edited(self) -> None:
+        if self._tool is not None:
+            self._edited.add(self._tool.name)
+            self._timer.start()
+
+    def _settle_now(self) -> None:
+        if self._timer.isActive():
+            self._timer.stop()
+            self._on_settled()
+
+    def _on_settled(self) -> None:
+        arguments = self.typed()
+        if self._tool is not None and arguments is not None:
+            tool = self._tool.name
+            work = self._bridge.ask_calls(lambda calls: calls.remember(self._server, tool, arguments))
+            self._bridge.start(f"remember arguments of {tool}", work, self)
+        self.settled.emit()
+
+
+_MOST_SHOWN = 6
+_LONGEST = 30
+
+
+class VariablesBar(QWidget):
+    """The variables that a call uses. Hidden if there are none."""
+
+    def __init__(self, theme: Theme, edit: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.has_unknown = False
+        self._words = PlainLabel(theme, wrap=True, tone="muted")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self._words, 1)
+        row.addWidget(ActionButton(edit, "quiet"))
+        self.hide()
+
+    def show_used(self, written: JSON, variables: Variables) -> None:
+        names = names_in(written)
+        self.setVisible(bool(names))
+        self._words.setText("   ".join(_stands_for(name, variables) for name in names[:_MOST_SHOWN]))
+        self.has_unknown = any(not is_known(name, variables) for name in names)
+        self._words.set_tone("warn" if self.has_unknown else "muted")
+
+    def words(self) -> str:
+        return "" if self.isHidden() else self._words.text()
+
+
+def resolver(variables: Variables) -> Resolve:
+    """Return the function that resolves variables in an argument, for a form."""
+
+    def resolve(text: str) -> Meaning:
+        names = names_in(text)
+        unknown = [name for name in names if not is_known(name, variables)]
+        if unknown:
+            named = ", ".join(_shown(name) for name in unknown[:_MOST_SHOWN])
+            verb = "has" if len(unknown) == 1 else "have"
+            return Meaning(problem=f"{named} {verb} no value: give it one under Variables")
+        return Meaning(expand(text, variables), is_secret=any(is_secret(name) for name in names))
+
+    return resolve
+
+
+def _shown(name: str) -> str:
+    return f"${{{shorten(name, 40)}}}"
+
+
+def _stands_for(name: str, variables: Variables) -> str:
+    if not is_known(name, variables):
+        return f"{_shown(name)} has no value"
+    if is_secret(name):  # show only the name
+        return f"{_shown(name)} = {MASK}"
+    return f"{_shown(name)} = {one_line(excerpt(variables.values[name], _LONGEST))}"

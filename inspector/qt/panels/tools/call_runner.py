@@ -1,0 +1,375 @@
+"""The calls of one server's tools, as the person makes them: one thing runs at a time.
+
+The question before a tool that says of itself that it destroys is called for the first time.
+
+The call under way: how far it is, how fast it goes, how long it took so far.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration
+from inspector.config.calls.variables import Variables
+from inspector.engine.calls.progress_rate import ProgressRate
+from inspector.engine.calls.repetition import Observation, RepeatPlan, RepeatReport, WatchPlan
+from inspector.engine.calls.tool_annotations import ToolAnnotations, takes_arguments
+from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.protocol.connection import ProgressReceived
+from inspector.protocol.tasks import Task
+from inspector.protocol.types import Tool
+from inspector.qt.bridge import Bridge
+from inspector.qt.panels.tools.call_options import CallDrawer
+from inspector.qt.theme import SPACE_1, SPACE_3, Theme
+from inspector.qt.views.result_view import ResultView
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_MOST_KEPT = 100  # outcomes of other tools
+
+Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
+AskVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
+
+
+class CallRunner(QObject):
+    """Runs calls and keeps each tool's latest outcome for when the user returns to it.
+
+    Signals:
+        changed: `is_running` may have changed.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        server: str,
+        variables: AskVariables,
+        drawer: CallDrawer,
+        running: ProgressStrip,
+        alert: Alert,
+        result: ResultView,
+    ) -> None:
+        super().__init__(result)
+        self._bridge = bridge
+        self._server = server
+        self._variables = variables
+        self._drawer = drawer
+        self._running = running
+        self._alert = alert
+        self._result = result
+        self._consent = DestructiveCallConsent(alert)
+        self._tool: Tool | None = None
+        self._outcomes: dict[str, CallOutcome] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._called = ""
+        self._task_id = ""  # of the task that the call became
+        running.leave.triggered.connect(self.leave)
+        self._turn = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
+
+    @property
+    def running_tool(self) -> str:
+        """The name of the tool being called, "" for none."""
+        return self._called if self.is_running else ""
+
+    def set_tool(self, tool: Tool | None) -> None:
+        """Set the current tool; another one comes with its latest outcome."""
+        is_other = tool is None or self._tool is None or self._tool.name != tool.name
+        self._tool = tool
+        if not is_other:
+            return
+        self._consent.forget_question()
+        if not self.is_running:
+            self._drawer.clear()
+        outcome = self._outcomes.get(tool.name) if tool is not None else None
+        if tool is not None and outcome is not None:
+            self._bridge.start(f"show {tool.name}", self._show(tool, outcome), self)
+        else:
+            self._result.show_nothing(has_arguments=tool is None or takes_arguments(tool))
+
+    # -------------------------------------------------------------- what can be begun
+
+    def call(self, tool: Tool, call: ToolCall) -> None:
+        """Call a tool; one with destructiveHint needs confirmation once."""
+        self._begin_soon(tool, call, self._call)
+
+    def repeat(self, tool: Tool, call: ToolCall, plan: RepeatPlan) -> None:
+        self._begin_soon(tool, call, partial(self._repeat, plan))
+
+    def watch(self, tool: Tool, call: ToolCall, plan: WatchPlan) -> None:
+        self._begin_soon(tool, call, partial(self._watch, plan))
+
+    def cancel(self) -> None:
+        """Cancel whatever is running."""
+        if self._task is not None:
+            # Deferred: a task cancelled before its first step would never run, nor clean up.
+            self._task.get_loop().call_soon(self._task.cancel)
+
+    def leave(self) -> None:
+        """Stop waiting for the task the call became; the task continues."""
+        if self.is_running and self._task_id:
+            work = self._bridge.ask_tasks(lambda book: book.leave(self._server, self._task_id))
+            self._bridge.start("leave task", work, self)
+
+    def _begin_soon(self, tool: Tool, call: ToolCall, work: Work) -> None:
+        self._consent.begin(tool, partial(self._begin, tool, call, work))
+
+    def _begin(self, tool: Tool, call: ToolCall, work: Work) -> None:
+        if self.is_running:
+            return
+        self._turn += 1
+        self._called = tool.name
+        self._task = self._bridge.start(f"call {tool.name}", self._run(tool, call, work, self._turn), self)
+        self._task_id = ""
+        self._running.begin()
+        self.changed.emit()
+
+    async def _run(self, tool: Tool, call: ToolCall, work: Work, turn: int) -> None:
+        try:
+            await work(tool, call)
+        except UserError as exc:  # nothing was sent
+            self._alert.say("sending", exc.summary, exc.next_step)
+        finally:
+            self._finish(turn)
+
+    async def _ready(self, call: ToolCall) -> ToolCall:
+        """Resolve variables before sending. Raises UserError if one has no value."""
+        ready = replace(call, variables=await self._variables(call.tool))
+        ready.expanded()
+        return ready
+
+    def _finish(self, turn: int) -> None:
+        if turn == self._turn and self._task is not None:
+            self._task = None
+            self._running.end()
+            self.changed.emit()
+
+    # -------------------------------------------------------------- what runs
+
+    async def _call(self, tool: Tool, call: ToolCall) -> None:
+        turn = self._turn
+
+        def on_progress(event: ProgressReceived) -> None:
+            if turn == self._turn:  # else it is late, and another call is running
+                self._running.show_progress(event)
+
+        def on_task(task: Task) -> None:
+            if turn == self._turn:
+                self._task_id = task.id
+                self._running.show_task(task)
+
+        try:
+            ready = await self._ready(call)
+            outcome = await self._bridge.call(self._server, ready, on_progress, on_task)
+        except asyncio.CancelledError:
+            elapsed = self._running.elapsed_ns()
+            self._finish(turn)
+            await self._keep(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
+            raise
+        self._finish(turn)  # first: reading a large response takes a while, and the next call need not wait
+        await self._keep(tool, outcome)
+
+    async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:
+        turn, strip = self._turn, self._drawer.repeating
+        strip.clear()
+
+        def on_report(report: RepeatReport) -> None:
+            if turn == self._turn:
+                strip.show_report(report)
+                self._running.show_count(report.done, report.wanted)
+
+        try:
+            ready = await self._ready(call)
+            report = await self._bridge.repeat_call(self._server, ready, plan, on_report)
+        except asyncio.CancelledError:
+            strip.show_stopped()
+            raise
+        self._finish(turn)
+        strip.show_report(report)
+        if report.latest is not None:
+            await self._keep(tool, report.latest)
+
+    async def _watch(self, plan: WatchPlan, tool: Tool, call: ToolCall) -> None:
+        strip = self._drawer.watching
+        strip.clear()
+        self._running.begin(f"Watching, every {plan.interval:g} s")
+
+        def on_sight(sighting: Observation) -> None:
+            strip.show_sighting(sighting)
+            self._bridge.start(f"look at {tool.name}", self._show_sighting(tool, sighting), self)
+
+        try:
+            ready = await self._ready(call)
+            reason = await self._bridge.watch_tool(self._server, ready, plan, on_sight)
+        except asyncio.CancelledError:
+            strip.show_end("Stopped.")
+            raise
+        strip.show_end(reason)
+
+    # -------------------------------------------------------------- outcomes
+
+    async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
+        self._outcomes.pop(tool.name, None)
+        self._outcomes[tool.name] = outcome
+        while len(self._outcomes) > _MOST_KEPT:
+            del self._outcomes[next(iter(self._outcomes))]
+        await self._show(tool, outcome)
+
+    async def _show(self, tool: Tool, outcome: CallOutcome) -> None:
+        if self._is_in_front(tool):
+            await self._result.show_outcome(outcome, tool.source.get("outputSchema"))
+
+    async def _show_sighting(self, tool: Tool, sighting: Observation) -> None:
+        self._outcomes[tool.name] = sighting.outcome
+        if self._is_in_front(tool):
+            await self._result.show_sighting(sighting, tool.source.get("outputSchema"))
+
+    def _is_in_front(self, tool: Tool) -> bool:
+        return self._tool is not None and self._tool.name == tool.name
+
+
+_ABOUT = "consent"
+
+
+class DestructiveCallConsent(QObject):
+    """Asks in the alert for confirmation, once per tool while the app runs."""
+
+    def __init__(self, alert: Alert) -> None:
+        super().__init__(alert)
+        self._alert = alert
+        self._given: set[str] = set()
+        self._waiting: tuple[str, Callable[[], None]] | None = None
+        self._accept = QAction("Call it", self)
+        self._refuse = QAction("Cancel", self)
+        self._accept.triggered.connect(self._on_accepted)
+        self._refuse.triggered.connect(self.forget_question)
+
+    def begin(self, tool: Tool, begin: Callable[[], None]) -> None:
+        """Call `begin` now if no confirmation is needed, else once it is given."""
+        if tool.name in self._given or not ToolAnnotations.of(tool).says_it_destroys:
+            begin()
+            return
+        self._waiting = (tool.name, begin)
+        actions = [self._accept, self._refuse]
+        self._alert.say(_ABOUT, "It may delete or overwrite things.", "Call it?", actions)
+        buttons = self._alert.findChildren(ActionButton)
+        next(each for each in buttons if each.text() == self._accept.text()).setFocus()
+
+    def forget_question(self) -> None:
+        """Close the question without starting anything."""
+        self._waiting = None
+        self._alert.close_about(_ABOUT)
+
+    def _on_accepted(self) -> None:
+        waiting = self._waiting
+        self.forget_question()
+        if waiting is not None:
+            tool, begin = waiting
+            self._given.add(tool)
+            begin()
+
+
+class ProgressStrip(QWidget):
+    """A progress bar, the server's progress message and the time. Hidden while nothing runs."""
+
+    def __init__(self, theme: Theme, cancel: QAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._started = 0
+        self._pace = ProgressRate()
+        self._message = ""
+        self._said = ""  # shown instead of progress
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(4)
+        self._bar.setAccessibleName("Progress of the call")
+        self.leave = QAction("Leave it running", self)
+        self.leave.setToolTip("Wait no longer; the task goes on, and Tasks shows what becomes of it")
+        self._leave_button = ActionButton(self.leave, "quiet")
+        self._words = MutedLabel(theme)
+        self._elapsed = MutedLabel(theme)
+        self._timer = QTimer(self, interval=100)
+        self._timer.timeout.connect(self._on_tick)
+        row = QHBoxLayout()
+        row.addWidget(self._words, 1)
+        row.addWidget(self._elapsed)
+        row.addWidget(self._leave_button)
+        row.addWidget(ActionButton(cancel, "quiet"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
+        column.setSpacing(SPACE_1)
+        column.addWidget(self._bar)
+        column.addLayout(row)
+        self.hide()
+
+    def begin(self, words: str = "Waiting for the answer") -> None:
+        self._started = time.monotonic_ns()
+        self._pace, self._message, self._said = ProgressRate(), "", words
+        self._bar.setRange(0, 0)
+        self._leave_button.hide()
+        self._show_words()
+        self._elapsed.setText("")
+        self._timer.start()
+        self.show()
+
+    def end(self) -> None:
+        self._timer.stop()
+        self._bar.setRange(0, 1)  # an indeterminate bar would keep animating
+        self.hide()
+
+    def elapsed_ns(self) -> int:
+        return time.monotonic_ns() - self._started
+
+    def show_progress(self, event: ProgressReceived) -> None:
+        """Show the server's progress; late notifications are ignored."""
+        if self.isHidden():
+            return
+        self._pace.add(time.monotonic(), event.progress, event.total)
+        self._message, self._said = one_line(event.message), ""
+        share = event.progress / event.total if event.total else math.nan
+        if math.isfinite(share):
+            self._bar.setRange(0, 1000)
+            self._bar.setValue(round(1000 * min(max(share, 0), 1)))
+        self._show_words()
+
+    def show_task(self, task: Task) -> None:
+        """Show the state of the task the call became."""
+        if not self.isHidden():
+            self._leave_button.setVisible(not task.status.is_terminal)
+            status = task.status.value.replace("_", " ")
+            self._said = f"Task {status}  {one_line(task.message)}".strip()
+            self._show_words()
+
+    def show_count(self, done: int, wanted: int) -> None:
+        """Show how many of the calls are done."""
+        self._bar.setRange(0, max(wanted, 1))
+        self._bar.setValue(done)
+        self._said = f"{done:,} of {wanted:,} calls"
+        self._show_words()
+
+    def _show_words(self) -> None:
+        told = (self._pace.counted(), self._pace.words(time.monotonic()), self._message)
+        words = self._said or "  ".join(word for word in told if word)
+        if words != self._words.text():
+            self._words.setText(words)
+
+    def _on_tick(self) -> None:
+        self._elapsed.setText(duration(self.elapsed_ns()))
+        self._show_words()  # the remaining time decreases by itself

@@ -1,0 +1,190 @@
+"""What the server asks while a call runs: the call waits for the person, not the person for the call.
+
+What a tool says about itself: its name, its hints, its description.
+
+What a tool's annotations say, as a few words with a tip each.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.engine.calls.tool_annotations import ToolAnnotations
+from inspector.engine.inbox.views import InboxRequest
+from inspector.protocol.types import Malformed, Tool
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
+
+_ASKED = "asked"
+
+
+class PendingRequestStrip(QWidget):
+    """A line with a button that leads to the card. Hidden while the call waits for nothing.
+
+    Signals:
+        answer_requested: Carries the card's id.
+    """
+
+    answer_requested = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cards: tuple[InboxRequest, ...] = ()
+        self._tool = ""
+        self._since = 0
+        self._card_id = 0
+        self._strips = StatusStrips(theme)
+        self._answer = QAction("Answer", self)
+        self._answer.triggered.connect(lambda: self.answer_requested.emit(self._card_id))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._strips)
+        self.hide()
+
+    @property
+    def words(self) -> str:
+        return self._strips.text(_ASKED)
+
+    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+        """Set the server's pending cards."""
+        self._cards = cards
+        self._update()
+
+    def set_running(self, tool: str) -> None:
+        """Set the tool being called; "" for none."""
+        if tool and not self._tool:
+            self._since = time.monotonic_ns()
+        self._tool = tool
+        self._update()
+
+    def _update(self) -> None:
+        if not self._cards or not self._tool:
+            self.hide()
+            self._strips.take_back(_ASKED)
+            return
+        from inspector.qt.models.inbox import asked_of_call, waiting_text
+
+        card = asked_of_call(self._cards, self._tool, self._since)
+        self.setVisible(card is not None)
+        if card is None:
+            self._strips.take_back(_ASKED)
+        else:
+            self._card_id = card.id
+            self._strips.say(_ASKED, waiting_text(card), self._answer)
+
+
+_LONGEST_DESCRIPTION = 600
+_MOST_HINTS = 3
+
+
+class ToolHeader(QWidget):
+    """The tool's title and description, from the server: plain text, limited in length."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = Heading(theme)
+        self._name = MutedLabel(theme)
+        self.description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.hints = [Badge(theme) for _ in range(_MOST_HINTS)]
+        self._lay_out()
+
+    def show_tool(self, tool: Tool) -> None:
+        self._show_words(tool.title or tool.name, tool.name if tool.title else "", tool.description)
+        self._show_hints(annotation_labels(ToolAnnotations.of(tool)))
+
+    def show_malformed(self, item: Malformed) -> None:
+        """Show why a list entry cannot be called."""
+        self._show_words("Not usable", "", f"{item.reason}.")
+        self._show_hints([])
+
+    def _show_words(self, title: str, name: str, description: str) -> None:
+        self._title.setText(one_line(title))
+        self._name.setText(one_line(name))
+        self._name.setVisible(bool(name))
+        self.description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self.description.setVisible(bool(description.strip()))
+
+    def _show_hints(self, words: list[AnnotationLabel]) -> None:
+        for badge in self.hints:
+            badge.set_text("")
+        for badge, word in zip(self.hints, words, strict=False):
+            badge.set_text(word.text, word.tone)
+            badge.setToolTip(plain_tooltip(word.tip))
+            badge.setAccessibleDescription(word.tip)
+
+    def _lay_out(self) -> None:
+        title = QHBoxLayout()
+        title.setSpacing(SPACE_2)
+        title.addWidget(self._title)
+        title.addWidget(self._name, 1)
+        hints = QHBoxLayout()
+        hints.setSpacing(SPACE_1)
+        for badge in self.hints:
+            hints.addWidget(badge)
+        hints.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
+        column.setSpacing(SPACE_1)
+        column.addLayout(title)
+        column.addLayout(hints)
+        column.addWidget(self.description)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationLabel:
+    text: str
+    tip: str
+    tone: Tone = "muted"
+
+
+_CLAIM = "The server's claim, which nobody has checked."
+
+
+def annotation_labels(hints: ToolAnnotations) -> list[AnnotationLabel]:
+    """Return the tool's claims; without any, one entry with the specification's defaults."""
+    words = [*_changing(hints), *_world(hints)]
+    rest = _defaults(hints)
+    if not words:
+        return [AnnotationLabel("no hints", f"The tool says nothing about what it does. {rest}")]
+    return [AnnotationLabel(word.text, f"{word.tip} {_CLAIM} {rest}".strip(), word.tone) for word in words]
+
+
+def _changing(hints: ToolAnnotations) -> list[AnnotationLabel]:
+    if hints.is_read_only:
+        return [AnnotationLabel("read-only", "It changes nothing (readOnlyHint).", "ok")]
+    words = []
+    if hints.destructive is True:
+        words.append(AnnotationLabel("destructive", "It may delete or overwrite (destructiveHint).", "warn"))
+    elif hints.destructive is False:
+        words.append(AnnotationLabel("additive", "It adds, and destroys nothing (destructiveHint is false)."))
+    if hints.idempotent is True:
+        tip = "Calling it again with the same arguments changes nothing more (idempotentHint)."
+        words.append(AnnotationLabel("idempotent", tip))
+    return words
+
+
+def _world(hints: ToolAnnotations) -> list[AnnotationLabel]:
+    if hints.open_world is None:
+        return []
+    if hints.open_world:
+        return [AnnotationLabel("open world", "It reaches things outside, such as the web (openWorldHint).")]
+    return [AnnotationLabel("closed world", "It stays within what the server has (openWorldHint is false).")]
+
+
+def _defaults(hints: ToolAnnotations) -> str:
+    """Return what the specification says about the missing hints."""
+    unsaid = []
+    if not hints.is_read_only:
+        unsaid += ["it may change things"] if hints.read_only is None else []
+        unsaid += ["it may destroy"] if hints.destructive is None else []
+        unsaid += ["it is not idempotent"] if hints.idempotent is None else []
+    unsaid += ["it is open world"] if hints.open_world is None else []
+    return f"By the specification's defaults, {', '.join(unsaid)}." if unsaid else ""

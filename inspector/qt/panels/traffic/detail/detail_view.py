@@ -1,0 +1,283 @@
+"""One recorded row: its message, its HTTP exchange, its times, what is wrong, and all that belongs to it.
+
+The head of the detail: what the row is, how it stands, what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import cached_property
+from typing import TypeVar
+
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.traffic.traffic_model import STATUS_TONES, STATUS_WORDS, TrafficSource
+from inspector.qt.panels.traffic.detail import row_facts
+from inspector.qt.panels.traffic.detail.exchange_view import ExchangeView
+from inspector.qt.panels.traffic.detail.http_view import HttpView
+from inspector.qt.panels.traffic.detail.message_view import Form
+from inspector.qt.panels.traffic.detail.operation_view import RelatedView, TimingView, timing_of
+from inspector.qt.panels.traffic.detail.row_facts import Finding, Findings, FindingsView, findings_of
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.layout import show_tab
+from inspector.qt.widgets.notices.empty_state import EmptyState
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.key_value_list import KeyValueList
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.traffic.analysis.related import related_messages
+from inspector.traffic.log import TrafficLog
+
+# How often the story of an open operation is refreshed.
+_STORY_MS = 250
+
+ViewT = TypeVar("ViewT", bound=QWidget)
+
+
+class Tab(IntEnum):
+    MESSAGE = 0
+    HTTP = 1
+    TIMING = 2
+    FINDINGS = 3
+    LINKED = 4
+
+
+class DetailView(QWidget):
+    """Shows a row of a log, live or from a file. Tabs are created and filled on first use.
+
+    Signals:
+        filter_requested: Filter for a value, or exclude it; carries its path in the filter language, the
+            value (bool, int, float, str or None), and whether to exclude it.
+        row_requested: The user wants to go to another row; carries its number.
+    """
+
+    filter_requested = Signal(str, object, bool)
+    row_requested = Signal(int)
+
+    def __init__(
+        self, source: TrafficSource, bridge: Bridge, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._log = source.log
+        self._theme = theme
+        self._number: int | None = None
+        self._stand: tuple[object, ...] = ()
+        self._filled: set[int] = set()
+        self._misses_http = False
+        self._tab_of_frames: int | None = None  # the current tab before operations were listed
+        self._findings: Findings | None = None
+        self._found: list[Finding] = []
+        self._head = DetailHeader(theme)
+        self.message = ExchangeView(source, bridge, theme)
+        self.tabs = QTabWidget()
+        self._empty = EmptyState(theme)
+        self._empty.show_empty(
+            "traffic", "No message chosen", "Choose a row to see its message and its bytes."
+        )
+        self._pages = QStackedWidget()
+        self._story_timer = QTimer(self, interval=_STORY_MS, singleShot=True)
+        self._lay_out()
+        self._connect()
+
+    @property
+    def number(self) -> int | None:
+        """The shown row's number in the log."""
+        return self._number
+
+    @property
+    def text(self) -> JsonView:
+        """The message as received."""
+        return self.message.own.text_view(Form.TEXT)
+
+    @property
+    def bytes(self) -> JsonView:
+        """The message as bytes."""
+        return self.message.own.text_view(Form.BYTES)
+
+    @property
+    def facts(self) -> KeyValueList:
+        """The facts about the row, shown below its times."""
+        if self._number is not None:
+            self.timing.show_facts(row_facts.facts(self._log, self._number))
+        return self.timing.facts
+
+    def set_findings(self, findings: Findings) -> None:
+        """Set the function that returns additional findings for a row."""
+        self._findings = findings
+        if self._number is not None:
+            self._show_all(self._number)
+
+    def set_by_operation(self, by_operation: bool) -> None:
+        """Switch to the linked messages while rows represent operations, and back afterwards."""
+        if by_operation and self._tab_of_frames is None:
+            self._tab_of_frames = self.tabs.currentIndex()
+            self.tabs.setCurrentIndex(Tab.LINKED)
+        elif not by_operation and self._tab_of_frames is not None:
+            if self.tabs.currentIndex() == Tab.LINKED:
+                self.tabs.setCurrentIndex(self._tab_of_frames)
+            self._tab_of_frames = None
+
+    def show_row(self, number: int | None) -> None:
+        if number == self._number:
+            return
+        self._number = number
+        self._story_timer.stop()
+        if number is None:
+            self._pages.setCurrentWidget(self._empty)
+            return
+        if "http" in vars(self):
+            self.http.begin_row()
+        self._pages.setCurrentIndex(1)  # first: hidden tabs do not notice a change of their text
+        self.message.show_row(number)
+        self._show_all(number)
+
+    def refresh(self) -> None:
+        """Update after the log grew: there may be a response or new steps. Cheap if not."""
+        number = self._number
+        if number is None:
+            return
+        if row_facts.state_of(self._log, number) != self._stand:
+            self.message.refresh()
+            self._show_all(number)
+        elif not self._story_timer.isActive() and row_facts.is_open(self._log, number):
+            self._story_timer.start()
+
+    # -------------------------------------------------------------- what is shown
+
+    def _show_all(self, number: int) -> None:
+        self._stand = row_facts.state_of(self._log, number)
+        self._head.show_row(self._log, number)
+        self._found = findings_of(self._log, number, self._findings)
+        self.tabs.setTabText(Tab.FINDINGS, f"Findings {len(self._found)}" if self._found else "Findings")
+        self._offer_http(row_facts.rides_on_http(self._log, number))
+        self._filled.clear()
+        self._fill_tab()
+
+    def _offer_http(self, is_there: bool) -> None:
+        """Hide the HTTP tab for rows without HTTP; it is selected again on the next row with it."""
+        self._misses_http |= not is_there and self.tabs.currentIndex() == Tab.HTTP
+        show_tab(self.tabs, Tab.HTTP, is_there)
+        if is_there and self._misses_http:
+            self._misses_http = False
+            self.tabs.setCurrentIndex(Tab.HTTP)
+
+    def _fill_tab(self) -> None:
+        """Fill the current tab, once until something changes."""
+        number, tab = self._number, self.tabs.currentIndex()
+        if number is None or tab in self._filled:
+            return
+        self._filled.add(tab)
+        match tab:
+            case Tab.HTTP:
+                self.http.show_exchange(self._log.http(number))
+            case Tab.TIMING:
+                self.timing.show_facts(row_facts.facts(self._log, number))
+                self.timing.show_timing(timing_of(self._log, related_messages(self._log, number)))
+            case Tab.FINDINGS:
+                self.findings.show_findings(self._found)
+            case Tab.LINKED:
+                self.linked.show_story(related_messages(self._log, number), number)
+
+    def _on_tab_clicked(self) -> None:
+        self._misses_http = False
+
+    def _on_story_due(self) -> None:
+        """Refresh the story of an open operation."""
+        if self.tabs.currentIndex() in (Tab.TIMING, Tab.LINKED):
+            self._filled.clear()
+            self._fill_tab()
+
+    # -------------------------------------------------------------- made when looked at
+
+    @cached_property
+    def http(self) -> HttpView:
+        view = self._put(Tab.HTTP, HttpView(self._theme))
+        view.filter_requested.connect(self.filter_requested)
+        return view
+
+    @cached_property
+    def timing(self) -> TimingView:
+        view = self._put(Tab.TIMING, TimingView(self._theme))
+        view.facts.filter_requested.connect(self.filter_requested)
+        return view
+
+    @cached_property
+    def findings(self) -> FindingsView:
+        return self._put(Tab.FINDINGS, FindingsView(self._theme))
+
+    @cached_property
+    def linked(self) -> RelatedView:
+        view = self._put(Tab.LINKED, RelatedView(self._log, self._theme))
+        view.row_requested.connect(self.row_requested)
+        view.filter_requested.connect(self.filter_requested)
+        return view
+
+    def _put(self, tab: Tab, view: ViewT) -> ViewT:
+        """Insert a view at its tab. Creating all five at once would take longer than a click may."""
+        place, words = self.tabs.widget(tab), self.tabs.tabText(tab)
+        current, is_visible = self.tabs.currentIndex(), self.tabs.isTabVisible(tab)
+        with QSignalBlocker(self.tabs):
+            self.tabs.removeTab(tab)
+            self.tabs.insertTab(tab, view, words)
+            self.tabs.setTabVisible(tab, is_visible)
+            self.tabs.setCurrentIndex(current)
+        if place is not None:
+            place.deleteLater()
+        return view
+
+    # -------------------------------------------------------------- making
+
+    def _connect(self) -> None:
+        self.message.filter_requested.connect(self.filter_requested)
+        self.message.row_requested.connect(self.row_requested)
+        self.tabs.currentChanged.connect(self._fill_tab)
+        self.tabs.tabBarClicked.connect(self._on_tab_clicked)
+        self._story_timer.timeout.connect(self._on_story_due)
+
+    def _lay_out(self) -> None:
+        self.tabs.addTab(self.message, "Message")
+        for words in ("HTTP", "Timing", "Findings", "Linked"):
+            self.tabs.addTab(QWidget(), words)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head)
+        column.addWidget(self.tabs, 1)
+        self._pages.addWidget(self._empty)
+        self._pages.addWidget(page)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._pages)
+
+
+class DetailHeader(QWidget):
+    """Two lines and a badge; a third line for a row that has a problem."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = Heading(theme)
+        self._caption = MutedLabel(theme)
+        self._badge = Badge(theme)
+        self._problem = PlainLabel(theme, tone="error", wrap=True, selectable=True)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(self._title, 1)
+        row.addWidget(self._badge)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(self._caption)
+        column.addWidget(self._problem)
+
+    def show_row(self, log: TrafficLog, row: int) -> None:
+        status, problem = log.status(row), log.problem(row)
+        self._title.setText(row_facts.title(log, row))
+        self._caption.setText(row_facts.caption(log, row))
+        self._badge.set_text(STATUS_WORDS[status], STATUS_TONES[status])
+        self._problem.setText(one_line(problem))
+        self._problem.setVisible(bool(problem))

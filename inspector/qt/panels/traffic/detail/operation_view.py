@@ -1,0 +1,453 @@
+"""Everything around a message, in order: request, progress, questions, logs, answer. A click goes there.
+
+Where the time of an operation went, as bars: its requests, their HTTP phases, its waits for a person.
+
+Where the time went: a small waterfall of the operation, and the facts about the row below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QMenu,
+    QScrollArea,
+    QSizePolicy,
+    QTableView,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, plural
+from inspector.qt.models.traffic.related import Column, RelatedMessagesModel
+from inspector.qt.models.traffic.traffic_model import Column as TableColumn
+from inspector.qt.panels.traffic.row_commands import FilterTerm, add_terms, terms_of
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
+from inspector.traffic.analysis.related import RelatedMessages, Role, Step
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import ASKS_A_PERSON, elapsed_ns
+from inspector.traffic.records import HttpExchange, RecordKind, Status
+
+
+class RelatedView(QWidget):
+    """The story that a row is part of.
+
+    Signals:
+        row_requested: The user wants to go to a step; carries its row.
+        filter_requested: Filter for a value, or exclude it; as in `DetailView`.
+    """
+
+    row_requested = Signal(int)
+    filter_requested = Signal(str, object, bool)
+
+    def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._log = log
+        self.model = RelatedMessagesModel(log, theme, self)
+        self.table = QTableView()
+        self.table.setAccessibleName("Linked messages")
+        self.table.setModel(self.model)
+        style_table(self.table, theme)
+        self.table.setFont(theme.mono_font(0.95))
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(Column.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(Column.OFFSET, 84)
+        self.table.setColumnWidth(Column.ROLE, 84)
+        self.table.clicked.connect(self._on_chosen)
+        self.table.activated.connect(self._on_chosen)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._on_menu_requested)
+        self._note = MutedLabel(theme, wrap=True)
+        self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
+        self._shown: tuple[RelatedMessages, int] | None = None
+        page = QWidget()
+        inner = QVBoxLayout(page)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(0)
+        inner.addWidget(self.table, 1)
+        inner.addWidget(self._note)
+        self._gate = ContentStack(theme, page)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+
+    def show_story(self, story: RelatedMessages, row: int) -> None:
+        """Show a story; does nothing if it is already shown."""
+        if (story, row) == self._shown:
+            return
+        self._shown = (story, row)
+        if len(story.steps) < 2:
+            sentence = "No other message belongs to this one: no answer, no progress, no question."
+            self._gate.explain("empty", "link", "Stands alone", sentence)
+            return
+        top = self.table.verticalScrollBar().value()
+        self.model.set_story(story, row)
+        place = self.model.place_of(row)
+        if place is not None:
+            self.table.selectRow(place)
+        self.table.verticalScrollBar().setValue(top)
+        notes = [f"{plural(story.left_out, 'step')} in the middle are not listed."] if story.left_out else []
+        notes += [story.note] if story.note else []
+        self._note.setText(" ".join(notes))
+        self._note.setVisible(bool(notes))
+        self._gate.open()
+
+    def _on_chosen(self, index: QModelIndex) -> None:
+        number = self.model.number(index.row())
+        if number is not None:
+            self.row_requested.emit(number)
+
+    def menu(self, place: int) -> QMenu:
+        """Create the context menu of a step."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        number = self.model.number(place)
+        if number is not None:
+            menu.addAction("Go to this row", partial(self.row_requested.emit, number))
+            menu.addSeparator()
+            add_terms(menu, terms_of(self._log, number, TableColumn.MESSAGE), self._narrow)
+        return menu
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        index = self.table.indexAt(at)
+        if index.isValid():
+            self.menu(index.row()).popup(self.table.viewport().mapToGlobal(at))
+
+    def _narrow(self, term: FilterTerm, is_excluded: bool) -> None:
+        self.filter_requested.emit(term.word, term.value, is_excluded)
+
+
+MOST_BARS = 60
+_MOST_MARKS = 200
+_TONES: dict[Status, Tone] = {
+    Status.NONE: "outbound",
+    Status.PENDING: "wait",
+    Status.OK: "outbound",
+    Status.TOOL_ERROR: "warn",
+    Status.ERROR: "error",
+    Status.GIVEN_UP: "muted",
+    Status.NOT_SENT: "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A time span since the operation started. `duration_ns` is None while it is open.
+
+    `marks` are moments in it (progress, events); `is_part`: it is part of the bar above.
+    """
+
+    label: str
+    start_ns: int
+    duration_ns: int | None
+    tone: Tone
+    marks: tuple[int, ...] = ()
+    is_part: bool = False
+    hint: str = ""
+
+    @property
+    def end_ns(self) -> int:
+        last = max(self.marks, default=self.start_ns)
+        return last if self.duration_ns is None else self.start_ns + self.duration_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All bars, in the order of their starts, and their totals."""
+
+    bars: tuple[Bar, ...] = ()
+    person_ns: int = 0
+    left_out: int = 0
+
+    @property
+    def total_ns(self) -> int:
+        return max((bar.end_ns for bar in self.bars), default=0)
+
+    @property
+    def is_open(self) -> bool:
+        return any(bar.duration_ns is None and bar.tone == "wait" for bar in self.bars)
+
+
+def timing_of(log: TrafficLog, story: RelatedMessages) -> Timing:
+    """Return the bars of a story. Empty if nothing in it takes time."""
+    bars = [bar for step in story.steps for bar in _bars(log, story, step)]
+    bars += _rounds(log, story.steps)
+    bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay after their whole
+    person = sum(bar.duration_ns or 0 for bar in bars if bar.hint == _FOR_A_PERSON)
+    return Timing(tuple(bars[:MOST_BARS]), person, max(0, len(bars) - MOST_BARS))
+
+
+_FOR_A_PERSON = "waiting for a person"
+
+
+def _bars(log: TrafficLog, story: RelatedMessages, step: Step) -> Iterator[Bar]:
+    kind = log.kind(step.row)
+    if step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and kind in _REQUESTS:
+        yield _request(log, story, step)
+        yield from _http(log, story, log.exchange(step.row))
+    elif step.role is Role.QUESTION:
+        yield _question(log, step)
+    elif step.role is Role.HTTP and not _carries(log, story, step.row):
+        exchange = log.http(step.row)
+        if exchange is not None:
+            label = f"{exchange.method} {exchange.status or ''}".strip()
+            yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="an HTTP exchange")
+            yield from _http(log, story, step.row)
+
+
+_REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)
+
+
+def _carries(log: TrafficLog, story: RelatedMessages, exchange: int) -> bool:
+    """Return whether the exchange is shown below the request it carried."""
+    return any(
+        step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and log.exchange(step.row) == exchange
+        for step in story.steps
+    )
+
+
+def _request(log: TrafficLog, story: RelatedMessages, step: Step) -> Bar:
+    words = (log.method(step.row), log.subject(step.row), "again" if step.role is Role.RETRY else "")
+    label = one_line(" ".join(word for word in words if word)) or "batch"
+    status, taken = log.status(step.row), log.duration_ns(step.row)
+    hint = status.name.lower().replace("_", " ")
+    return Bar(label, step.offset_ns, taken, _TONES[status], _marks(story, step, taken), hint=hint)
+
+
+def _marks(story: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
+    """Return when progress and events arrived while a request was open."""
+    last = None if taken is None else request.offset_ns + taken
+    moments = (
+        step.offset_ns
+        for step in story.steps
+        if step.role in (Role.PROGRESS, Role.SSE)
+        and step.offset_ns >= request.offset_ns
+        and (last is None or step.offset_ns <= last)
+    )
+    return tuple(moment for moment, _ in zip(moments, range(_MOST_MARKS), strict=False))
+
+
+def _question(log: TrafficLog, step: Step) -> Bar:
+    asks_a_person = log.method(step.row) in ASKS_A_PERSON
+    hint = _FOR_A_PERSON if asks_a_person else "the server asks"
+    tone: Tone = "wait" if asks_a_person else "inbound"
+    return Bar(one_line(log.method(step.row)), step.offset_ns, log.duration_ns(step.row), tone, hint=hint)
+
+
+def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
+    """Yield the user's time between a result that asks for input and the retry with it."""
+    answered: Step | None = None
+    for step in steps:
+        if step.role is Role.RESPONSE:
+            answered = step
+        elif step.role is Role.RETRY and answered is not None:
+            taken = step.offset_ns - answered.offset_ns
+            yield Bar("answering", answered.offset_ns, taken, "wait", hint=_FOR_A_PERSON)
+            answered = None
+
+
+def _http(log: TrafficLog, story: RelatedMessages, row: int | None) -> Iterator[Bar]:
+    """Yield the phases of an exchange in order; the unmeasured rest is last."""
+    exchange = log.http(row) if row is not None else None
+    if row is None or exchange is None:
+        return
+    at = elapsed_ns(log, story.operation, row)
+    begun = at
+    for label, taken in _phases(exchange):
+        if taken is not None:
+            yield Bar(label, at, taken, "muted", is_part=True)
+            at += taken
+    rest = None if exchange.total_ns is None else begun + exchange.total_ns - at
+    if rest is not None and rest > 0:
+        yield Bar("send and receive", at, rest, "inbound", is_part=True)
+
+
+def _phases(exchange: HttpExchange) -> list[tuple[str, int | None]]:
+    return [
+        ("DNS", exchange.dns_ns),
+        ("connect", exchange.connect_ns),
+        ("TLS", exchange.tls_ns),
+        ("first byte", exchange.first_byte_ns),
+    ]
+
+
+_NUMBER_WIDTH = 76
+_LEAST_TRACK = 96
+_TALLEST_LABEL = 220
+_BAR_HEIGHT = 8
+
+
+class TimingView(QScrollArea):
+    """The waterfall, its total and `facts` about the row."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.waterfall = Waterfall(theme)
+        self._sums = MutedLabel(theme, wrap=True)
+        self._nothing = MutedLabel(theme, "Only requests and HTTP exchanges take time.", wrap=True)
+        self._about = Heading(theme, "About this row")
+        self.facts = KeyValueList(theme)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+        column.setSpacing(SPACE_2)
+        for widget in (self.waterfall, self._sums, self._nothing):
+            column.addWidget(widget)
+        column.addSpacing(SPACE_4)
+        column.addWidget(self._about)
+        column.addWidget(self.facts)
+        column.addStretch(1)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(page)
+
+    def show_timing(self, timing: Timing) -> None:
+        self.waterfall.set_timing(timing)
+        self.waterfall.setVisible(bool(timing.bars))
+        self._nothing.setVisible(not timing.bars)
+        sums = self._sums_text(timing)
+        self._sums.setText(sums)
+        self._sums.setVisible(bool(sums))
+
+    def show_facts(self, facts: list[Fact]) -> None:
+        self.facts.set_facts(facts)
+
+    def _sums_text(self, timing: Timing) -> str:
+        parts: list[str] = []
+        if timing.person_ns:
+            rest = max(0, timing.total_ns - timing.person_ns)
+            parts.append(f"{duration(timing.person_ns)} waiting for a person, {duration(rest)} without.")
+        if timing.is_open:
+            parts.append("Still open: it goes on until its answer comes.")
+        if timing.left_out:
+            parts.append(f"{timing.left_out:,} more are not drawn; Linked lists them.")
+        return " ".join(parts)
+
+
+class Waterfall(QWidget):
+    """Bars on a common axis: a label, the bar, and its duration on the right."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._timing = Timing()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    @property
+    def timing(self) -> Timing:
+        return self._timing
+
+    def set_timing(self, timing: Timing) -> None:
+        if timing == self._timing:
+            return
+        self._timing = timing
+        self.setAccessibleName("Where the time went")
+        self.setAccessibleDescription(self.as_text())
+        self.updateGeometry()
+        self.update()
+
+    def as_text(self) -> str:
+        """Return one line per bar."""
+        return "\n".join(f"{bar.label}: {_length(bar)}" for bar in self._timing.bars)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self._row_height() * len(self._timing.bars))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(200, self.sizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
+            place = event.pos().y() // self._row_height()
+            if 0 <= place < len(self._timing.bars):
+                tip = _tip(self._timing.bars[place])
+                QToolTip.showText(event.globalPos(), plain_tooltip(tip), self)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._theme.ui_font(0.95))
+        height = self._row_height()
+        track = self._track()
+        self._paint_grid(painter, track)
+        for place, bar in enumerate(self._timing.bars):
+            self._paint_bar(painter, bar, QRect(0, place * height, self.width(), height), track)
+
+    # --------------------------------------------------------------
+
+    def _row_height(self) -> int:
+        return self._theme.row_height()
+
+    def _track(self) -> QRect:
+        """Return where the bars go: what labels and numbers leave, with a minimum."""
+        room = self.width() - _NUMBER_WIDTH
+        label = min(_TALLEST_LABEL, max(room - _LEAST_TRACK, 0), max(96, room * 2 // 5))
+        return QRect(label, 0, room - label, self.height())
+
+    def _paint_grid(self, painter: QPainter, track: QRect) -> None:
+        painter.setPen(QPen(self._theme.color("line"), 1))
+        for quarter in range(5):
+            x = track.left() + round((track.width() - 1) * quarter / 4)
+            painter.drawLine(x, track.top(), x, track.bottom())
+
+    def _paint_bar(self, painter: QPainter, bar: Bar, row: QRect, track: QRect) -> None:
+        indent = SPACE_3 if bar.is_part else 0
+        label = QRect(indent, row.top(), track.left() - indent - SPACE_2, row.height())
+        shown = painter.fontMetrics().elidedText(bar.label, Qt.TextElideMode.ElideRight, label.width())
+        painter.setPen(self._theme.color("muted" if bar.is_part else "text"))
+        painter.drawText(label, _LEFT, shown)
+        number = QRect(track.right(), row.top(), self.width() - track.right() - 1, row.height())
+        painter.setPen(self._theme.color("muted" if bar.is_part else "text"))
+        painter.drawText(number, _RIGHT, _length(bar))
+        self._paint_stretch(painter, bar, row, track)
+
+    def _paint_stretch(self, painter: QPainter, bar: Bar, row: QRect, track: QRect) -> None:
+        total = max(1, self._timing.total_ns)
+        left = track.left() + track.width() * min(bar.start_ns, total) / total
+        end = total if bar.duration_ns is None else bar.start_ns + bar.duration_ns
+        right = track.left() + track.width() * min(end, total) / total
+        height = _BAR_HEIGHT - 2 if bar.is_part else _BAR_HEIGHT
+        box = QRectF(left, row.center().y() - height / 2 + 1, max(2.0, right - left), height)
+        self._fill(painter, bar, box)
+        painter.setPen(QPen(self._theme.color("surface"), 2))
+        for mark in bar.marks:
+            x = track.left() + track.width() * min(mark, total) / total
+            painter.drawLine(round(x), round(box.top()), round(x), round(box.bottom()))
+
+    def _fill(self, painter: QPainter, bar: Bar, box: QRectF) -> None:
+        """Fill a bar; an open one is only outlined, so that its unknown end does not look final."""
+        color: QColor = self._theme.color(bar.tone)
+        painter.setPen(QPen(color, 1, Qt.PenStyle.DashLine) if bar.duration_ns is None else Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.tokens.tint(bar.tone) if bar.duration_ns is None else color)
+        painter.drawRoundedRect(box, 2, 2)
+
+
+_ONE_LINE = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+_LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
+_RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
+
+
+def _length(bar: Bar) -> str:
+    return "open" if bar.duration_ns is None else duration(bar.duration_ns)
+
+
+def _tip(bar: Bar) -> str:
+    lines = [bar.label, f"begins after {duration(bar.start_ns)}, takes {_length(bar)}"]
+    lines += [bar.hint] if bar.hint else []
+    lines += [f"{len(bar.marks):,} messages on the way"] if bar.marks else []
+    return "\n".join(lines)

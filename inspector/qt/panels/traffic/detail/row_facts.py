@@ -1,0 +1,210 @@
+"""The facts about one row, for its head and its list.
+
+What is wrong with a row, or worth knowing about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from inspector.base.json.values import JSON, compact, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, full_time, size, time_of_day
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.text.badge import DotShape, StateDot
+from inspector.qt.widgets.text.key_value_list import Fact
+from inspector.qt.widgets.text.labels import PlainLabel
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import Direction, RecordKind, Status
+
+_TOWARDS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
+_ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
+
+
+def title(log: TrafficLog, row: int) -> str:
+    words = " ".join(part for part in (log.method(row), log.subject(row)) if part)
+    return one_line(words) or _kind(log, row)
+
+
+def caption(log: TrafficLog, row: int) -> str:
+    """Return e.g. `request to github · #12 · 14:03:07.482 · 312 B`."""
+    towards = f"{_kind(log, row)} {_TOWARDS[Direction(log.direction(row))]} {one_line(log.server_name(row))}"
+    return f"{towards} · #{row + 1:,} · {time_of_day(log.wall_ns(row))} · {size(log.size(row))}"
+
+
+def facts(log: TrafficLog, row: int) -> list[Fact]:
+    result = [
+        Fact("Row", f"{row + 1:,}", mono=True),
+        Fact("Time", full_time(log.wall_ns(row)), mono=True),
+        Fact("Server", one_line(log.server_name(row)), term=("server", log.server_name(row))),
+        Fact("Size", _size(log, row), mono=True),
+    ]
+    id, taken, revision = log.id(row), log.duration_ns(row), log.revision(row)
+    if id is not None:
+        result.append(Fact("Id", shorten(one_line(compact(id)), 200), mono=True, term=("id", id)))
+    if taken is not None:
+        result.append(Fact("Duration", duration(taken), mono=True))
+    if revision:
+        result.append(Fact("Revision", one_line(revision), mono=True, term=("rev", revision)))
+    result += _cost_facts(log, row)
+    for word, number in _links(log, row):
+        term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
+        result.append(Fact(word, f"row {number + 1:,}", mono=True, term=term))
+    comment = log.remark(row).comment
+    return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
+
+
+def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
+    """Return what a row's call cost the server's processes, if measured."""
+    operation = log.operation(row)
+    cost = log.cost(row if operation is None else operation)
+    if cost is None:
+        return []
+    facts = [Fact("CPU time", duration(cost.cpu_ns), mono=True)] if cost.cpu_ns is not None else []
+    facts.append(Fact("stderr lines", f"{cost.stderr:,}", mono=True))
+    return [*facts, Fact("Stray lines", f"{cost.stray:,}", mono=True)]
+
+
+def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
+    answer = "Request" if log.kind(row) in _ANSWERS else "Answer"
+    links = {
+        answer: log.partner(row),
+        "Operation": log.operation(row),
+        "HTTP exchange": log.exchange(row),
+        "Sent again from": log.resent_of(row),
+    }
+    return [(word, number) for word, number in links.items() if number is not None and number != row]
+
+
+def _size(log: TrafficLog, row: int) -> str:
+    whole, kept = log.size(row), log.kept(row)
+    text = f"{size(whole)} ({whole:,} bytes)"
+    is_cut = kept < whole and log.kind(row) <= RecordKind.TEXT
+    return f"{text}, of which {size(kept)} were kept" if is_cut else text
+
+
+def _kind(log: TrafficLog, row: int) -> str:
+    return RecordKind(log.kind(row)).name.lower()
+
+
+# ------------------------------------------------------------------ how a row stands
+
+
+def rides_on_http(log: TrafficLog, row: int) -> bool:
+    return log.kind(row) == RecordKind.HTTP or log.exchange(row) is not None
+
+
+def state_of(log: TrafficLog, row: int) -> tuple[object, ...]:
+    """Return everything about a row that can change later. Cheap: called on each tick."""
+    columns = log.columns
+    late = (columns.status, columns.partner, columns.duration, columns.exchange, columns.operation)
+    exchange = log.http(row) if _has_open_http(log, row) else None
+    operation = log.operation(row)
+    cost = log.cost(row if operation is None else operation)
+    return (*(column[row] for column in late), log.remark(row), exchange, cost)
+
+
+def is_open(log: TrafficLog, row: int) -> bool:
+    """Return whether the row or its operation is still pending."""
+    root = log.operation(row)
+    return any(log.status(each) is Status.PENDING for each in {row, row if root is None else root})
+
+
+def _has_open_http(log: TrafficLog, row: int) -> bool:
+    """Return whether its exchange is still open. A finished one is not read from disk again."""
+    if not rides_on_http(log, row):
+        return False
+    carrier = log.exchange(row)
+    return log.columns.duration[row if carrier is None else carrier] < 0
+
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+_MOST_SHOWN = 100
+
+
+class Finding(NamedTuple):
+    """A finding: a short title, and a text that says what to do."""
+
+    severity: Severity
+    title: str
+    text: str
+
+
+Findings: TypeAlias = Callable[[int], Sequence[Finding]]
+"""Gives what was found about a row; called when it is shown, so it looks up and does not search."""
+
+_MARKS: dict[Severity, tuple[DotShape, Tone]] = {
+    "error": (DotShape.CROSS, "error"),
+    "warning": (DotShape.TRIANGLE, "warn"),
+    "note": (DotShape.RING, "muted"),
+}
+
+
+def findings_of(log: TrafficLog, row: int, more: Findings | None = None) -> list[Finding]:
+    """Return the findings of a row; protocol violations known to the log come first."""
+    problem = log.problem(row)
+    own = [Finding("error", "Not as the protocol has it", problem)] if problem else []
+    return [*own, *(more(row) if more is not None else ())]
+
+
+class FindingsView(QWidget):
+    """The findings of a row, most severe as given. If empty, it explains its purpose."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._shown: list[Finding] | None = None
+        self._entries: list[_Entry] = []
+        self._list = QWidget()
+        self._column = QVBoxLayout(self._list)
+        self._column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+        self._column.setSpacing(SPACE_4)
+        self._column.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(self._list)
+        self._gate = ContentStack(theme, area)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.show_findings([])
+
+    def show_findings(self, findings: Sequence[Finding]) -> None:
+        if list(findings) == self._shown:
+            return
+        self._shown = list(findings)
+        for entry in self._entries:
+            self._column.removeWidget(entry)
+            entry.hide()
+            entry.deleteLater()
+        self._entries = [_Entry(self._theme, finding) for finding in findings[:_MOST_SHOWN]]
+        for place, entry in enumerate(self._entries):
+            self._column.insertWidget(place, entry)
+        if findings:
+            self._gate.open()
+        else:
+            sentence = "What breaks the protocol, or will trouble clients, is named here for each message."
+            self._gate.explain("empty", "check", "Nothing found", sentence)
+
+
+class _Entry(QWidget):
+    def __init__(self, theme: Theme, finding: Finding) -> None:
+        super().__init__()
+        shape, tone = _MARKS[finding.severity]
+        title = PlainLabel(theme, finding.title, wrap=True, selectable=True)
+        text = PlainLabel(theme, finding.text, tone="muted", wrap=True, selectable=True)
+        words = QVBoxLayout()
+        words.setSpacing(SPACE_1)
+        words.addWidget(title)
+        words.addWidget(text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(StateDot(theme, shape, tone, finding.severity), 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)

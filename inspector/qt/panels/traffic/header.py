@@ -1,0 +1,283 @@
+"""The head of a traffic panel: title, count, filter, views, buttons.
+
+In two rows where one is too narrow; and where the names of the views do not fit either, they are in a menu.
+
+How a traffic panel stands, in words: how many rows there are, and why there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QMenu, QToolButton, QWidget
+
+from inspector.base.units import plural
+from inspector.qt.models.traffic.traffic_model import TrafficModel, TrafficSource
+from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.inputs.filter_bar import FilterBar
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+VIEWS = ("Frames", "Operations", "Timeline", "Statistics")
+# A filter must be readable: with less room than this, it gets its own row.
+_LEAST_FOR_FILTER = 300
+_LEAST_FOR_TITLE = 96
+
+
+class TrafficHeader(QWidget):
+    """Lays out the header's controls above a thin line."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        title: str,
+        bar: FilterBar,
+        views: Sequence[QAction],
+        actions: Sequence[QAction],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._bar = bar
+        self._title, self._detail = Heading(theme, title), MutedLabel(theme)
+        self._title.setMinimumWidth(min(self._title.sizeHint().width(), _LEAST_FOR_TITLE))
+        self.views = Segments(theme, VIEWS)
+        self._views_menu = _menu_button(theme, views)
+        self.scope = QComboBox()
+        self.scope.setAccessibleName("Whose traffic")
+        self.scope.addItems(["All servers", "This server"])
+        # As wide as it may ever be, so that the filter does not move while rows are counted.
+        self._detail_width = self._detail.fontMetrics().horizontalAdvance("000,000 of 000,000")
+        self._detail.setMaximumWidth(self._detail_width)
+        self._tools = self._make_tools(actions)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
+        self._grid.setHorizontalSpacing(SPACE_2)
+        self._grid.setVerticalSpacing(0)
+        self._grid.setColumnStretch(2, 1)
+        self._grid.addWidget(self._title, 0, 0)
+        self._grid.addWidget(self._detail, 0, 1)
+        self._grid.addWidget(self._tools, 0, 3)
+        self._is_narrow: bool | None = None
+        self._is_tight: bool | None = None
+        self._set_tight(False)
+        self._arrange(is_narrow=False)
+        theme.changed.connect(self.update)
+
+    def set_detail(self, text: str) -> None:
+        """Set the text beside the title, such as `12 of 250`."""
+        self._detail.setText(text)
+        self._fit_detail()
+
+    def show_view(self, index: int) -> None:
+        self.views.choose(index)
+        self._views_menu.setText(VIEWS[index])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        width, tools = event.size().width(), self._tools_width()
+        title = min(self._title.sizeHint().width(), _LEAST_FOR_TITLE)
+        room = width - title - self._detail_width - 4 * SPACE_3
+        self._set_tight(room < tools)
+        taken = self._title.sizeHint().width() + self._detail_width + tools + 4 * SPACE_3
+        self._arrange(is_narrow=width - taken < _LEAST_FOR_FILTER)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+
+    def minimumSizeHint(self) -> QSize:
+        # As narrow as the tools alone: the rest yields before the dock cannot shrink.
+        return QSize(240, super().minimumSizeHint().height())
+
+    def _tools_width(self) -> int:
+        """Return the width with all view names, whether or not they are shown now."""
+        shown, other = self.views, self._views_menu
+        hint = self._tools.sizeHint().width()
+        return hint + shown.sizeHint().width() - other.sizeHint().width() if self._is_tight else hint
+
+    def _set_tight(self, is_tight: bool) -> None:
+        if is_tight == self._is_tight:
+            return
+        self._is_tight = is_tight
+        self.views.setHidden(is_tight)
+        self._views_menu.setHidden(not is_tight)
+        self._fit_detail()
+
+    def _fit_detail(self) -> None:
+        """Keep it as wide as its text: a title may be cut, but a cut number would mislead."""
+        words = self._detail.fontMetrics().horizontalAdvance(self._detail.text()) + SPACE_1
+        self._detail.setMinimumWidth(min(words, self._detail_width) if self._is_tight else self._detail_width)
+
+    def _arrange(self, *, is_narrow: bool) -> None:
+        if is_narrow == self._is_narrow:
+            return
+        self._is_narrow = is_narrow
+        height = max(HEADER_HEIGHT, self._theme.row_height() + SPACE_3)
+        if is_narrow:
+            self._grid.addWidget(self._bar, 1, 0, 1, 4)
+        else:
+            self._grid.addWidget(self._bar, 0, 2)
+        self._grid.setRowMinimumHeight(0, height)
+        self._grid.setRowMinimumHeight(1, height if is_narrow else 0)
+
+    def _make_tools(self, actions: Sequence[QAction]) -> QWidget:
+        tools = QWidget()
+        row = QHBoxLayout(tools)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_1)
+        row.addWidget(self.views)
+        row.addWidget(self._views_menu)
+        row.addSpacing(SPACE_1)
+        row.addWidget(self.scope)
+        for action in actions:
+            self._theme.dress_now(action)
+            row.addWidget(_button(action, tools))
+        return tools
+
+
+def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
+    button = QToolButton()
+    theme.dress(button, "chevron-down", "muted")
+    button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # puts the chevron after the text
+    menu = QMenu(button)
+    menu.addActions(list(actions))
+    button.setMenu(menu)
+    button.setText(VIEWS[0])
+    button.setToolTip("View")
+    button.setAccessibleName("View")
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _button(action: QAction, parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
+    button.setDefaultAction(action)
+    button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(action.iconText())
+    # Qt hides the action in menus and tool bars only.
+    action.visibleChanged.connect(lambda: button.setHidden(not action.isVisible()))
+    return button
+
+
+class TrafficStatus(QObject):
+    """Reports the panel's state: a count in the header, strips, and why the table is empty."""
+
+    def __init__(
+        self,
+        source: TrafficSource,
+        model: TrafficModel,
+        head: TrafficHeader,
+        bar: FilterBar,
+        strips: StatusStrips,
+        gate: ContentStack,
+        actions: dict[str, QAction],
+    ) -> None:
+        super().__init__(head)
+        self._source = source
+        self._model = model
+        self._head = head
+        self._bar = bar
+        self._strips = strips
+        self._gate = gate
+        self._actions = actions
+        self._look_on = QAction("Look on", self)
+        self._look_on.triggered.connect(model.search.go_on)
+        self._take_back = QAction("Take it back", self)
+        self._take_back.triggered.connect(bar.take_back)
+
+    def tell(self) -> None:
+        """Show the number of rows; if there are none, why and what to do."""
+        self._head.set_detail(count_text(self._model))
+        self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
+        self._tell_cleared()
+        self._tell_stopped()
+        open_or_explain(self._gate, self._model, self._source, self._actions)
+
+    def tell_pause(self) -> None:
+        """Show that the table is paused, and how many rows are new."""
+        action = self._actions["traffic.pause"]
+        action.setText("Resume" if action.isChecked() else "Pause")
+        if not action.isChecked():
+            self._strips.take_back("pause")
+            return
+        new = self._model.new_while_paused
+        words = f"Paused, {new:,} new." if new else "Paused."
+        self._strips.say("pause", f"{words} Everything is recorded all the same.", action)
+
+    def tell_complaint(self, words: str) -> None:
+        """Show what is wrong with a filter the user has left; "" clears it.
+
+        While typing, the field itself shows it: a strip would keep appearing and disappearing.
+        """
+        self._strips.take_back("complaint")
+        if words:
+            before = "The filter before it still holds." if self._bar.applied else "Nothing is filtered."
+            self._strips.say("complaint", f"{words} {before}", self._take_back, "error")
+
+    def tell_masked_copy(self, words: str, copy_whole: Callable[[], object]) -> None:
+        """Show that something was copied without its secrets, and offer to copy it with them."""
+        whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
+        whole.triggered.connect(copy_whole)
+        for action in (whole, dismiss):
+            action.triggered.connect(lambda: self._strips.take_back("copied"))
+        self._strips.take_back("copied")
+        self._strips.say("copied", words, whole, "ok", dismiss)
+
+    def _tell_stopped(self) -> None:
+        search = self._model.search
+        if search.is_stopped:
+            words = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
+            self._strips.say("stopped", words, self._look_on, "muted")
+        else:
+            self._strips.take_back("stopped")
+
+    def _tell_cleared(self) -> None:
+        if self._model.is_cleared and self._model.rowCount():
+            words = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
+            self._strips.say("cleared", words, self._actions["traffic.show_cleared"], "muted")
+        else:
+            self._strips.take_back("cleared")
+
+
+def count_text(model: TrafficModel) -> str:
+    """Return the header's count: `1,234 messages`, `12 of 1,234`; and the search progress."""
+    count, search = model.rowCount(), model.search
+    if model.cells.is_by_operation:
+        words = plural(count, "operation") if count else ""
+    elif model.is_filtered and count:
+        words = f"{count:,} of {search.length - search.first:,}"
+    else:
+        words = plural(count, "message") if count else ""
+    if search.is_searching:
+        return f"{count:,} so far, {search.share:.0%}"
+    return f"{count:,} in the first {search.share:.0%}" if search.is_stopped else words
+
+
+def open_or_explain(
+    gate: ContentStack, model: TrafficModel, source: TrafficSource, actions: dict[str, QAction]
+) -> None:
+    """Show the table, or why it is empty and what to do."""
+    if model.rowCount() or model.search.is_searching:
+        gate.open()
+    elif model.is_filtered:
+        sentence = "No recorded message fits the filter and the choice of server and time."
+        if not (model.search.condition.with_events or model.search.condition.any_kind):
+            sentence += " Connection events and stderr are left out: kind:event looks among them."
+        gate.explain("empty", "filter", "Nothing fits", sentence, action=actions["traffic.no_filter"])
+    elif model.is_cleared:
+        sentence = "New messages show up here. What was there before is still in the log."
+        gate.explain("empty", "clear", "View cleared", sentence, action=actions["traffic.show_cleared"])
+    elif source.is_live:
+        sentence = "Connect a server: every message shows up here, with its bytes."
+        gate.explain("empty", "traffic", "No traffic yet", sentence)
+    else:
+        sentence = "There is no message in it. Connection events may be."
+        gate.explain("empty", "traffic", "No messages", sentence, action=actions["traffic.events"])

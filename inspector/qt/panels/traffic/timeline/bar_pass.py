@@ -1,0 +1,255 @@
+"""One painting of all bars that are in view.
+
+What a timeline is painted from.
+
+Where the lanes of a timeline are, from top to bottom. Knows nothing of Qt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple, Protocol
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.qt.panels.traffic.timeline.bar_painter import LEAST_BAR, BarPainter
+from inspector.qt.panels.traffic.timeline.time_scale import TimeScale
+from inspector.traffic.analysis.lanes import RANKS, Piece
+from inspector.traffic.analysis.timeline import LaneView, Mark, Place, Wait
+from inspector.traffic.records import Status
+
+_LEAST_INSIDE = 12.0  # pixels from which a bar's inner parts are distinguishable
+_MOST_LABELS = 400  # more are unreadable and would take longer than the bars
+_MOST_MARKS = 1_500
+_MARKS_APART = 3.0
+FINEST = 2  # pixels of the smallest bar
+
+
+class BarPass:
+    """Paints lane by lane, then `paint_insides`.
+
+    `operations` are those whose details are visible.
+    """
+
+    def __init__(
+        self, bars: BarSource, look: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
+    ) -> None:
+        self._bars = bars
+        self._look = look
+        self._start, self._factor = scale.start_ns, scale.width / scale.length_ns
+        self._right = scale.width + 8.0
+        self._now = now_ns
+        self._height = bar_height
+        self._labels = 0
+        self._marks = 0
+        self._wide: list[tuple[int, QRectF, float]] = []
+
+    @property
+    def operations(self) -> list[int]:
+        return [operation for operation, _, _ in self._wide]
+
+    def paint(
+        self, painter: QPainter, pieces: Iterable[Piece], tops: Sequence[int], *, is_closed: bool = False
+    ) -> None:
+        """Paint the pieces of a lane, whose sub-rows are at `tops`.
+
+        One long loop, because this is most of the painting time. Adjacent blocks that look the same are
+        painted as one. In a closed lane bars overlap, so all of them are blocks without text.
+        """
+        least = inf if is_closed else LEAST_BAR
+        origin, factor, farthest, now = self._start, self._factor, self._right, self._now
+        height, block = self._height, self._look.block
+        last_top, last_left, last_right, last_status = 0, 0, 0, Status.NONE
+        for subrow, start, end, status, bars, operation in pieces:
+            left = (start - origin) * factor
+            right = ((now if end is None else end) - origin) * factor
+            left, right = left if left > -8.0 else -8.0, right if right < farthest else farthest
+            top = tops[subrow]
+            if bars == 1 and right - left >= least:
+                self._paint_bar(painter, left, right, top, status, operation, is_open=end is None)
+                continue
+            first, after = int(left), max(int(right), int(left) + FINEST)
+            if top == last_top and status is last_status and last_left <= first <= last_right:
+                last_right = max(after, last_right)
+                continue
+            if last_right > last_left:
+                block(painter, last_left, last_top, last_right - last_left, height, last_status)
+            last_top, last_left, last_right, last_status = top, first, after, status
+        if last_right > last_left:
+            block(painter, last_left, last_top, last_right - last_left, height, last_status)
+
+    def _paint_bar(
+        self,
+        painter: QPainter,
+        left: float,
+        right: float,
+        top: int,
+        status: Status,
+        operation: int,
+        *,
+        is_open: bool,
+    ) -> None:
+        box = QRectF(round(left), top, round(right) - round(left), self._height)
+        self._look.bar(painter, box, status, is_open=is_open)
+        taken = self._look.end_mark(painter, box, status)
+        if box.width() >= _LEAST_INSIDE:
+            self._wide.append((operation, box, taken))
+
+    def paint_insides(self, painter: QPainter) -> None:
+        """Paint waits, then labels, then marks over the bars."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for operation, box, taken in self._wide:
+            inside = self._bars.inside(operation)
+            if inside is not None:
+                self._paint_waits(painter, box, inside[0])
+            if self._labels < _MOST_LABELS:
+                self._labels += 1
+                seen = box.adjusted(max(0.0, -box.left()), 0, -taken, 0)
+                self._look.label(painter, seen, self._bars.label(operation))
+            if inside is not None:
+                self._paint_marks(painter, box, inside[1])
+
+    def _paint_waits(self, painter: QPainter, box: QRectF, waits: tuple[Wait, ...]) -> None:
+        for wait in waits:
+            end = self._now if wait.end_ns is None else wait.end_ns
+            left = max(box.left(), (wait.start_ns - self._start) * self._factor)
+            right = min(box.right(), (end - self._start) * self._factor)
+            if right > left:
+                stretch = QRectF(left, box.top() + 1, max(1.0, right - left), box.height() - 1)
+                self._look.wait(painter, stretch)
+
+    def _paint_marks(self, painter: QPainter, box: QRectF, marks: tuple[Mark, ...]) -> None:
+        """Paint the marks; of overlapping ones of the same kind, only the first."""
+        last: dict[object, float] = {}
+        for mark in marks:
+            x = (mark.at_ns - self._start) * self._factor
+            if not -8.0 <= x <= self._right or self._marks >= _MOST_MARKS:
+                continue
+            if x - last.get(mark.kind, -_MARKS_APART) >= _MARKS_APART:
+                last[mark.kind] = x
+                self._marks += 1
+                self._look.mark(painter, min(x, box.right()), box.top(), box.height(), mark.kind)
+
+
+class BarSource(Protocol):
+    """The source of operations (`inspector.qt.models.traffic.timeline_bars`). Times are ns since 1970."""
+
+    def lanes(self, t0: int, t1: int) -> tuple[LaneView, ...]:
+        """Return the lanes; each sub-row merged into one piece, except for open operations."""
+        ...
+
+    def window(self, t0: int, t1: int, width: int, servers: Sequence[int]) -> tuple[LaneView, ...]:
+        """Return what to paint in `width` pixels."""
+        ...
+
+    def where(self, row: int) -> Place | None:
+        """Return the bar of a row."""
+        ...
+
+    def at(self, at: int, server: int, subrow: int, slack: int) -> int | None:
+        """Return the operation at a moment, or within `slack` of it."""
+        ...
+
+    def label(self, operation: int) -> tuple[str, str]:
+        """Return a bar's label, and a detail to add if there is room."""
+        ...
+
+    def words(self, operation: int, now_ns: int) -> str:
+        """Return a summary of an operation in a few lines."""
+        ...
+
+    def inside(self, operation: int) -> tuple[tuple[Wait, ...], tuple[Mark, ...]] | None:
+        """Return what happened in an operation; None while unknown."""
+        ...
+
+    def ask(self, operations: Sequence[int]) -> None:
+        """Load the details of these visible operations, if not known yet."""
+        ...
+
+    def neighbour(self, operation: int, step: int) -> int | None:
+        """Return the next (1) or previous (-1) operation in the same sub-row."""
+        ...
+
+
+PADDING = 6
+_LONGEST_NAME = 120
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBox:
+    """One server's lane. A closed one has all of its sub-rows on one line."""
+
+    server: int
+    name: str
+    top: int
+    height: int
+    pitch: int  # distance between sub-rows
+    subrows: int
+    is_closed: bool
+    count: int  # of operations in view
+    open_count: int
+    status: Status  # the worst of them
+
+    def y_of(self, subrow: int) -> int:
+        return self.top + PADDING + (0 if self.is_closed else subrow * self.pitch)
+
+    def subrows_at(self, y: int) -> Sequence[int]:
+        if self.is_closed:
+            return range(self.subrows)
+        subrow = (y - self.top - PADDING) // self.pitch
+        return (subrow,) if 0 <= subrow < self.subrows else ()
+
+
+class SubRowPlace(NamedTuple):
+    server: int
+    subrow: int
+
+
+class LaneLayout:
+    """The stacked lanes. `y` counts from the first one, regardless of scrolling."""
+
+    def __init__(self, lanes: Sequence[LaneView] = (), closed: Collection[int] = (), pitch: int = 20) -> None:
+        self.boxes: list[LaneBox] = []
+        top = 0
+        for lane in lanes:
+            rows = 1 if lane.server in closed else max(1, lane.subrows)
+            height = rows * pitch + 2 * PADDING
+            self.boxes.append(_box(lane, top, height, pitch, lane.server in closed))
+            top += height + 1  # a thin line between two
+        self.height = top
+
+    def at(self, y: int) -> LaneBox | None:
+        return next((box for box in self.boxes if box.top <= y < box.top + box.height), None)
+
+    def of(self, server: int) -> LaneBox | None:
+        return next((box for box in self.boxes if box.server == server), None)
+
+    def between(self, top: int, bottom: int) -> list[LaneBox]:
+        return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
+
+    def neighbours(self, place: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
+        """Yield the sub-rows below (1) or above (-1) one, nearest first."""
+        places = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
+        if place in places:
+            here = places.index(place)
+            yield from places[here + 1 :] if step > 0 else reversed(places[:here])
+
+
+def _box(lane: LaneView, top: int, height: int, pitch: int, is_closed: bool) -> LaneBox:
+    return LaneBox(
+        server=lane.server,
+        name=shorten(one_line(lane.name), _LONGEST_NAME),
+        top=top,
+        height=height,
+        pitch=pitch,
+        subrows=lane.subrows,
+        is_closed=is_closed,
+        count=sum(piece.bars for piece in lane.pieces),
+        open_count=sum(piece.end_ns is None for piece in lane.pieces),
+        status=max((piece.status for piece in lane.pieces), key=lambda one: RANKS[one], default=Status.NONE),
+    )

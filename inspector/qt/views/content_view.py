@@ -1,0 +1,392 @@
+"""The content of a result: all parts one below the other, and each by itself, shown by its kind.
+
+One thing that a server gave, shown by its kind: text, Markdown, JSON, a table, a picture, bytes.
+
+Everything in it is a stranger's. Nothing is loaded, followed or run; a sound is played on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.base.units import size
+from inspector.engine.content.content import Content, ContentKind, Message, Part
+from inspector.qt.models.content_parts import NoteRole, PartsModel, ToneRole, note
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.messages import MessageCard, MessagesView
+from inspector.qt.widgets.code.json_view import MAX_COPIED, JsonView
+from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
+from inspector.qt.widgets.inputs.controls import ActionButton, Segments, icon_button
+from inspector.qt.widgets.item_views import MarkedRows, style_list
+from inspector.qt.widgets.media.markdown import MarkdownView
+from inspector.qt.widgets.media.media import AudioView, CsvTable, ImageView, read_image
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_MOST_ROWS = 4  # of the list, before it scrolls
+_AT_ONCE = 20  # parts shown at first
+_LONGEST_TEXT = 2_000  # of one part in the overview
+
+
+class PartsView(QWidget):
+    """Content parts, with a list above them if there are several.
+
+    The arrow keys walk through the list. It begins with an overview of all parts, in which long ones are
+    cut and can be opened.
+
+    Signals:
+        uri_requested: The user wants to follow a link; carries its URI.
+    """
+
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.model = PartsModel(self)
+        self.list = QListView()
+        self.view = ContentView(theme)
+        self.overview = PartCards(theme, at_once=_AT_ONCE)
+        self._pages = QStackedWidget()
+        self._remarks = MutedLabel(theme)
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._lay_out()
+        self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.view.uri_requested.connect(self.uri_requested)
+        self.overview.uri_requested.connect(self.uri_requested)
+        self.overview.part_requested.connect(lambda place: self.choose(self.model.row_of(place)))
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        """Show parts; does nothing if they are already shown, as while watching a tool."""
+        if parts and parts == self.model.parts:
+            return
+        self.model.set_parts(parts)
+        rows = self.model.rowCount()
+        self.list.setVisible(rows > 1)
+        height = self._theme.row_height() * min(rows, _MOST_ROWS) + 4
+        self._splitter.setSizes([height, max(self.height() - height, 100)])
+        if rows:
+            self.choose(0)
+        else:
+            self._show(None, Content(ContentKind.TEXT))
+
+    def choose(self, row: int) -> None:
+        self.list.setCurrentIndex(self.model.index(row))
+
+    def shown_text(self) -> str:
+        """Return the text on screen, if it is text."""
+        if self._pages.currentWidget() is self.overview:
+            return "\n\n".join(text for card in self.overview.cards if (text := card.text()))
+        return self.view.text.shown_text()
+
+    @property
+    def is_partial(self) -> bool:
+        """True if the part is shown incompletely."""
+        return self.view.text.is_partial
+
+    # --------------------------------------------------------------
+
+    def _on_current_changed(self, current: QModelIndex) -> None:
+        content = self.model.content(current.row())
+        if self.model.is_overview(current.row()):
+            self._remarks.hide()
+            self.overview.show_parts(self.model.parts)
+            self._pages.setCurrentWidget(self.overview)
+        elif content is not None:
+            self._show(self.model.part(current.row()), content)
+
+    def _show(self, part: Part | None, content: Content) -> None:
+        self._remarks.setText(" · ".join(part.remarks) if part is not None else "")
+        self._remarks.setVisible(bool(self._remarks.text()))
+        self.view.show_content(content)
+        self._pages.setCurrentWidget(self.view)
+
+    def _lay_out(self) -> None:
+        self.list.setModel(self.model)
+        self.list.setAccessibleName("Parts of the result")
+        style_list(self.list, self._theme)
+        self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setMinimumHeight(2 * self._theme.row_height())
+        self._remarks.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._remarks)
+        self._pages.addWidget(self.view)
+        self._pages.addWidget(self.overview)
+        column.addWidget(self._pages, 1)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self.list)
+        self._splitter.addWidget(below)
+        self._splitter.setStretchFactor(1, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._splitter)
+        self.setFocusProxy(self.list)
+
+
+class PartCards(MessagesView):
+    """All parts, one below the other; more are added on demand.
+
+    Signals:
+        part_requested: The user wants to open one; carries its position.
+    """
+
+    part_requested = Signal(int)
+    _noun = "part"
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        self.setAccessibleName("All parts of the result")
+        self.show_messages([_as_message(place, part) for place, part in enumerate(parts)])
+
+    def _make_card(self, place: int, message: Message) -> MessageCard:
+        card = MessageCard(self._theme, message, _LONGEST_TEXT, tone="muted")
+        card.open_requested.connect(lambda content: self.part_requested.emit(place))
+        return card
+
+
+def _as_message(place: int, part: Part) -> Message:
+    words = (part.content.title or part.content.uri, note(part.content), *part.remarks)
+    return Message(f"{place + 1:,}", part.content, " · ".join(one_line(word) for word in words if word))
+
+
+class Form(IntEnum):
+    """A form in which content is shown; the value is its position in the switch."""
+
+    RENDERED = 0
+    TABLE = 1
+    PICTURE = 2
+    SOUND = 3
+    PRETTY = 4
+    TEXT = 5
+    BYTES = 6
+
+
+_WORDS = ("Rendered", "Table", "Picture", "Sound", "Pretty", "Text", "Bytes")
+_FORMS: dict[ContentKind, tuple[Form, ...]] = {
+    ContentKind.TEXT: (Form.TEXT,),
+    ContentKind.MARKDOWN: (Form.RENDERED, Form.TEXT),
+    ContentKind.JSON: (Form.PRETTY, Form.TEXT),
+    ContentKind.TABLE: (Form.TABLE, Form.TEXT),
+    ContentKind.PICTURE: (Form.PICTURE, Form.BYTES),
+    ContentKind.SOUND: (Form.SOUND, Form.BYTES),
+    ContentKind.BINARY: (Form.BYTES,),
+    ContentKind.LINK: (Form.PRETTY,),
+    ContentKind.UNKNOWN: (Form.PRETTY, Form.TEXT),
+}
+_ENDINGS = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "audio/wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/flac": "flac",
+    "audio/mp4": "m4a",
+    "application/pdf": "pdf",
+    "application/zip": "zip",
+}
+_KIND_ENDINGS = {
+    ContentKind.MARKDOWN: "md",
+    ContentKind.TABLE: "csv",
+    ContentKind.TEXT: "txt",
+    ContentKind.BINARY: "bin",
+}
+
+
+class ContentView(QWidget):
+    """Shows a `Content`. `copy_action` and `save_action` apply to all of it.
+
+    `strip`, with the switch and the buttons, can be placed elsewhere.
+
+    Signals:
+        uri_requested: The user wants to follow a link; carries its URI.
+    """
+
+    uri_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._content = Content(ContentKind.TEXT)
+        self.forms = Segments(theme, _WORDS)
+        self.forms.setAccessibleName("How the content is shown")
+        self._facts = MutedLabel(theme)
+        self.strip = QWidget()
+        self.alert = Alert(theme)
+        self.text = JsonView(theme, "Content")
+        self.saver = BodySaver(theme)
+        self._pages = QStackedWidget()
+        self._markdown: MarkdownView | None = None
+        self._table: CsvTable | None = None
+        self._picture: ImageView | None = None
+        self._sound: AudioView | None = None
+        self.copy_action = self._action("copy", "Copy", self.copy)
+        self.save_action = self._action("save", "Save…", self.save)
+        self.open_action = self._action("resource", "Open", self._on_open)
+        self._open_button = ActionButton(self.open_action)
+        self._lay_out()
+        self.forms.chosen.connect(self._on_form_chosen)
+        self.text.save_requested.connect(self.save)
+        self.clear()
+
+    @property
+    def content(self) -> Content:
+        return self._content
+
+    def form(self) -> Form:
+        return Form(self.forms.index())
+
+    def show_content(self, content: Content) -> None:
+        """Show content in the best form; a new version of the same keeps its form."""
+        allowed = _FORMS[content.kind]
+        is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
+        stays = is_same and self.form() in allowed
+        best = self.form() if stays else allowed[0]
+        self._content = content
+        for form in Form:
+            self.forms.button(form).setVisible(form in allowed)
+        self.forms.setVisible(len(allowed) > 1)
+        self._facts.setText(_facts(content))
+        self.copy_action.setEnabled(content.is_text and 0 < len(content.data) <= MAX_COPIED)
+        self.save_action.setEnabled(bool(content.data))
+        self._open_button.setVisible(content.kind is ContentKind.LINK and bool(content.uri))
+        self.alert.close_all()
+        if content.problem:
+            self.alert.say("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
+        self.forms.choose(best)
+        self._show_form(stays=stays)
+
+    def clear(self) -> None:
+        self.show_content(Content(ContentKind.TEXT))
+
+    def copy(self) -> None:
+        """Copy the whole text, as received."""
+        QGuiApplication.clipboard().setText(self._content.data.decode(errors="replace"))
+
+    def save(self) -> None:
+        """Ask for a path and save everything.
+
+        The suggested name is not the server's: server text must not get into a path.
+        """
+        self.saver.ask(BytesBody(self._content.data), f"content.{ending(self._content)}")
+
+    # --------------------------------------------------------------
+
+    def _show_form(self, *, stays: bool = False) -> None:
+        """Show the current form. `stays`: it is a new version, and must not jump."""
+        content, form = self._content, self.form()
+        match form:
+            case Form.RENDERED:
+                self._show(self._markdown_page(stays))
+            case Form.TABLE:
+                self._show(self._table_page())
+            case Form.PICTURE:
+                self._show_picture()
+            case Form.SOUND:
+                self._show(self._sound_page())
+            case Form.PRETTY:
+                with self.text.staying(stays):
+                    self.text.set_body(BytesBody(content.data), "pretty")
+                self._show(self.text)
+            case Form.TEXT:
+                with self.text.staying(stays):
+                    self.text.set_text(content.data, "text")
+                self._show(self.text)
+            case Form.BYTES:
+                self.text.set_bytes(content.data)
+                self._show(self.text)
+
+    def _show(self, page: QWidget) -> None:
+        self._pages.setCurrentWidget(page)
+
+    def _markdown_page(self, stays: bool) -> MarkdownView:
+        if self._markdown is None:
+            self._markdown = MarkdownView(self._theme, "Content, rendered")
+            self._pages.addWidget(self._markdown)
+        self._markdown.set_text(self._content.data.decode(errors="replace"), stays=stays)
+        return self._markdown
+
+    def _table_page(self) -> CsvTable:
+        if self._table is None:
+            self._table = CsvTable(self._theme, "Content, as a table")
+            self._pages.addWidget(self._table)
+        table = self._content.table
+        assert table is not None, "the kind says so"
+        self._table.set_table(table.header, table.rows)
+        if table.note:
+            self.alert.say("table", table.note, "Text has all of it.", tone="wait")
+        return self._table
+
+    def _show_picture(self) -> None:
+        read = read_image(self._content.data, self._content.mime_type)
+        if read.image is None:
+            self.alert.say("picture", read.words)
+            self.forms.button(Form.PICTURE).setVisible(False)
+            self.forms.choose(Form.BYTES)
+            self._show_form()
+            return
+        if self._picture is None:
+            self._picture = ImageView(self._theme)
+            self._picture.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+            self._pages.addWidget(self._picture)
+        self._picture.set_image(read.image, read.words)
+        self._facts.setText(f"{self._content.mime_type} · {read.words}")
+        self._show(self._picture)
+
+    def _sound_page(self) -> AudioView:
+        if self._sound is None:
+            self._sound = AudioView(self._theme, self.save_action)
+            self._pages.addWidget(self._sound)
+        self._sound.set_sound(self._content.data, self._content.mime_type, ending(self._content))
+        return self._sound
+
+    def _on_form_chosen(self, index: int) -> None:
+        self._show_form()
+
+    def _on_open(self) -> None:
+        self.uri_requested.emit(self._content.uri)
+
+    def _action(self, icon: str, words: str, slot: object) -> QAction:
+        action = QAction(words, self)
+        self._theme.dress(action, icon)
+        action.triggered.connect(slot)
+        return action
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self.strip)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.forms)
+        row.addWidget(self._facts, 1)
+        row.addWidget(self._open_button)
+        for action in (self.copy_action, self.save_action):
+            row.addWidget(icon_button(action))
+        self._pages.addWidget(self.text)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.saver)
+
+
+def _facts(content: Content) -> str:
+    name = one_line(content.title or "") if content.kind is ContentKind.LINK else ""
+    words = (content.mime_type or content.kind.value, name, size(len(content.data)))
+    return " · ".join(one_line(word) for word in words if word)
+
+
+def ending(content: Content) -> str:
+    """Return a known file extension for it, without the dot."""
+    return _ENDINGS.get(content.mime_type) or _KIND_ENDINGS.get(content.kind, "json")

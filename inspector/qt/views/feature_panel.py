@@ -1,0 +1,323 @@
+"""What the panels of tools, resources and prompts have in common: a list that the server keeps changing.
+
+A panel of one list, with a search above it and the chosen item beside it: tools, prompts.
+
+Fetching a list again, as often as a server says that it changed, but never twice at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from inspector.base.errors import LensError, UserError
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.types import Listing
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.feature_list import FeatureListModel, Item
+from inspector.qt.models.servers import connection_placeholder
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.feature_list import ChangeStrip, FeatureList, counted
+from inspector.qt.widgets.inputs.search import SearchField
+from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_LIST_FAILED = "list"
+
+
+class FeaturePanel(QWidget):
+    """Base class for panels that list what a server offers.
+
+    Lists on connect and on list_changed notifications. While there is nothing to show it explains why and
+    what to do. A subclass sets `kind` (e.g. `tool`), calls `_lay_out` once its parts exist, and implements
+    `_list_all`.
+    """
+
+    kind = ""
+    asked = ""  # the request being waited for, e.g. `tools/list`
+
+    def __init__(
+        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._server = server
+        self._actions = actions
+        self._theme = theme
+        self._status: ServerStatus | None = None
+        self._what = f"{self.kind}s"
+        self.news = ChangeStrip(theme)
+        self.alert = Alert(theme)
+        self._refreshing = ListRefresher(bridge, f"list {self._what} of {server}", self._list_all, self)
+
+    def set_view(self, view: ServerView) -> None:
+        is_new = view.status is not self._status
+        self._status = view.status
+        if is_new or view.status is ServerStatus.CONNECTING:
+            self._show_standing(view)
+
+    def refresh(self) -> None:
+        """Fetch everything again; the selection, input and results stay."""
+        self._refreshing.refresh()
+
+    # -------------------------------------------------------------- what each panel has of its own
+
+    @property
+    def total(self) -> int:
+        """The number of items in the latest list."""
+        raise NotImplementedError
+
+    async def _list_all(self) -> None:
+        raise NotImplementedError
+
+    def _on_connected(self, agreement: Agreement) -> None:
+        """Called on connect if the server offers this kind; other capabilities may matter."""
+
+    # -------------------------------------------------------------- for them
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._status is ServerStatus.CONNECTED
+
+    def _lay_out(self, left: QWidget, right: QWidget, sizes: Sequence[int]) -> None:
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(left)
+        splitter.addWidget(right)
+        splitter.setSizes(sizes)
+        splitter.setStretchFactor(1, 1)
+        inside = QWidget()
+        whole = column_in(inside)
+        whole.addWidget(self.news)
+        whole.addWidget(self.alert)
+        whole.addWidget(splitter, 1)
+        self._gate = ContentStack(self._theme, inside)
+        column_in(self).addWidget(self._gate)
+        self._bridge.list_changed.connect(self._on_list_changed)
+
+    def _explain_listing(self) -> None:
+        if not self.total:
+            words = f"Waiting for the answer to {self.asked}."
+            self._gate.explain("loading", self.kind, f"Listing {self._what}", words)
+
+    def _open(self, when_empty: str) -> None:
+        """Show the list, or `when_empty` if there is nothing in it."""
+        self.alert.close_about(_LIST_FAILED)
+        if self.total:
+            self._gate.open()
+        else:
+            again = self._actions[f"{self.kind}.refresh"]
+            self._gate.explain("empty", self.kind, f"No {self._what}", when_empty, "", again)
+
+    def _show_failure(self, error: LensError) -> None:
+        """Show why listing failed; an existing list stays."""
+        if not self._is_connected:
+            return  # disconnected meanwhile; the panel already says so
+        summary = error.summary if isinstance(error, UserError) else f"{error}."
+        next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
+        again = self._actions[f"{self.kind}.refresh"]
+        if self.total:
+            words = f"The {self._what} could not be listed again: {summary}"
+            self.alert.say(_LIST_FAILED, words, f"This is the list as it was. {next_step}", [again])
+            self._gate.open()
+        else:
+            title = f"The {self._what} could not be listed"
+            self._gate.explain("failed", self.kind, title, summary, next_step, again)
+
+    def _show_standing(self, view: ServerView) -> None:
+        standing = connection_placeholder(view)
+        if standing is not None:
+            words = (standing.title, standing.sentence, standing.next_step)
+            self._gate.explain(standing.look, self.kind, *words, self._actions[standing.command])
+        elif view.agreement is None or not view.offers(self._what):
+            sentence = f"This server does not offer {self._what}: it did not declare the capability."
+            self._gate.explain("empty", self.kind, f"No {self._what}", sentence)
+        else:
+            self._on_connected(view.agreement)
+            self._explain_listing()
+            self.refresh()
+
+    def _on_list_changed(self, server: str, what: str) -> None:
+        if server == self._server and what == self._what and self._is_connected:
+            self.refresh()
+
+
+def column_in(widget: QWidget) -> QVBoxLayout:
+    """Create a column without spacing or margins."""
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    return column
+
+
+class ListRefresher(QObject):
+    """Refetches a list; requests during a fetch are merged into one more fetch afterwards.
+
+    A server must not make MCP Lens send a request for each of its notifications.
+    """
+
+    def __init__(
+        self, bridge: Bridge, name: str, fetch: Callable[[], Coroutine[Any, Any, None]], owner: QObject
+    ) -> None:
+        super().__init__(owner)
+        self._bridge = bridge
+        self._name = name
+        self._fetch = fetch
+        self._owner = owner
+        self._is_fetching = False
+        self._again = False
+
+    def refresh(self) -> None:
+        self._again = True
+        if not self._is_fetching:
+            self._is_fetching = True
+            self._bridge.start(self._name, self._run(), self._owner)
+
+    async def _run(self) -> None:
+        try:
+            while self._again:
+                self._again = False
+                await self._fetch()
+        finally:
+            self._is_fetching = False
+
+
+class SingleListPanel(FeaturePanel):
+    """A panel with one list. The first item is selected initially.
+
+    The selected item stays shown even when it is no longer in the list.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        server: str,
+        actions: Actions,
+        theme: Theme,
+        model: FeatureListModel,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(bridge, server, actions, theme, parent)
+        self._current: Item | None = None
+        self._wanted = ""  # an item to select once the list is loaded
+        model.setParent(self)
+        self._offered = model
+        self.search = SearchField(theme, f"Search {self._what}")
+        self.list = FeatureList(theme, model, self._what.capitalize())
+        self._nothing = MutedLabel(theme, "Nothing fits.", wrap=True)
+        self._nothing.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self._nothing.hide()
+        self._header = PanelHeader(theme, self._what.capitalize())
+        self._header.add_action(actions[f"{self.kind}.refresh"])
+        self.search.text_settled.connect(lambda words: model.set_words(words.strip()))
+        model.searched.connect(self._on_searched)
+        self.list.chosen.connect(self._go_to)
+
+    @property
+    def total(self) -> int:
+        return self._offered.total
+
+    def choose(self, name: str) -> bool:
+        return self.list.go_to(name)
+
+    def choose_soon(self, name: str) -> None:
+        """Select an item even if a search hides it, or as soon as the list is loaded."""
+        self._wanted = name if self._offered.find(name) is None else ""
+        if self._wanted:
+            return
+        if not self.choose(name):
+            self.search.clear()
+            self.search.settle()
+            self.choose(name)
+        self._on_chosen_soon(name)
+
+    # -------------------------------------------------------------- what each panel has of its own
+
+    async def _fetch(self) -> Listing[Any]:
+        raise NotImplementedError
+
+    def _show_item(self, item: Item) -> None:
+        """Show an item beside the list; it may be a new version of the current one."""
+        raise NotImplementedError
+
+    def _show_nothing(self) -> None:
+        """Called when the list is empty."""
+
+    def _on_chosen_soon(self, name: str) -> None:
+        """Called when the item requested by `choose_soon` is shown."""
+
+    # --------------------------------------------------------------
+
+    def _lay_out_beside(self, page: QWidget, width: int) -> None:
+        left = QWidget()
+        column = column_in(left)
+        column.addWidget(self._header)
+        boxed = QVBoxLayout()
+        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        boxed.addWidget(self.search)
+        column.addLayout(boxed)
+        column.addWidget(self._nothing)
+        column.addWidget(self.list, 1)
+        self._lay_out(left, page, [width, 1140 - width])
+
+    async def _list_all(self) -> None:
+        self._explain_listing()
+        try:
+            listing = await self._fetch()
+        except LensError as exc:
+            self._show_failure(exc)
+            return
+        if self._is_connected:
+            await self._show_listing(listing)
+
+    async def _show_listing(self, listing: Listing[Any]) -> None:
+        """Show a list in steps: ten thousand rows and the first form at once would block the window."""
+        self._offered.set_listing(listing)
+        await asyncio.sleep(0)
+        self._choose_again()
+        await asyncio.sleep(0)
+        if self._is_connected:
+            self._open(f"The server's list of {self._what} is empty.")
+        if self._wanted:
+            self.choose_soon(self._wanted)
+        news = await self._offered.news_soon()
+        self.news.tell(self._what, news)
+        self._offered.mark_news(news)
+
+    def _choose_again(self) -> None:
+        first = self._offered.item(0)
+        if not self.total:
+            self._current = None
+            self._show_nothing()
+        elif self._current is not None:
+            renewed = self._offered.renewed(self._current)
+            if renewed is not None and renewed != self._current:
+                self._current = renewed
+                self._show_item(renewed)
+        elif first is not None:
+            self.list.hold(first)
+            self._go_to(first)
+
+    def _go_to(self, item: Item) -> None:
+        self._current = item
+        self._offered.see(item)
+        self._show_item(item)
+
+    def _on_searched(self) -> None:
+        self._header.set_detail(counted(self._offered))
+        self._nothing.setVisible(bool(self._offered.words) and not self._offered.rowCount())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
+            self.list.setFocus()
+        else:
+            super().keyPressEvent(event)

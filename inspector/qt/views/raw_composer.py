@@ -1,0 +1,399 @@
+"""What came of bytes that were sent by hand: `RawAnswer`.
+
+A message written by hand, and the ways to send it: `RawComposer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import shiboken6
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.plain_text import one_line
+from inspector.base.units import duration, size
+from inspector.engine.views import RawOutcome, ServerStatus, ServerView
+from inspector.protocol.jsonrpc import Kind, read
+from inspector.protocol.raw_message import compacted, describe, has_id, indented, is_one_line, with_new_id
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.servers import UP
+from inspector.qt.models.traffic.console import raw_message_state, refusal_text
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.code.raw_edit import RawEdit, is_submit
+from inspector.qt.widgets.inputs.controls import ActionButton, Segments
+from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import RecordKind
+
+
+class RawResponse(QWidget):
+    """A sent or received message, or why there is none, with its status and actions."""
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, actions: Sequence[QAction] = (), parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._turn = 0
+        self.row: int | None = None  # of the message that is shown
+        self.badge = Badge(theme)
+        self._facts = MutedLabel(theme)
+        self.alert = Alert(theme)
+        self.text = JsonView(theme, "What came back")
+        self._gate = ContentStack(theme, self.text)
+        self._buttons = [ActionButton(action, "quiet") for action in actions]
+        self._lay_out()
+
+    def explain(self, icon: str, title: str, sentence: str) -> None:
+        """Show why there is no message, yet or at all."""
+        self._begin(None, "", "muted", "")
+        self._gate.explain("empty", icon, title, sentence)
+
+    def show_waiting(self, sentence: str, cancel: QAction) -> None:
+        self._begin(None, "", "muted", "")
+        self._gate.explain("loading", "", "Waiting for the answer", sentence, action=cancel)
+
+    def show_failed(self, summary: str, next_step: str) -> None:
+        self._begin(None, "not sent", "error", "")
+        self._gate.explain("failed", "", "Not sent", summary, next_step)
+
+    async def show_outcome(self, outcome: RawOutcome) -> None:
+        """Show the response, or why there is none."""
+        if outcome.answer_row is not None:
+            await self.show_row(outcome.answer_row, outcome.elapsed_ns)
+        else:
+            await self.show_row(outcome.row, outcome.elapsed_ns, of_answer=True)
+        if outcome.summary:
+            self.alert.say("outcome", outcome.summary, outcome.next_step)
+
+    async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_answer: bool = False) -> None:
+        """Show a message of the log.
+
+        With `of_answer` it is a request without a response, and that is what is shown.
+        """
+        log = self._bridge.log
+        took = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
+        refused = refusal_text(log, row)
+        words, tone = raw_message_state(log, row)
+        facts = [] if took is None else [duration(took)]
+        body = log.http(row) if refused else None
+        facts.append(size(len(body.body) if body is not None else log.size(row)))
+        self._begin(row, words, tone, " · ".join(facts))
+        turn = self._turn
+        if body is not None and body.body:
+            self._show_text(
+                body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
+            )
+        elif of_answer:
+            self._gate.explain("empty", "arrow-out", "Sent", _nothing_came(log, row))
+        else:
+            pretty = await self._bridge.pretty(log, row)
+            if turn == self._turn:
+                self._show_text(pretty.text, is_json=pretty.is_json)
+
+    # --------------------------------------------------------------
+
+    def _begin(self, row: int | None, words: str, tone: Tone, facts: str) -> None:
+        self._turn += 1
+        self.row = row
+        self.badge.set_text(words, tone)
+        self._facts.setText(facts)
+        self.alert.close_all()
+        for button in self._buttons:
+            button.setVisible(row is not None)
+
+    def _show_text(self, text: str, *, is_json: bool) -> None:
+        self.text.set_text(text, "json" if is_json else "text")
+        self._gate.open()
+
+    def _lay_out(self) -> None:
+        strip = QHBoxLayout()
+        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        strip.setSpacing(SPACE_2)
+        strip.addWidget(self.badge)
+        strip.addWidget(self._facts, 1)
+        for button in self._buttons:
+            button.setAutoDefault(False)
+            strip.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._gate, 1)
+
+
+def _nothing_came(log: TrafficLog, row: int) -> str:
+    if log.kind(row) == RecordKind.REQUEST:
+        return "No answer came. One that still comes is in Traffic."
+    return "It asks for no answer. What the server does about it shows up in Traffic."
+
+
+# Text is parsed on each key press only while that is not noticeable.
+_MOST_DESCRIBED = 256 * 1024
+_PATIENCE_MS = 120
+_NEW_ID = 0
+
+
+class RawComposer(QWidget):
+    """An editor, a description of its bytes and the buttons that send them.
+
+    Nothing typed is lost when sending fails: the reason is shown below, with a button that helps. With
+    `one_at_a_time`, nothing can be sent while a response is pending.
+
+    Signals:
+        begun: Bytes are about to be sent; carries the log's length, at or after which their row will be.
+        sent: They were sent and the result is known; carries a RawOutcome.
+        ended: Nothing is pending any more, whatever the result.
+    """
+
+    begun = Signal(int)
+    sent = Signal(object)
+    ended = Signal()
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, *, one_at_a_time: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._view: ServerView | None = None
+        self._one_at_a_time = one_at_a_time
+        self.has_failed = False  # True if the last send failed
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.resent_of: Callable[[], int | None] = lambda: None
+        self.editor = RawEdit(theme, "Message")
+        self.status = PlainLabel(theme, tone="muted", wrap=True)
+        self.ids = Segments(theme, ("New id", "As written"))
+        self.ids.setAccessibleName("The id of the message")
+        self.ids.button(0).setToolTip("Put an id that was not used yet in place of the written one")
+        self.ids.button(1).setToolTip("Send the id as it is written, even if it was used before")
+        self.compact = QCheckBox("Compact when sending")
+        self.compact.setToolTip("Take out the white space between tokens: over stdio a line is a message")
+        self.alert = Alert(theme)
+        self._spinner, self._waiting = Spinner(theme), MutedLabel(theme)
+        self._make_actions(theme)
+        self._timer = QTimer(self, interval=_PATIENCE_MS, singleShot=True)
+        self._lay_out()
+        self._connect()
+        self._tell()
+
+    # -------------------------------------------------------------- what others ask
+
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._tasks)
+
+    def set_view(self, view: ServerView | None) -> None:
+        """Set the state of the server to send to."""
+        is_other = self._view is None or view is None or self._view.name != view.name
+        self._view = view
+        if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
+            self.alert.close_about("connection")
+        self._tell()
+
+    def send(self, *, split: bool = False) -> None:
+        """Send the text; on failure show why and offer a remedy.
+
+        With `split` each line is a separate message, over stdio.
+        """
+        if self._view is None or (self._one_at_a_time and self.is_waiting):
+            return
+        self.alert.close_all()
+        self.has_failed = False
+        raw = self.editor.raw()
+        raw = compacted(raw) if self.compact.isChecked() else raw
+        self.begun.emit(len(self._bridge.log))
+        task = self._bridge.start("send raw", self._send(self._view, raw, split), self)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        self._tell()
+
+    def cancel(self) -> None:
+        """Cancel the pending request; the server is notified."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    def set_raw(self, raw: bytes) -> None:
+        """Replace the content with these bytes; can be undone."""
+        self.editor.set_raw(raw)
+        self._tell_status()
+
+    def lay_out_text(self) -> None:
+        """Pretty-print the text. The line breaks are not the user's, so they are not sent."""
+        if self.editor.is_too_big:
+            return
+        self.set_raw(indented(self.editor.raw()))
+        self.compact.setChecked(True)
+
+    # -------------------------------------------------------------- sending
+
+    async def _send(self, view: ServerView, raw: bytes, split: bool) -> None:
+        try:
+            if self.ids.index() == _NEW_ID and has_id(raw):
+                raw = with_new_id(raw, await self._bridge.next_id(view.name))
+            resent_of = self.resent_of()
+            outcome = await self._bridge.send_raw(view.name, raw, resent_of=resent_of, split=split)
+        except UserError as exc:
+            self._show_failure(exc, raw)
+            return
+        self.sent.emit(outcome)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not shiboken6.isValid(self):  # it was closed while waiting
+            return
+        self._tell()
+        if not self._tasks:
+            self.ended.emit()
+
+    def _show_failure(self, error: UserError, raw: bytes) -> None:
+        self.has_failed = True
+        view = self._view
+        if view is not None and view.status not in UP:
+            words = f"Not sent: {one_line(view.name)} is not connected."
+            self.alert.say("connection", words, "Connect, then send it again.", [self._connect_action])
+        elif view is not None and view.transport == "stdio" and not is_one_line(raw):
+            ways = [self._compact_action, self._split_action]
+            self.alert.say("break", f"Not sent: {error.summary}", actions=ways)
+        else:
+            self.alert.say("failure", f"Not sent: {error.summary}", error.next_step)
+
+    def _on_connect(self) -> None:
+        if self._view is not None:
+            self._bridge.connect_server(self._view.name)
+
+    def _on_compact_and_send(self) -> None:
+        self.compact.setChecked(True)
+        self.send()
+
+    # -------------------------------------------------------------- what is said
+
+    def _tell(self) -> None:
+        is_waiting = self.is_waiting
+        self.send_action.setEnabled(self._view is not None and not (self._one_at_a_time and is_waiting))
+        self.cancel_action.setEnabled(is_waiting)
+        self._cancel_button.setVisible(is_waiting)
+        self._spinner.setVisible(is_waiting)
+        count = len(self._tasks)
+        self._waiting.setText("Waiting" if count < 2 else f"Waiting for {count}")
+        self._waiting.setVisible(is_waiting)
+        self._tell_status()
+
+    def _tell_status(self) -> None:
+        raw = self.editor.raw()
+        if len(raw) > _MOST_DESCRIBED:
+            words, is_odd = (
+                self.editor.warning() or f"{size(len(raw))}: not looked into while you type.",
+                False,
+            )
+        else:
+            words, is_odd = self._described(raw)
+        self.status.setText(words)
+        self.status.set_tone("warn" if is_odd else "muted")
+        self._tell_state_hint(raw)
+
+    def _described(self, raw: bytes) -> tuple[str, bool]:
+        words = [describe(raw)] if raw else []
+        if self.ids.index() == _NEW_ID and has_id(raw):
+            words.append("It gets a new id when it is sent.")
+        if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
+            words.append("It has line breaks: over stdio it has to be compacted.")
+        words.append(self.editor.warning())
+        is_odd = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
+        return " ".join(filter(None, words)), is_odd
+
+    def _tell_state_hint(self, raw: bytes) -> None:
+        """Warn about a requestState.
+
+        In a multi round-trip request the server's state is returned to it and may be valid only once.
+        """
+        if b'"requestState"' in raw:
+            words = "It carries a requestState of the server, which may refuse one that was used or is old."
+            self.alert.say("state", words, "If it does, begin with the first request of the operation.")
+        else:
+            self.alert.close_about("state")
+
+    @property
+    def _is_stdio(self) -> bool:
+        return self._view is not None and self._view.transport == "stdio"
+
+    # -------------------------------------------------------------- keys
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_submit(event):
+            self.send()
+        else:
+            super().keyPressEvent(event)
+
+    # -------------------------------------------------------------- building
+
+    def _make_actions(self, theme: Theme) -> None:
+        self.send_action = QAction("Send", self)
+        self.send_action.setToolTip("Send these bytes (Ctrl+Return)")
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.setToolTip("Wait no longer, and tell the server so")
+        self.pretty_action = QAction("Pretty", self)
+        self.pretty_action.setToolTip("Lay the text out in lines, and take them out again when it is sent")
+        self._connect_action = QAction("Connect", self)
+        self._compact_action = QAction("Compact and send", self)
+        self._split_action = QAction("Send each line", self)
+        self._split_action.setToolTip("Each line is then a message of its own")
+
+    def _connect(self) -> None:
+        self.send_action.triggered.connect(lambda: self.send())
+        self.cancel_action.triggered.connect(self.cancel)
+        self.pretty_action.triggered.connect(self.lay_out_text)
+        self._connect_action.triggered.connect(self._on_connect)
+        self._compact_action.triggered.connect(self._on_compact_and_send)
+        self._split_action.triggered.connect(lambda: self.send(split=True))
+        self.editor.submitted.connect(lambda: self.send())
+        self.editor.textChanged.connect(self._timer.start)
+        self._timer.timeout.connect(self._tell_status)
+        self.ids.chosen.connect(lambda index: self._tell_status())
+        self.compact.toggled.connect(lambda checked: self._tell_status())
+
+    def _lay_out(self) -> None:
+        self.tool_row = QHBoxLayout()
+        self.tool_row.setSpacing(SPACE_2)
+        self.tool_row.addStretch(1)
+        self.add_tool(ActionButton(self.pretty_action))
+        self._cancel_button = ActionButton(self.cancel_action)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(ActionButton(self.send_action, "primary"))
+        for widget in (self._cancel_button, self._spinner, self._waiting):
+            row.addWidget(widget)
+        row.addStretch(1)
+        row.addWidget(self.compact)
+        row.addSpacing(SPACE_2)
+        row.addWidget(self.ids)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        column.setSpacing(SPACE_2)
+        column.addLayout(self.tool_row)
+        column.addWidget(self.editor, 1)
+        column.addWidget(self.status)
+        column.addWidget(self.alert)
+        column.addLayout(row)
+        for button in self.findChildren(ActionButton):
+            button.setAutoDefault(False)  # Return in a dialog belongs to the text
+        self.setFocusProxy(self.editor)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+
+    def add_tool(self, widget: QWidget) -> None:
+        """Add a widget above the editor, on the right."""
+        self.tool_row.addWidget(widget)

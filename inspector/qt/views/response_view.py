@@ -1,0 +1,152 @@
+"""What one request gave, in several views of which the last is the message as it came: `AnswerView`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.base.json.values import JSON, pretty
+from inspector.base.units import duration, size
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.servers import Look
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
+from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.notices.empty_state import ContentStack
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_CANCELLED = "Cancelled"
+
+
+class ResponseView(QWidget):
+    """Base class for a resources/read or prompts/get result: a badge, a view switch and pages.
+
+    A subclass names its views, the last of which is the message, creates the pages of the others and lays
+    them out.
+
+    Signals:
+        shown: A result, or why there is none, is shown; carries what it was made from.
+        uri_requested: The user wants to follow a link; carries its URI.
+    """
+
+    shown = Signal(object)
+    uri_requested = Signal(str)
+
+    def __init__(
+        self, bridge: Bridge, theme: Theme, icon: str, words: Sequence[str], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._icon = icon
+        self._answer = b""
+        self._message_view = len(words) - 1
+        self._wanted = 0  # the view the user chose, shown where available
+        self.badge = Badge(theme)
+        self._facts = MutedLabel(theme)
+        self.alert = Alert(theme)
+        self.views = Segments(theme, words)
+        self.views.setAccessibleName("What is shown of the answer")
+        self.saver = BodySaver(theme)
+        self._pages = QStackedWidget()
+        inside = QWidget()
+        self._inside = QVBoxLayout(inside)
+        self._inside.setContentsMargins(0, 0, 0, 0)
+        self._inside.setSpacing(0)
+        self._gate = ContentStack(theme, inside)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._gate)
+        self.views.chosen.connect(self._on_view_chosen)
+
+    @cached_property
+    def message(self) -> JsonView:
+        """The message view, created on first use: it is a large part of a panel's creation time."""
+        view = JsonView(self._theme, "Whole answer")
+        view.save_requested.connect(self._save_message)
+        self._pages.addWidget(view)
+        return view
+
+    def show_malformed(self, value: JSON) -> None:
+        """Show a list entry that cannot be requested, as the server sent it."""
+        self.badge.set_text("not usable", "warn")
+        self._facts.setText("")
+        self.alert.close_all()
+        self._answer = pretty(value).encode(errors="surrogatepass")
+        self._offer()
+        self._open()
+
+    # -------------------------------------------------------------- for subclasses
+
+    def _page(self, view: int) -> QWidget:
+        """Return the page of a view, filled."""
+        raise NotImplementedError
+
+    def _open(self) -> None:
+        self._gate.open()
+
+    def _explain(
+        self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+    ) -> None:
+        """Explain why there is no result, yet or at all."""
+        icon = "stop" if title == _CANCELLED else self._icon
+        self._gate.explain(look, icon, title, sentence, next_step, action)
+
+    def _explain_end(self, outcome: CallOutcome) -> bool:
+        """Explain why the call ended without a result; return False if it has one."""
+        if outcome.kind is OutcomeKind.FAILED:
+            self._explain("failed", "No answer", outcome.summary, outcome.next_step)
+        elif outcome.kind is OutcomeKind.CANCELLED:
+            words = "The server was told. An answer that still comes is in Traffic."
+            self._explain("empty", _CANCELLED, words)
+        else:
+            return False
+        return True
+
+    def _tell_answer(self, outcome: CallOutcome, *facts: str) -> None:
+        """Show the status, and the server's error message if there is one."""
+        is_error = outcome.kind is OutcomeKind.RPC_ERROR
+        self._answer = outcome.answer
+        self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
+        self._facts.setText(" · ".join((time_text(outcome), size(len(outcome.answer)), *facts)))
+        self.alert.close_all()
+        if is_error:
+            self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
+
+    def _offer(self, *views: int) -> None:
+        """Offer these views and the message, keeping the user's choice where possible."""
+        offered = (*views, self._message_view)
+        for view in range(self._message_view + 1):
+            self.views.button(view).setVisible(view in offered)
+        self.views.setVisible(len(offered) > 1)
+        self.views.choose(self._wanted if self._wanted in offered else offered[0])
+        self._show_view()
+
+    def _on_view_chosen(self, view: int) -> None:
+        self._wanted = view
+        self._show_view()
+
+    def _show_view(self) -> None:
+        view = self.views.index()
+        if view == self._message_view:
+            self.message.set_body(BytesBody(self._answer), "pretty")
+            self._pages.setCurrentWidget(self.message)
+        else:
+            self._pages.setCurrentWidget(self._page(view))
+
+    def _save_message(self) -> None:
+        self.saver.ask(BytesBody(self._answer), "answer.json")
+
+
+def time_text(outcome: CallOutcome) -> str:
+    """Return the elapsed time and how much of it the server waited for the Inbox."""
+    whole = duration(outcome.elapsed_ns)
+    return f"{whole}, of these {duration(outcome.waited_ns)} in the Inbox" if outcome.waited_ns else whole

@@ -1,0 +1,382 @@
+"""What a server's processes wrote during a call besides messages: stderr, and stray lines on stdout.
+
+What is said about structured content: whether it is what the tool's output schema promises.
+
+What a call gave back: its content, its structured content, what changed, and the message as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QStackedWidget,
+    QTableView,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import JSON, shorten
+from inspector.base.plain_text import one_line
+from inspector.base.units import plural, size
+from inspector.engine.calls.output_check import MOST_DIFFERENCES, Difference, OutputCheck, OutputState
+from inspector.engine.calls.repetition import Observation
+from inspector.engine.content.content import CallResult, read_result
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.traffic.console import ConsoleColumn, ConsoleModel
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.views.content_view import PartsView
+from inspector.qt.views.diff_view import ChangesTable
+from inspector.qt.views.response_view import time_text
+from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
+from inspector.qt.widgets.inputs.controls import icon_button
+from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import show_tab
+from inspector.qt.widgets.notices.empty_state import EmptyState
+from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.traffic.log import TrafficLog
+
+if TYPE_CHECKING:
+    from inspector.traffic.operations import CallCost
+
+
+class CallOutput(QTableView):
+    """Log rows, one line each, as in the Console."""
+
+    def __init__(self, log: TrafficLog, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.lines = ConsoleModel(log, "", theme)
+        self.setModel(self.lines)
+        self.setAccessibleName("Output during the call")
+        style_table(self, theme)
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        self.horizontalHeader().setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.setColumnWidth(ConsoleColumn.TIME, 110)
+        self.setColumnWidth(ConsoleColumn.SOURCE, 72)
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self._on_copy)
+
+    def show_rows(self, rows: Sequence[int]) -> None:
+        self.lines.show_rows(rows)
+
+    def _on_copy(self) -> None:
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
+        if rows:
+            QGuiApplication.clipboard().setText("\n".join(self.lines.line(row) for row in rows))
+
+
+_MOST_NAMED = 5
+_BADGES: dict[OutputState, tuple[str, Tone]] = {
+    OutputState.FITS: ("fits schema", "ok"),
+    OutputState.DIFFERS: ("differs from schema", "warn"),
+    OutputState.MISSING: ("not structured", "warn"),
+    OutputState.UNCHECKED: ("schema not checked", "muted"),
+}
+
+
+def check_badge(check: OutputCheck) -> tuple[str, Tone]:
+    """Return a short label; "" if there is nothing to report."""
+    return _BADGES.get(check.state, ("", "muted"))
+
+
+def check_sentence(check: OutputCheck) -> str:
+    """Return what is wrong, place by place; "" if nothing is."""
+    match check.state:
+        case OutputState.DIFFERS:
+            words = _differences(check)
+        case OutputState.MISSING:
+            words = "The tool promises structured content (outputSchema), and this result has none."
+        case OutputState.UNCHECKED:
+            words = "The structured content was not checked."
+        case _:
+            words = ""
+    return " ".join(part for part in (words, check.reason) if part)
+
+
+def _differences(check: OutputCheck) -> str:
+    count = len(check.differences)
+    counted = f"more than {MOST_DIFFERENCES} places" if check.has_more else plural(count, "place")
+    named = "\n".join(f"•  {_named(each)}" for each in check.differences[:_MOST_NAMED])
+    rest = f"\n…  and {count - _MOST_NAMED:,} more" if count > _MOST_NAMED else ""
+    return f"Structured content differs from the output schema in {counted}:\n{named}{rest}"
+
+
+def _named(difference: Difference) -> str:
+    place = one_line(shorten(difference.pointer, 80)) or "the whole value"
+    return f"{place}: {one_line(difference.message)}"
+
+
+_TONES: dict[OutcomeKind, Tone] = {
+    OutcomeKind.RESULT: "ok",
+    OutcomeKind.TOOL_ERROR: "warn",
+    OutcomeKind.RPC_ERROR: "error",
+    OutcomeKind.FAILED: "error",
+    OutcomeKind.CANCELLED: "muted",
+    OutcomeKind.LEFT: "wait",
+}
+_WORDS = ("Content", "Structured", "Changes", "Message")
+
+
+class ResultView(QWidget):
+    """The result of the latest call.
+
+    Signals:
+        shown: An outcome is shown; carries it.
+        checked: Its structured content was validated against the output schema; carries the OutputCheck.
+        uri_requested: The user wants to follow a link; carries its URI.
+        task_requested: The user wants to see the task the call became; carries its id.
+    """
+
+    shown = Signal(object)
+    checked = Signal(object)
+    uri_requested = Signal(str)
+    task_requested = Signal(str)
+
+    def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._theme = theme
+        self._answer = b""
+        self._unread: dict[JsonView, bytes] = {}  # content of tabs not opened yet
+        self._turn = 0
+        self._shown_change = 0  # the number of the watch's change in the table
+        self.badge = Badge(theme)
+        self.check_badge = Badge(theme)
+        self.change_badge = Badge(theme)
+        self._facts = MutedLabel(theme)
+        self.alert = Alert(theme)
+        self.content = PartsView(theme)
+        self.structured = JsonView(theme, "Structured content")
+        self.changes = ChangesTable(theme)
+        self.whole = JsonView(theme, "Whole answer")
+        self.output: CallOutput | None = None  # made when a call wrote something
+        self.tabs = QTabWidget()
+        self.message = EmptyState(theme)
+        self.saver = BodySaver(theme)
+        self.save_action = QAction("Save the whole answer…", self)
+        theme.dress(self.save_action, "save")
+        self._save_button = icon_button(self.save_action)
+        self.task_action = QAction("Show task", self)
+        self._task_id = ""  # of a call that was left running
+        self._pages = QStackedWidget()
+        self._lay_out()
+        self._connect()
+        self.show_nothing()
+
+    def show_nothing(self, *, has_arguments: bool = True) -> None:
+        """Show that no call was made yet."""
+        self._begin(b"")
+        words = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
+        self.message.show_empty("play", "No result yet", words)
+        self._pages.setCurrentWidget(self.message)
+
+    def show_text(self, text: str) -> None:
+        """Show a JSON text instead of an outcome."""
+        self._begin(text.encode(errors="surrogatepass"))
+        self._unread[self.whole] = self._answer
+        self._show_tabs([self.whole])
+        self._offer_output(None)
+
+    async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
+        """Show an outcome; `output_schema` is the tool's outputSchema, None if it has none."""
+        turn = self._begin(outcome.answer)
+        self._show_status(outcome)
+        if outcome.kind is OutcomeKind.FAILED:
+            self.message.show_failed("No answer", outcome.summary, outcome.next_step)
+            self._pages.setCurrentWidget(self.message)
+        elif outcome.kind is OutcomeKind.CANCELLED:
+            sentence = outcome.summary or "The server was told. An answer that still comes is in Traffic."
+            self.message.show_empty("stop", "Cancelled", sentence)
+            self._pages.setCurrentWidget(self.message)
+        elif outcome.kind is OutcomeKind.LEFT:
+            self._task_id = outcome.task_id
+            self.message.show_empty("tasks", "Left running", outcome.summary, [self.task_action])
+            self._pages.setCurrentWidget(self.message)
+        else:
+            result = await self._read(outcome)
+            if turn != self._turn:
+                return  # something newer was shown meanwhile
+            self._show_result(outcome, result)
+        self.shown.emit(outcome)
+        if outcome.answer and output_schema is not None:
+            await self._check(outcome, output_schema)
+
+    async def show_sighting(self, sighting: Observation, output_schema: JSON = None) -> None:
+        """Show one result of a watch and its changes since the previous one. The tab stays."""
+        was = self.tabs.currentIndex()
+        await self.show_outcome(sighting.outcome, output_schema)
+        turn = self._turn
+        self._show_change(sighting)
+        if sighting.has_changed:
+            self._shown_change = 0
+        if sighting.diff is not None and sighting.has_changed:
+            await self.changes.show_diff(sighting.diff)
+            self._shown_change = sighting.changes
+        if turn != self._turn:
+            return
+        # The latest change stays available until there is another.
+        has_table = 0 < sighting.changes == self._shown_change
+        show_tab(self.tabs, self.tabs.indexOf(self.changes), has_table)
+        if self.tabs.isTabVisible(was):
+            self.tabs.setCurrentIndex(was)
+
+    # --------------------------------------------------------------
+
+    def _begin(self, answer: bytes) -> int:
+        self._turn += 1
+        self._answer = answer
+        self._unread.clear()
+        self.save_action.setEnabled(bool(answer))
+        self._save_button.setVisible(bool(answer))
+        for badge in (self.badge, self.check_badge, self.change_badge):
+            badge.set_text("")
+        self._facts.setText("")
+        self.alert.close_all()
+        return self._turn
+
+    async def _read(self, outcome: CallOutcome) -> CallResult:
+        if outcome.kind is OutcomeKind.RPC_ERROR:
+            return CallResult()
+        return await self._bridge.work(read_result, outcome.answer)
+
+    def _show_status(self, outcome: CallOutcome) -> None:
+        self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
+        facts = [time_text(outcome)]
+        if outcome.answer:
+            facts.append(size(len(outcome.answer)))
+        if outcome.task_id:
+            facts.append("as a task")
+        if outcome.cost is not None and (cost := outcome.cost.words()):
+            facts.append(cost)
+        self._facts.setText(" · ".join(facts))
+
+    def _show_result(self, outcome: CallOutcome, result: CallResult) -> None:
+        tabs: list[QWidget] = [self.whole]
+        if result.parts:
+            self.content.show_parts(result.parts)
+            tabs.append(self.content)
+        if result.structured is not None:
+            self._unread[self.structured] = result.structured.data
+            tabs.append(self.structured)
+        self._unread[self.whole] = outcome.answer
+        self._show_tabs(tabs)
+        self._offer_output(outcome.cost)
+        if len(result.parts) > 1:
+            self._facts.setText(f"{self._facts.text()} · {plural(len(result.parts), 'part')}")
+        self._explain(outcome, result)
+
+    def _offer_output(self, cost: CallCost | None) -> None:
+        """Show a tab with the output written during the call, if any."""
+        rows = cost.rows if cost is not None else ()
+        if self.output is None:
+            if not rows:
+                return
+
+            self.output = CallOutput(self._bridge.log, self._theme)
+            self.tabs.addTab(self.output, "Output")
+        self.output.show_rows(rows)
+        place = self.tabs.indexOf(self.output)
+        count = cost.stderr + cost.stray if cost is not None else 0
+        self.tabs.setTabText(place, f"Output {count:,}")
+        show_tab(self.tabs, place, bool(rows))
+
+    def _explain(self, outcome: CallOutcome, result: CallResult) -> None:
+        if outcome.kind is OutcomeKind.TOOL_ERROR:
+            self.alert.say("outcome", "The tool ran and reports a failure (isError): its words are below.")
+        elif outcome.kind is OutcomeKind.RPC_ERROR:
+            words = f"Protocol error, the tool gave no result: {outcome.summary}."
+            self.alert.say("outcome", words, tone="error")
+        elif not result.parts and result.structured is None:
+            self.alert.say("outcome", "The result is empty: no content, no structured content.", tone="wait")
+        if outcome.is_composed:
+            words = "Put together from what the server said of its task; Traffic has that as it came."
+            self.alert.say("composed", words, tone="wait")
+
+    def _show_tabs(self, tabs: list[QWidget]) -> None:
+        """Show these tabs and select the first one."""
+        views = (self.content, self.structured, self.changes, self.whole)
+        for place, view in enumerate(views):
+            show_tab(self.tabs, place, view in tabs)
+        self.tabs.setCurrentIndex(next(place for place, view in enumerate(views) if view in tabs))
+        self._read_tab()
+        self._pages.setCurrentWidget(self.tabs)
+
+    def _read_tab(self) -> None:
+        """Load the current tab if needed: loading all of them at once would block the window."""
+        view = self.tabs.currentWidget()
+        if isinstance(view, JsonView) and view in self._unread:
+            view.set_body(BytesBody(self._unread.pop(view)), "pretty")
+
+    async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
+        turn = self._turn
+        check = await self._bridge.check_output(outcome.answer, output_schema)
+        if turn == self._turn:
+            self._show_check(check)
+            self.checked.emit(check)
+
+    def _show_check(self, check: OutputCheck) -> None:
+        self.check_badge.set_text(*check_badge(check))
+        if words := check_sentence(check):
+            self.alert.say("check", words)
+        if check.remarks:
+            self.alert.say("remarks", " ".join(check.remarks), tone="wait")
+
+    def _show_change(self, sighting: Observation) -> None:
+        if sighting.before is None:
+            return
+        if not sighting.has_changed:
+            self.change_badge.set_text("same as before", "muted")
+            return
+        self.change_badge.set_text("changed", "accent")
+        if sighting.diff is None:
+            before = sighting.before.kind.value
+            words = f"It ended as “{sighting.outcome.kind.value}”; the look before ended as “{before}”."
+        else:
+            words = f"Changed since the look before: {sighting.diff.summary()}."
+        self.alert.say("change", words, tone="accent")
+
+    # --------------------------------------------------------------
+
+    def _save(self) -> None:
+        self.saver.ask(BytesBody(self._answer), "answer.json")
+
+    def _connect(self) -> None:
+        self.save_action.triggered.connect(self._save)
+        self.task_action.triggered.connect(lambda: self.task_requested.emit(self._task_id))
+        self.tabs.currentChanged.connect(self._read_tab)
+        for view in (self.structured, self.whole):
+            view.save_requested.connect(self._save)
+        self.content.uri_requested.connect(self.uri_requested)
+
+    def _lay_out(self) -> None:
+        strip = QHBoxLayout()
+        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_1)
+        strip.setSpacing(SPACE_2)
+        for badge in (self.badge, self.check_badge, self.change_badge):
+            strip.addWidget(badge)
+        strip.addWidget(self._facts, 1)
+        strip.addWidget(self._save_button)
+        for view, words in zip(
+            (self.content, self.structured, self.changes, self.whole), _WORDS, strict=True
+        ):
+            self.tabs.addTab(view, words)
+        self._pages.addWidget(self.message)
+        self._pages.addWidget(self.tabs)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(strip)
+        column.addWidget(self.alert)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self.saver)

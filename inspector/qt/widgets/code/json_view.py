@@ -1,0 +1,327 @@
+"""The view for whatever came over the wire: JSON, text or bytes, of any size.
+
+Only a part is put on screen (`paging.PAGE_SIZE`); a footer says which, and leads to the rest. Showing 50 MB
+costs the same as showing 256 KiB, and a `Body` is read no further than it is shown.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
+
+from inspector.base import units
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.code.code_edit import CodeEdit
+from inspector.qt.widgets.code.pager import Body, HexPager, JsonPager, Page, Pager, TextPager
+from inspector.qt.widgets.inputs.clipboard import SecretCopy
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.inputs.search import FindBar
+from inspector.qt.widgets.text.labels import MutedLabel
+
+Language = Literal["json", "text"]
+Form = Literal["pretty", "text", "bytes"]
+
+MAX_SHOWN = 2 * 1024 * 1024
+MAX_COPIED = 16 * 1024 * 1024
+
+
+class JsonView(QWidget):
+    """A read-only code view with paging, find (Ctrl+F), copy and wrapping.
+
+    Its QActions are public so that a panel can put them into its header: `find_action`, `copy_action` (see
+    `copy_all`), `wrap_action`, `save_action`. `copying` asks before secrets are copied.
+
+    Signals:
+        save_requested: The user wants to save the whole content to a file.
+    """
+
+    save_requested = Signal()
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._source: str | bytes | Body = ""
+        self._pager: Pager = TextPager("")
+        self._here: Pager = self._pager  # at the start of the part shown
+        self._before: list[Pager] = []  # likewise, of the parts that were shown before
+        self._window = 0  # characters shown
+        self._is_json = self._is_secret = False
+        self.offers: Callable[[int], Sequence[QAction]] = lambda line: ()
+        self._code = CodeEdit(theme)
+        self._code.setAccessibleName(name)
+        self._find = FindBar(theme, self._code)
+        self._find.closed.connect(self._code.setFocus)
+        self._make_actions(theme)
+        self._footer = _Footer(theme, (self._earlier_action, self._end_action))
+        self._more_button = self._footer.add_button(self._more_action)
+        self._footer.add_button(self.save_action)
+        self._code.copy_requested.connect(self._copy_selected)
+        self.copying = SecretCopy(theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for widget in (self._find, self._code, self.copying, self._footer):
+            column.addWidget(widget)
+        self.setFocusProxy(self._code)
+        self.set_wrap(True)
+        self.clear()
+
+    @property
+    def is_partial(self) -> bool:
+        """True if only a part of the content is shown."""
+        return self._here.shown > 0 or self._pager.shown < self._pager.total
+
+    def set_text(self, text: str | bytes, language: Language = "json") -> None:
+        """Show text; UTF-8 bytes are decoded page by page, so a large message is not copied."""
+        self._source = text
+        self._begin(TextPager(text), json=language == "json")
+
+    def set_bytes(self, raw: bytes) -> None:
+        """Show bytes as a hex dump."""
+        self._source = raw
+        self._begin(HexPager(raw), json=False)
+
+    def set_body(self, body: Body, form: Form) -> None:
+        """Show bytes that are read on demand: as pretty-printed JSON, as text, or as a hex dump."""
+        self._source = body
+        pagers: dict[Form, Callable[[Body], Pager]] = {
+            "pretty": JsonPager,
+            "text": TextPager,
+            "bytes": HexPager,
+        }
+        self._begin(pagers[form](body), json=form == "pretty")
+
+    def set_secret(self, is_secret: bool) -> None:
+        """Set whether unmasked secrets are shown: copying then asks first."""
+        self._is_secret = is_secret
+        self.copying.close_question()
+
+    @contextmanager
+    def staying(self, stays: bool) -> Iterator[None]:
+        """With `stays`, keep the scroll position while a new version is set inside."""
+        bar = self._code.verticalScrollBar()
+        place = bar.value()
+        yield
+        if stays:
+            bar.setValue(place)
+
+    def clear(self) -> None:
+        self.set_text("", "text")
+
+    def shown_text(self) -> str:
+        """Return the text on screen, with hidden characters as tokens."""
+        return self._code.shown_text()
+
+    def progress_text(self) -> str:
+        """Return the footer's text on the part shown; "" if that is everything."""
+        return self._footer.words() if self.is_partial else ""
+
+    def show_more(self) -> None:
+        """Add the next page. A full view starts over with it, so that it never grows without bound."""
+        if self._pager.shown >= self._pager.total:
+            return
+        if self._window >= MAX_SHOWN:
+            self._before.append(self._here)
+            self._show_part(self._pager)
+            return
+        page = self._pager.next_page()
+        self._window += _length(page)
+        self._code.add_page(page)
+        self._find.refresh()
+        self._report()
+
+    def show_earlier(self) -> None:
+        """Go back to the previously shown part."""
+        if self._before:
+            self._show_part(self._before.pop())
+
+    def show_end(self) -> None:
+        """Go to the last page, if that is possible without reading the others."""
+        if not self._pager.can_jump:
+            return
+        last = copy.copy(self._pager)
+        last.go_to_end()
+        self._before.append(self._here)
+        self._show_part(last)
+        self._code.scroll_to_end()
+
+    def set_wrap(self, wrap: bool) -> None:
+        """Wrap long lines, or scroll sideways. A hex dump is never wrapped."""
+        self.wrap_action.setChecked(wrap)
+        self._apply_wrap()
+
+    def open_find(self) -> None:
+        self._find.open_bar()
+
+    def copy_all(self) -> None:
+        """Copy everything as text: a dump, or JSON shown in full, as shown; else as received."""
+        self._copy(self._copied_text)
+
+    def _copy_selected(self) -> None:
+        if text := self._code.selected_text():
+            self._copy(lambda: text)
+
+    def _copy(self, give: Callable[[], str]) -> None:
+        if self._is_secret:
+            self.copying.ask("this with its secrets", give)
+        else:
+            QGuiApplication.clipboard().setText(give())
+
+    def _copied_text(self) -> str:
+        source = self._source
+        if isinstance(self._pager, HexPager) or self._copies_layout():
+            return self.shown_text()
+        if isinstance(source, Body):
+            source = source.part(0, len(source))
+        return source if isinstance(source, str) else source.decode("utf-8", "replace")
+
+    def _copies_layout(self) -> bool:
+        """Return whether JSON is copied as pretty-printed; one shown in part is copied as received."""
+        return isinstance(self._pager, JsonPager) and not self.is_partial
+
+    def _apply_wrap(self) -> None:
+        mode = QPlainTextEdit.LineWrapMode
+        wraps = self.wrap_action.isChecked() and not isinstance(self._pager, HexPager)
+        self._code.setLineWrapMode(mode.WidgetWidth if wraps else mode.NoWrap)
+
+    def _begin(self, pager: Pager, *, json: bool) -> None:
+        self._is_json = json
+        self._before = []
+        self.copying.close_question()
+        self._code.clear()  # before wrapping changes: avoids laying out the old text again
+        self._pager = pager
+        self._apply_wrap()
+        self._show_part(pager)
+
+    def _show_part(self, start: Pager) -> None:
+        """Show only the pager's next page."""
+        self._here, self._pager = copy.copy(start), copy.copy(start)
+        page = self._pager.next_page()
+        self._window = _length(page)
+        is_dump = isinstance(self._pager, HexPager)
+        self._code.set_page(page, json=self._is_json, numbered=self._pager.is_counted, is_dump=is_dump)
+        self._find.refresh()
+        self._report()
+
+    def _report(self) -> None:
+        pager, is_cut = self._pager, self._pager.shown < self._pager.total
+        self._more_action.setEnabled(is_cut)
+        self._more_button.setVisible(is_cut)
+        self._more_action.setText("Show more" if self._window < MAX_SHOWN else "Go on")
+        self._earlier_action.setEnabled(bool(self._before))
+        self._end_action.setEnabled(is_cut and pager.can_jump)
+        self._earlier_action.setVisible(pager.total > MAX_SHOWN)
+        self._end_action.setVisible(pager.total > MAX_SHOWN and pager.can_jump)
+        self.copy_action.setEnabled(0 < len(self._source) <= MAX_COPIED)
+        self.save_action.setEnabled(len(self._source) > 0)
+        self._footer.set_words(self._part_text())
+        self._footer.setVisible(self.is_partial)
+
+    def _part_text(self) -> str:
+        """Return `256 KiB of 50 MiB` at the start; `2.0 MiB to 2.3 MiB of 50 MiB` in the middle."""
+        pager, start = self._pager, self._here.shown
+        total = pager.size_text(pager.total)
+        total = total if total[-1] == "B" else units.plural(pager.total, "character")
+        since = f"{pager.size_text(start)} to " if start else ""
+        return f"{since}{pager.size_text(pager.shown)} of {total}"
+
+    def _make_actions(self, theme: Theme) -> None:
+        self.find_action = self._action(theme, "search", "Find", self.open_find)
+        self.find_action.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
+        self.find_action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.addAction(self.find_action)
+        self.copy_action = self._action(theme, "copy", "Copy all", self.copy_all)
+        self.wrap_action = self._action(theme, "wrap", "Wrap lines", self.set_wrap)
+        self.wrap_action.setCheckable(True)
+        self.save_action = self._action(theme, "save", "Save…", self.save_requested)
+        self._more_action = self._action(theme, "chevron-down", "Show more", self.show_more)
+        self._earlier_action = self._action(theme, "chevron-up", "Earlier part", self.show_earlier)
+        self._end_action = self._action(theme, "to-end", "Go to the end", self.show_end)
+        self._code.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._code.customContextMenuRequested.connect(self._on_menu_requested)
+        copy_selected = QAction("Copy", self)
+        copy_selected.triggered.connect(self._copy_selected)
+        copy_selected.setEnabled(False)
+        self._code.copyAvailable.connect(copy_selected.setEnabled)
+        self._code.addActions(
+            [copy_selected, self.copy_action, self.find_action, self.wrap_action, self.save_action]
+        )
+
+    def menu(self, line: int) -> QMenu:
+        """Create the context menu of a line; `offers` may add actions on top."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for action in self.offers(line):
+            action.setParent(menu)
+            menu.addAction(action)
+        menu.addSeparator()
+        menu.addActions(self._code.actions())
+        return menu
+
+    def _on_menu_requested(self, at: QPoint) -> None:
+        line = self._code.cursorForPosition(at).blockNumber()
+        self.menu(line).popup(self._code.viewport().mapToGlobal(at))
+
+    def _action(self, theme: Theme, icon: str, words: str, slot: object) -> QAction:
+        action = QAction(words, self)
+        theme.dress(action, icon)
+        action.triggered.connect(slot)
+        return action
+
+
+def _length(page: Page) -> int:
+    return sum(map(len, page.rows))
+
+
+class _Footer(QWidget):
+    """Shows which part is shown, and the navigation; rarely used actions are icons."""
+
+    def __init__(self, theme: Theme, icons: Sequence[QAction]) -> None:
+        super().__init__()
+        self._theme = theme
+        self._words = MutedLabel(theme)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        self._row.setSpacing(SPACE_1)
+        self._row.addWidget(self._words, 1)
+        for action in icons:
+            self._row.addWidget(_IconButton(action))
+        theme.changed.connect(self.update)
+
+    def add_button(self, action: QAction) -> ActionButton:
+        button = ActionButton(action, "quiet")
+        self._row.addWidget(button)
+        return button
+
+    def words(self) -> str:
+        return self._words.text()
+
+    def set_words(self, words: str) -> None:
+        self._words.setText(words)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+
+class _IconButton(QToolButton):
+    """An action's icon, hidden with the action; Qt does that in tool bars only."""
+
+    def __init__(self, action: QAction) -> None:
+        super().__init__()
+        self.setDefaultAction(action)
+        self.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName(action.iconText())
+        action.visibleChanged.connect(self._on_visible_changed)
+
+    def _on_visible_changed(self) -> None:
+        self.setVisible(self.defaultAction().isVisible())

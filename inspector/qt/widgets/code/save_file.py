@@ -1,0 +1,187 @@
+"""Bytes that are in memory, as the `Body` that views page through.
+
+A body of any size into a file, in slices: the window stays usable, and the person can stop it.
+
+Bytes into a file that the person chooses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QWidget
+
+from inspector.base.units import size
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.code.pager import Body
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import PlainLabel
+
+
+class BytesBody:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def part(self, start: int, length: int) -> bytes:
+        return self._data[start : start + length]
+
+
+_SLICE = 1024 * 1024
+_TURN_S = 0.008
+
+
+class BodySaver(QWidget):
+    """A strip that shows the progress of saving; hidden if there is nothing to report.
+
+    Writes to a temporary file beside the target and renames it, so that no partial file gets its name.
+
+    Signals:
+        ended: Saving ended, successfully or not; carries the message shown.
+    """
+
+    ended = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._body: Body | None = None
+        self._file: BinaryIO | None = None
+        self._path = Path()
+        self._written = 0
+        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self._stop = QAction("Cancel", self)
+        self._stop.triggered.connect(self._on_stop)
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._write_some)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.addWidget(self._words, 1)
+        row.addWidget(ActionButton(self._stop, "quiet"))
+        self.hide()
+        theme.changed.connect(self.update)
+
+    def ask(self, body: Body, suggestion: str) -> None:
+        """Ask for a path, non-modally, and save. `suggestion` never contains server text."""
+        dialog = QFileDialog(self, "Save the message")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(suggestion)
+        dialog.fileSelected.connect(lambda path: self.save(body, Path(path)))
+        dialog.open()
+
+    def save(self, body: Body, path: Path) -> None:
+        """Save to this file; cancels a running save."""
+        self.cancel()
+        self._body, self._path, self._written = body, path, 0
+        try:
+            self._file = self._beside.open("wb")
+        except OSError as exc:
+            self._fail(exc)
+            return
+        self._stop.setText("Cancel")
+        self._report(f"Saving {size(len(body))}…")
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """Stop writing and remove the partial file."""
+        if self._file is not None:
+            self._close()
+            with contextlib.suppress(OSError):
+                self._beside.unlink(missing_ok=True)
+            self._end("Not saved: stopped.")
+
+    def words(self) -> str:
+        return self._words.text()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
+
+    # --------------------------------------------------------------
+
+    @property
+    def _beside(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.part")
+
+    def _write_some(self) -> None:
+        assert self._body is not None
+        assert self._file is not None
+        until = time.perf_counter() + _TURN_S
+        try:
+            while self._written < len(self._body) and time.perf_counter() < until:
+                piece = self._body.part(self._written, _SLICE)
+                if not piece:
+                    raise OSError(None, "its bytes are no longer there")
+                self._file.write(piece)
+                self._written += len(piece)
+            if self._written >= len(self._body):
+                self._finish()
+            else:
+                self._report(f"Saving: {size(self._written)} of {size(len(self._body))}")
+        except OSError as exc:
+            self._close()
+            self._beside.unlink(missing_ok=True)
+            self._fail(exc)
+
+    def _finish(self) -> None:
+        self._close()
+        self._beside.replace(self._path)
+        self._end(f"Saved {size(self._written)} to {self._path}")
+
+    def _close(self) -> None:
+        self._timer.stop()
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+    def _fail(self, problem: OSError) -> None:
+        self._end(f"{self._path} was not saved: {problem.strerror}. Choose another place.", is_failure=True)
+
+    def _end(self, sentence: str, *, is_failure: bool = False) -> None:
+        self._body = None
+        self._stop.setText("Dismiss")
+        self._words.set_tone("error" if is_failure else "text")
+        self._report(sentence)
+        self.ended.emit(sentence)
+
+    def _report(self, words: str) -> None:
+        self._words.setText(words)
+        self.show()
+
+    def _on_stop(self) -> None:
+        if self._file is not None:
+            self.cancel()
+        else:
+            self.hide()
+
+
+def save_bytes(parent: QWidget, title: str, suggestion: str, data: bytes) -> None:
+    """Ask for a path, non-modally, and save.
+
+    The suggested name is not the server's: server text must not get into a path.
+    """
+    dialog = QFileDialog(parent, title)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(suggestion)
+    dialog.fileSelected.connect(lambda path: _write(parent, Path(path), data))
+    dialog.open()
+
+
+def _write(parent: QWidget, path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as exc:
+        box = QMessageBox(QMessageBox.Icon.Warning, "Not saved", "", parent=parent)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText(f"{path} was not saved: {exc.strerror}. Choose another place.")
+        box.open()

@@ -1,0 +1,126 @@
+"""Copying secrets: the person is asked first, and the clipboard does not keep them for long."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from PySide6.QtCore import QCoreApplication, QMimeData, QObject, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.notices.notices import Alert
+
+KEPT_SECONDS = 60
+# Tells clipboard managers to skip this entry: on KDE and others, on Windows (twice), on macOS.
+_HINTS = {
+    "x-kde-passwordManagerHint": b"secret",
+    "ExcludeClipboardContentFromMonitorProcessing": b"1",
+    "CanIncludeInClipboardHistory": b"\0\0\0\0",
+    "application/x-nspasteboard-concealed-type": b"1",
+}
+
+
+class SecretClipboard(QObject):
+    """The clipboard, for secrets. Other content copied meanwhile is left alone.
+
+    Signals:
+        said: The state of the clipboard changed; carries a message and for how many seconds it holds.
+    """
+
+    said = Signal(str, int)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._digest = b""  # of what was copied, so that the secret itself need not be kept
+        self.timer = QTimer(self, interval=KEPT_SECONDS * 1_000, singleShot=True)
+        self.timer.timeout.connect(self._on_time_up)
+
+    def put(self, text: str) -> None:
+        """Copy a secret, for a minute."""
+        data = QMimeData()
+        data.setText(text)
+        for name, value in _HINTS.items():
+            data.setData(name, value)
+        QGuiApplication.clipboard().setMimeData(data)
+        self.keep_briefly(text)
+
+    def keep_briefly(self, text: str) -> None:
+        """Schedule clearing of a secret already copied from a field that cannot ask."""
+        self._digest = _digest(text)
+        self.timer.start()
+        words = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
+        self.said.emit(words, KEPT_SECONDS)
+
+    def clear(self) -> bool:
+        """Clear the secret if it is still there; return whether it was."""
+        self.timer.stop()
+        clipboard = QGuiApplication.clipboard()
+        is_ours = bool(self._digest) and _digest(clipboard.text()) == self._digest
+        self._digest = b""
+        if is_ours:
+            clipboard.clear()
+        return is_ours
+
+    def _on_time_up(self) -> None:
+        if self.clear():
+            self.said.emit("The clipboard was cleared.", 5)
+
+
+def secret_clipboard() -> SecretClipboard:
+    """Return the application's instance."""
+    app = QCoreApplication.instance()
+    assert app is not None
+    return app.findChild(SecretClipboard) or SecretClipboard(app)
+
+
+class SecretCopy(QWidget):
+    """The inline confirmation before a secret is copied. Does not block."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._give: Callable[[], str] | None = None
+        self.alert = Alert(theme)
+        self.copy_action = QAction("Copy it", self)
+        self.copy_action.triggered.connect(self._on_copy)
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.triggered.connect(self.close_question)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.alert)
+        self.hide()
+
+    @property
+    def is_asking(self) -> bool:
+        return self._give is not None
+
+    def ask(self, what: str, give: Callable[[], str]) -> None:
+        """Ask for confirmation; `give` is called for the text once confirmed."""
+        self._give = give
+        words = f"Copy {what}? Whoever has it may do what its owner may."
+        self.alert.say("copy", words, actions=[self.copy_action, self.cancel_action])
+        self.show()
+        QTimer.singleShot(0, self, self._come_into_view)  # once it is laid out
+
+    def _come_into_view(self) -> None:
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None:
+            area.ensureWidgetVisible(self, 0, SPACE_2)
+
+    def close_question(self) -> None:
+        self._give = None
+        self.alert.close_all()
+        self.hide()
+
+    def _on_copy(self) -> None:
+        give = self._give
+        self.close_question()
+        if give is not None:
+            secret_clipboard().put(give())
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()

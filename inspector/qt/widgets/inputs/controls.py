@@ -1,0 +1,205 @@
+"""A small button that is only words: for what stands beside every field and must cost next to nothing.
+
+Buttons that stand for an action: its words, its state, one place that decides both.
+
+Files that are dropped on a window, told apart by their names; what is in them is looked at later.
+
+An action as a small icon; its words are the tool tip and the accessible name.
+
+Keys that do something while the keyboard is in a widget, or in one inside of it.
+
+A row of buttons of which exactly one is down: for a few choices that should all be in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QEnterEvent,
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QButtonGroup,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from inspector.qt.theme import ICON_SIZE, Theme
+from inspector.qt.widgets.text.labels import plain_tooltip
+
+_PADDING = 4
+_RADIUS = 4.0
+
+
+class TextButton(QAbstractButton):
+    """Text in a palette role's color, with a subtle background on hover."""
+
+    def __init__(
+        self, text: str, font: QFont, role: QPalette.ColorRole, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._role = role
+        self.setFont(font)
+        self.setText(text)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.horizontalAdvance(self.text()) + 2 * _PADDING, metrics.height() + 2)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.update()
+        super().enterEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if self.underMouse() or self.isDown():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self.palette().color(QPalette.ColorRole.Midlight))
+            painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+        painter.setPen(self.palette().color(self._role))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter.value, self.text())
+
+
+ButtonKind = Literal["plain", "primary", "danger", "quiet"]
+
+
+class ActionButton(QPushButton):
+    """A push button that shows and triggers a QAction (Qt offers this for tool buttons only).
+
+    `kind` selects the style: at most one `primary` in view; `danger` for destructive actions; `quiet` is a
+    link in a strip.
+    """
+
+    def __init__(self, action: QAction, kind: ButtonKind = "plain", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._action = action
+        self.setProperty("kind", kind)
+        self.clicked.connect(action.trigger)
+        action.changed.connect(self._on_action_changed)
+        self._on_action_changed()
+
+    def _on_action_changed(self) -> None:
+        action = self._action
+        self.setText(action.text())
+        self.setEnabled(action.isEnabled())
+        self.setToolTip(plain_tooltip(action.toolTip() if action.toolTip() != action.iconText() else ""))
+        self.setAccessibleName(action.iconText())
+
+
+_CONFIGURATIONS = (".json", ".jsonc", ".toml")
+
+
+def dropped_config_files(data: QMimeData) -> list[Path]:
+    """Return the dropped files that may contain servers."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix.lower() in _CONFIGURATIONS]
+
+
+def icon_button(action: QAction) -> QToolButton:
+    """Create a button for an action with an icon."""
+    button = QToolButton()
+    button.setDefaultAction(action)
+    button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(action.iconText())
+    return button
+
+
+def bind_keys(
+    widget: QWidget, keys: str | QKeySequence | QKeySequence.StandardKey, act: Callable[[], object]
+) -> QShortcut:
+    shortcut = QShortcut(QKeySequence(keys), widget)
+    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    shortcut.activated.connect(act)
+    return shortcut
+
+
+_RADIUS_SEGMENTS = 5.0
+
+
+class Segments(QWidget):
+    """A segmented switch; arrow keys move between the segments, Tab leaves it.
+
+    Signals:
+        chosen: The user picked another segment; carries its index. Not emitted by `choose`.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, labels: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._group = QButtonGroup(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 2, 2, 2)
+        row.setSpacing(2)
+        for index, label in enumerate(labels):
+            row.addWidget(self._button(index, label))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.choose(0)
+        self._group.idClicked.connect(self.chosen)
+        theme.changed.connect(self.update)
+
+    def index(self) -> int:
+        return self._group.checkedId()
+
+    def choose(self, index: int) -> None:
+        """Select a segment without emitting `chosen`."""
+        self._group.button(index).setChecked(True)
+        self.setFocusProxy(self._group.button(index))
+
+    def button(self, index: int) -> QToolButton:
+        button = self._group.button(index)
+        assert isinstance(button, QToolButton)
+        return button
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+            return
+        button = self._neighbour(step)
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        button.click()
+
+    def _neighbour(self, step: int) -> QAbstractButton:
+        """Return the next visible segment in a direction, wrapping around."""
+        count = len(self._group.buttons())
+        ways = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))
+        return next(button for button in ways if not button.isHidden())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("edge"), 1))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(
+            QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS_SEGMENTS, _RADIUS_SEGMENTS
+        )
+
+    def _button(self, index: int, label: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(label)
+        button.setCheckable(True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._group.addButton(button, index)
+        return button

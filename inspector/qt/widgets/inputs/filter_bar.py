@@ -1,0 +1,441 @@
+"""The bar in which a view's filter is written, and from which earlier and saved filters come back.
+
+It knows nothing of the language: it is given a function that completes and one that checks.
+
+A line in which a filter is written: it offers how to go on, and shows where a mistake is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QToolButton, QWidget
+
+from inspector.base.plain_text import one_line
+from inspector.qt.theme import SPACE_1, Theme
+from inspector.qt.widgets.inputs.search import SearchField
+from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip, shortened
+
+if TYPE_CHECKING:
+    from inspector.qt.widgets.inputs.completion import Suggestion, SuggestionList
+
+Completer: TypeAlias = "Callable[[str, int], Sequence[Suggestion]]"
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterError:
+    """What is wrong with a filter, and at which column, counted from 0."""
+
+    column: int
+    sentence: str
+
+    def in_words(self) -> str:
+        return f"Column {self.column + 1}: {self.sentence}"
+
+
+class FilterField(SearchField):
+    """The field for a filter. `complete` gets the text and the cursor's column while typing.
+
+    Signals:
+        text_settled: As in `SearchField`.
+        stop_requested: The user does not want to wait for the rest of the search.
+        down_pressed: The Down key was pressed without suggestions open.
+        complaint_left: The user left an invalid filter; carries what is wrong. Empty once they are back or
+            it is valid: the field itself then shows it.
+    """
+
+    stop_requested = Signal()
+    down_pressed = Signal()
+    complaint_left = Signal(str)
+
+    def __init__(self, theme: Theme, placeholder: str, complete: Completer) -> None:
+        super().__init__(theme, placeholder)
+        self._theme = theme
+        self._complete = complete
+        self._complaint: FilterError | None = None
+        self._told_left = ""
+        self._progress: float | None = None
+        self._list: SuggestionList | None = None
+        self._note: PlainLabel | None = None
+        self.setFont(theme.mono_font(0.95))
+        self._stop = QAction("Stop looking", self)
+        theme.dress(self._stop, "stop", "muted")
+        self._stop.triggered.connect(self.stop_requested)
+        self.addAction(self._stop, QLineEdit.ActionPosition.TrailingPosition)
+        self._stop.setVisible(False)
+        self.textEdited.connect(self._on_text_edited)
+        self.textChanged.connect(lambda: self._hide_note())
+
+    @property
+    def complaint(self) -> FilterError | None:
+        return self._complaint
+
+    def set_complaint(self, complaint: FilterError | None) -> None:
+        """Underline the problem and describe it while the field is focused."""
+        self._complaint = complaint
+        state = "error" if complaint is not None else ""
+        if self.property("state") != state:
+            self.setProperty("state", state)
+            self.style().polish(self)
+        self.setToolTip(plain_tooltip(complaint.sentence) if complaint is not None else "")
+        self.setAccessibleDescription(complaint.sentence if complaint is not None else "")
+        self._show_note()
+        self._tell_left()
+        self.update()
+
+    def set_progress(self, share: float | None) -> None:
+        """Show progress as a thin line along the bottom; None if there is none."""
+        if share != self._progress:
+            self._progress = share
+            self._stop.setVisible(share is not None)
+            self.update()
+
+    def suggestions(self) -> Sequence[Suggestion]:
+        """Return the suggestions shown."""
+        is_open = self._list is not None and self._list.isVisible()
+        return self._list.suggestions if is_open and self._list is not None else ()
+
+    # -------------------------------------------------------------- keys
+
+    def event(self, event: QEvent) -> bool:
+        # Otherwise Tab would leave the field before it is seen as a key.
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self.suggestions():
+            if event.key() == Qt.Key.Key_Tab:
+                return self._on_list_key(event)
+        elif event.type() is QEvent.Type.ShortcutOverride and self.suggestions():
+            event.accept()  # Escape only closes the list
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.suggestions() and self._on_list_key(event):
+            return
+        if event.key() == Qt.Key.Key_Down:
+            self.down_pressed.emit()
+            return
+        if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self._offer()
+            return
+        super().keyPressEvent(event)
+
+    def _on_list_key(self, event: QKeyEvent) -> bool:
+        """Handle a key for the list.
+
+        Tab accepts the first suggestion or the selected one. Enter accepts only a selected one and
+        otherwise applies the text, which usually cannot be suggested.
+        """
+        assert self._list is not None
+        key = Qt.Key(event.key())
+        current = self._list.current()
+        if key in _STEPS:
+            self._list.step(_STEPS[key])
+        elif key == Qt.Key.Key_Escape:
+            self._list.hide()
+            self._show_note()  # its place was taken by the list
+        elif key == Qt.Key.Key_Tab:
+            self._accept(current or self._list.suggestions[0])
+        elif key in _ENTER and current is not None:
+            self._accept(current)
+        else:
+            if key in _ENTER:
+                self._list.hide()
+                self._show_note()
+            return False
+        return True
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._close_list()
+        self._hide_note()
+        self._tell_left()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._show_note()
+        self._tell_left()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._close_list()
+        self._hide_note()
+        super().hideEvent(event)
+
+    # -------------------------------------------------------------- suggestions
+
+    def _on_text_edited(self) -> None:
+        self._complaint = None
+        self._offer()
+
+    def _offer(self) -> None:
+        suggestions = self._complete(self.text(), self.cursorPosition())
+        if not suggestions or not self.hasFocus():
+            self._close_list()
+            return
+        if self._list is None:
+            from inspector.qt.widgets.inputs.completion import SuggestionList
+
+            self._list = SuggestionList(self._theme, self)
+            self._list.chosen.connect(self._accept)
+        self._list.show_under(self._below(suggestions[0].start), suggestions)
+
+    def _accept(self, suggestion: Suggestion) -> None:
+        self._close_list()
+        text = self.text()
+        self.setText(text[: suggestion.start] + suggestion.text + text[suggestion.end :])
+        self.setCursorPosition(suggestion.start + len(suggestion.text))
+        if suggestion.text.endswith((":", ".")):
+            self._offer()  # a word needs its value
+
+    def _close_list(self) -> None:
+        if self._list is not None:
+            self._list.hide()
+
+    # -------------------------------------------------------------- the complaint
+
+    def _show_note(self) -> None:
+        if self._complaint is None or not self.hasFocus() or self.suggestions():
+            self._hide_note()
+            return
+        from inspector.qt.widgets.inputs.completion import floating_sheet
+
+        if self._note is None:
+            self._note = PlainLabel(self._theme, tone="error", parent=self)
+            self._note.setWindowFlags(Qt.WindowType.ToolTip)
+            self._note.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
+            self._note.setMargin(SPACE_1 + 2)
+        self._note.setText(self._complaint.in_words())
+        self._note.setStyleSheet(floating_sheet(self._theme) + f"color: {self._theme.color('error').name()};")
+        self._note.adjustSize()
+        self._note.move(self._below(self._complaint.column))
+        self._note.show()
+
+    def _tell_left(self) -> None:
+        is_left = self._complaint is not None and not self.hasFocus()
+        words = self._complaint.in_words() if is_left and self._complaint is not None else ""
+        if words != self._told_left:
+            self._told_left = words
+            self.complaint_left.emit(words)
+
+    def _hide_note(self) -> None:
+        if self._note is not None:
+            self._note.hide()
+
+    def _below(self, column: int) -> QPoint:
+        """Return the screen position below a column of the text."""
+        left = min(max(0, self._left_of(column)), self.width())
+        return self.mapToGlobal(QPoint(left, self.height() + 2))
+
+    def _left_of(self, column: int) -> int:
+        """Return where a column is drawn, by font metrics: Qt only tells where the cursor is."""
+        metrics, text = self.fontMetrics(), self.text()
+        cursor = self.cursorRect().center().x() - metrics.horizontalAdvance(text[: self.cursorPosition()])
+        return cursor + metrics.horizontalAdvance(text[:column])
+
+    # -------------------------------------------------------------- painting
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        if self._complaint is not None:
+            self._paint_underline(painter, self._complaint)
+        if self._progress is not None:
+            width = round((self.width() - 4) * self._progress)
+            painter.fillRect(2, self.height() - 3, width, 2, self._theme.color("accent"))
+
+    def _paint_underline(self, painter: QPainter, complaint: FilterError) -> None:
+        start = min(complaint.column, len(self.text()))
+        left = self._left_of(start)
+        end = self._left_of(min(_end_of_word(self.text(), start), len(self.text())))
+        right = min(max(end, left + 8), self.width() - 28)
+        painter.setPen(QPen(self._theme.color("error"), 1.5))
+        base = (self.height() + self.fontMetrics().height()) // 2 - 1
+        for x in range(max(left, 4), right, 4):
+            painter.drawLine(x, base + (x // 4 % 2) * 2, x + 4, base + ((x // 4 + 1) % 2) * 2)
+
+
+def _end_of_word(text: str, start: int) -> int:
+    end = text.find(" ", start + 1)
+    return end if end >= 0 else len(text)
+
+
+Checker = Callable[[str], FilterError | None]
+_HISTORY_SHOWN = 12
+_MEANT_S = 3.0  # a filter left alone for this long is considered finished
+_LONGEST = 70
+
+
+class FilterBar(QWidget):
+    """A filter field, a chip for other restrictions, and a menu of filters.
+
+    An invalid filter changes nothing: the previous one stays until it is valid.
+
+    Signals:
+        filter_changed: Another valid filter; carries its text.
+        history_changed: Carries the filters used, newest first.
+        saving_requested: Carries a name and the filter to save; an empty one deletes the name.
+        chip_closed: The user removed the chip's restriction.
+        help_requested: The user wants help on filters.
+    """
+
+    filter_changed = Signal(str)
+    history_changed = Signal(object)
+    saving_requested = Signal(str, str)
+    chip_closed = Signal()
+    help_requested = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        placeholder: str,
+        complete: Completer,
+        check: Checker,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._check = check
+        self._applied = ""
+        self._applied_at = 0.0
+        self._is_meant = False
+        self._history: Sequence[str] = ()
+        self._saved: Mapping[str, str] = {}
+        self.field = FilterField(theme, placeholder, complete)
+        self._chip = QPushButton()
+        self._more = QToolButton()
+        self._lay_out()
+        self.field.text_settled.connect(self._on_text_settled)
+        self.field.returnPressed.connect(self._on_return_pressed)
+        self.field.down_pressed.connect(self._on_down_pressed)
+
+    @property
+    def applied(self) -> str:
+        """The filter in effect: the latest valid one."""
+        return self._applied
+
+    def set_text(self, text: str) -> None:
+        """Set the filter and apply it now."""
+        self.field.setText(text)
+        self.field.settle()
+        self._is_meant = True
+
+    def set_chip(self, words: str) -> None:
+        """Set the restriction besides the filter; "" hides the chip."""
+        self._chip.setText(words)
+        self._chip.setVisible(bool(words))
+
+    def set_history(self, texts: Sequence[str]) -> None:
+        """Set the filters used before, newest first."""
+        self._history = texts
+
+    def set_saved(self, filters: Mapping[str, str]) -> None:
+        """Set the saved filters by name."""
+        self._saved = filters
+
+    def begin_writing(self) -> None:
+        """Focus the field and select its text."""
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
+    def take_back(self) -> None:
+        """Discard an invalid filter and restore the one in effect."""
+        self.field.setText(self._applied)
+        self.field.settle()
+
+    def ask_for_name(self) -> None:
+        """Ask for a name and save the filter."""
+        from inspector.qt.widgets.inputs.popups import NotePopup
+
+        text = self.field.text().strip()
+        if text and self._check(text) is None:
+            popup = NotePopup(self._theme, "Save this filter as", shortened(text, 40), self)
+            popup.kept.connect(lambda name: self.saving_requested.emit(name or text, text))
+            popup.open_at(self.mapToGlobal(QPoint(0, self.height())))
+
+    def remember(self) -> None:
+        """Add the filter in effect to the history, unless it was just a pause in typing."""
+        if self._applied and (self._is_meant or monotonic() - self._applied_at > _MEANT_S):
+            rest = [text for text in self._history if text != self._applied]
+            self._history = [self._applied, *rest]
+            self.history_changed.emit(self._history)
+
+    # -------------------------------------------------------------- the line
+
+    def _on_text_settled(self, text: str) -> None:
+        text = text.strip()
+        complaint = self._check(text) if text else None
+        self.field.set_complaint(complaint)
+        if complaint is None and text != self._applied:
+            self.remember()  # the outgoing one
+            self._applied, self._applied_at, self._is_meant = text, monotonic(), False
+            self.filter_changed.emit(text)
+
+    def _on_return_pressed(self) -> None:
+        self._is_meant = True
+
+    def _on_down_pressed(self) -> None:
+        if not self.field.text():
+            self._open_menu()
+
+    # -------------------------------------------------------------- the menu
+
+    def menu(self) -> QMenu:
+        """Create the menu of recent and saved filters, and actions for the current one."""
+        menu = QMenu(self)
+        self._add_texts(menu, "Saved", [(name, text) for name, text in self._saved.items()])
+        self._add_texts(menu, "Recent", [(text, text) for text in self._history[:_HISTORY_SHOWN]])
+        menu.addSeparator()
+        save = menu.addAction("Save this filter…", self.ask_for_name)
+        save.setEnabled(bool(self.field.text().strip()) and self.field.complaint is None)
+        if self._saved:
+            remove = menu.addMenu("Forget")
+            for name in self._saved:
+                remove.addAction(_shown(name), partial(self.saving_requested.emit, name, ""))
+        menu.addAction("How filters are written", self.help_requested.emit)
+        return menu
+
+    def _add_texts(self, menu: QMenu, title: str, texts: Sequence[tuple[str, str]]) -> None:
+        if texts:
+            menu.addSeparator()
+            menu.addAction(title).setEnabled(False)  # Qt's section titles are not drawn by the style
+        for name, text in texts:
+            action = menu.addAction(_shown(name), partial(self.set_text, text))
+            action.setToolTip(plain_tooltip(text))
+        menu.setToolTipsVisible(True)
+
+    def _open_menu(self) -> None:
+        self.remember()
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(self.mapToGlobal(QPoint(0, self.height() + 2)))
+
+    # -------------------------------------------------------------- building
+
+    def _lay_out(self) -> None:
+        more = QAction("Recent and saved filters", self)
+        self._theme.dress(more, "bookmark", "muted")
+        more.triggered.connect(self._open_menu)
+        self._more.setDefaultAction(more)
+        self._more.setAccessibleName(more.text())
+        self._theme.dress(self._chip, "close", "muted")
+        self._chip.setAccessibleName("Time range: click to take it away")
+        self._chip.setToolTip("Only this time range is shown. Click to show all of it")
+        self._chip.clicked.connect(self.chip_closed)
+        self._chip.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_1)
+        row.addWidget(self.field, 1)
+        row.addWidget(self._chip)
+        row.addWidget(self._more)
+        self.setFocusProxy(self.field)
+
+
+def _shown(text: str) -> str:
+    """Escape for a menu, where an ampersand marks a mnemonic."""
+    return shortened(one_line(text), _LONGEST).replace("&", "&&")

@@ -1,0 +1,335 @@
+"""A small window with one line to fill in: a comment, a name. Enter keeps it, Escape does not.
+
+A small window to pick one of many things: a line to type in, and the list of what fits. Keyboard only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QCloseEvent, QFont, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.text.labels import MutedLabel
+
+_WIDTH = 340
+
+
+class NotePopup(QWidget):
+    """A popup with a text field. Closes when it loses the focus.
+
+    Signals:
+        kept: The user pressed Enter; carries the stripped text.
+    """
+
+    kept = Signal(str)
+
+    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._theme = theme
+        self.line = QLineEdit(text)
+        self.line.setAccessibleName(title)
+        self.line.setMaxLength(2_000)
+        self.line.returnPressed.connect(self._on_return_pressed)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        column.setSpacing(SPACE_1)
+        column.addWidget(MutedLabel(theme, title))
+        column.addWidget(self.line)
+        self.setFixedWidth(_WIDTH)
+
+    def open_at(self, place: QPoint) -> None:
+        """Open at `place`, in screen coordinates."""
+        self.adjustSize()
+        room = self.screen().availableGeometry()
+        left = max(room.left(), min(place.x(), room.right() - self.width()))
+        top = max(room.top(), min(place.y(), room.bottom() - self.height()))
+        self.move(left, top)
+        self.show()
+        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
+        self.line.selectAll()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+    def _on_return_pressed(self) -> None:
+        self.kept.emit(self.line.text().strip())
+        self.close()
+
+
+_LEAST_ROWS, _MOST_ROWS = 3, 14
+_MOST_OF_NOTE = 0.5
+_WALKING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """A model's roles for a row's note and its tone, icon name and matching letters."""
+
+    note: int
+    tone: int
+    icon: int
+    places: int
+
+
+class PickerPopup(QWidget):
+    """A picker. Closes when something is picked, on Escape, or when it loses the focus.
+
+    The handler of `words_changed` searches the model and then calls `show_found`.
+
+    Signals:
+        words_changed: Carries the typed text.
+        picked: Carries the row.
+        removal_requested: Delete was pressed on a row; carries it. Only with `removes`.
+        undo_requested: Ctrl+Z was pressed, and not for the typed text. Only with `removes`.
+        closed: The popup was closed.
+    """
+
+    words_changed = Signal(str)
+    picked = Signal(int)
+    removal_requested = Signal(int)
+    undo_requested = Signal()
+    closed = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        model: QAbstractItemModel,
+        roles: Roles,
+        prompt: str,
+        parent: QWidget,
+        *,
+        removes: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowFlags(Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._theme = theme
+        self._removes = removes
+        self.line = QLineEdit()
+        self.line.setPlaceholderText(prompt)
+        self.line.setAccessibleName(prompt)
+        self.line.installEventFilter(self)
+        self.line.textChanged.connect(self.words_changed)
+        self.list = QListView()
+        self.list.setModel(model)
+        self.list.setAccessibleName(prompt)
+        self.list.setUniformItemSizes(True)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setItemDelegate(_PickRows(theme, roles, self.list))
+        self.list.setStyleSheet("QListView { background: transparent; }")  # the background is the popup's
+        self.list.clicked.connect(self._on_clicked)
+        self._footer = MutedLabel(theme)
+        self._lay_out()
+        model.modelReset.connect(self._go_to_first)
+        self._go_to_first()
+
+    def say(self, words: str) -> None:
+        """Set the footer's text."""
+        self._footer.setText(words)
+        self._footer.setVisible(bool(words))
+
+    def words(self) -> str:
+        """Return the footer's text."""
+        return self._footer.text()
+
+    def open_over(self, window: QWidget, width: int) -> None:
+        """Open centred at the top of a window."""
+        wide = min(width, max(window.width() - 2 * SPACE_3, 200))
+        self._fit(wide, _MOST_ROWS)
+        place = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))
+        self._open_at(place)
+
+    def open_above(self, widget: QWidget, width: int) -> None:
+        """Open above a widget, such as the button it belongs to."""
+        rows = self.list.model().rowCount()
+        self._fit(width, min(max(rows, _LEAST_ROWS), _MOST_ROWS))
+        corner = widget.mapToGlobal(QPoint(widget.width(), 0))
+        self._open_at(QPoint(corner.x() - width, corner.y() - self.height() - SPACE_1))
+
+    def current(self) -> int:
+        return self.list.currentIndex().row()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Send list navigation keys to the list; the field keeps the others."""
+        if watched is self.line and event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            return self._take_key(event)
+        return super().eventFilter(watched, event)
+
+    # --------------------------------------------------------------
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        key = Qt.Key(event.key())
+        if key in _WALKING:
+            self._walk(key)
+        elif key in _TAKING:
+            self._pick(self.current())
+        elif key == Qt.Key.Key_Delete and self._removes and self._is_at_end() and self.current() >= 0:
+            self.removal_requested.emit(self.current())
+        elif event.matches(QKeySequence.StandardKey.Undo) and self._removes and not self.line.text():
+            self.undo_requested.emit()
+        elif key == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            return False
+        return True
+
+    def _is_at_end(self) -> bool:
+        """Return whether nothing is after the cursor that the key could be meant for."""
+        return self.line.cursorPosition() == len(self.line.text()) and not self.line.hasSelectedText()
+
+    def _walk(self, key: Qt.Key) -> None:
+        rows = self.list.model().rowCount()
+        if not rows:
+            return
+        page = max(self.list.height() // self._theme.row_height() - 1, 1)
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
+        row = self.current() + steps[key]
+        # Single steps wrap around; a page stops at the end.
+        row = row % rows if abs(steps[key]) == 1 else min(max(row, 0), rows - 1)
+        self._go_to(row)
+
+    def _go_to_first(self) -> None:
+        self._go_to(0)
+
+    def _go_to(self, row: int) -> None:
+        self.list.setCurrentIndex(self.list.model().index(row, 0))
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self._pick(index.row())
+
+    def _pick(self, row: int) -> None:
+        if row >= 0:
+            self.picked.emit(row)
+            self.close()
+
+    def _fit(self, width: int, rows: int) -> None:
+        self.setFixedWidth(width)
+        self.list.setFixedHeight(self._theme.row_height() * rows)
+        self.adjustSize()
+
+    def _open_at(self, place: QPoint) -> None:
+        room = self.screen().availableGeometry()
+        left = max(room.left(), min(place.x(), room.right() - self.width()))
+        top = max(room.top(), min(place.y(), room.bottom() - self.height()))
+        self.move(left, top)
+        self.show()
+        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
+        column.setSpacing(SPACE_2)
+        column.addWidget(self.line)
+        column.addWidget(self.list)
+        column.addWidget(self._footer)
+        self.say("")
+
+
+class _PickRows(QStyledItemDelegate):
+    """Paints an icon, the name with matching letters in bold, and a note on the right."""
+
+    def __init__(self, theme: Theme, roles: Roles, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._roles = roles
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(40, self._theme.row_height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        painter.save()
+        box: QRect = option.rect
+        is_current = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.fillRect(box, self._theme.color("selection" if is_current else "raised"))
+        inner = box.adjusted(SPACE_2, 0, -SPACE_2, 0)
+        icon = index.data(self._roles.icon)
+        if icon:
+            drawn = self._theme.pixmap(icon, "muted", ICON_SIZE, painter.device().devicePixelRatioF())
+            painter.drawPixmap(inner.left(), inner.top() + (inner.height() - ICON_SIZE) // 2, drawn)
+        inner.setLeft(inner.left() + ICON_SIZE + SPACE_2)
+        inner.setRight(self._paint_note(painter, inner, index) - SPACE_3)
+        self._paint_name(painter, inner, index.data() or "", index.data(self._roles.places) or ())
+        painter.restore()
+
+    def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
+        note = index.data(self._roles.note) or ""
+        tone: Tone = index.data(self._roles.tone) or "muted"
+        font = self._theme.ui_font(0.92)
+        metrics = QFontMetrics(font)
+        shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, round(box.width() * _MOST_OF_NOTE))
+        painter.setFont(font)
+        painter.setPen(self._theme.color(tone))
+        flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.AlignmentFlag.AlignRight.value
+        painter.drawText(box, flags | Qt.TextFlag.TextSingleLine.value, shown)
+        return box.right() - metrics.horizontalAdvance(shown)
+
+    def _paint_name(self, painter: QPainter, box: QRect, text: str, places: Sequence[int]) -> None:
+        plain, bold = self._theme.ui_font(), self._theme.ui_font(weight=QFont.Weight.Bold)
+        shown = QFontMetrics(bold if places else plain).elidedText(
+            text, Qt.TextElideMode.ElideRight, box.width()
+        )
+        flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
+        left = box.left()
+        for piece, is_hit in _pieces(shown, places):
+            font = bold if is_hit else plain
+            painter.setFont(font)
+            painter.setPen(self._theme.color("accent" if is_hit else "text"))
+            painter.drawText(QRect(left, box.top(), box.right() - left + 2, box.height()), flags, piece)
+            left += QFontMetrics(font).horizontalAdvance(piece)
+
+
+def _pieces(text: str, places: Sequence[int]) -> list[tuple[str, bool]]:
+    """Split the text into runs of matching and other letters."""
+    hits = set(places)
+    runs: list[tuple[str, bool]] = []
+    for place, letter in enumerate(text):
+        is_hit = place in hits
+        if runs and runs[-1][1] is is_hit:
+            runs[-1] = (runs[-1][0] + letter, is_hit)
+        else:
+            runs.append((letter, is_hit))
+    return runs

@@ -1,0 +1,212 @@
+"""Find in a code view: type, see how many, step through them.
+
+A search box that waits until the typing pauses.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+
+from inspector.base import units
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.widgets.text.labels import MutedLabel
+
+MAX_MATCHES = 10_000
+
+
+class Findable(Protocol):
+    """A searchable text: a `CodeEdit`, or an editor with the same interface."""
+
+    def textCursor(self) -> QTextCursor: ...
+
+    def shown_text(self) -> str: ...
+
+    def set_matches(self, matches: list[tuple[int, int]], current: int) -> None: ...
+
+
+class FindBar(QWidget):
+    """A search strip: Enter finds next, Shift+Enter previous, Escape closes. Ignores case.
+
+    Signals:
+        closed: The user is done; the focus belongs back in the code.
+    """
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, code: Findable, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._code = code
+        self._matches: list[tuple[int, int]] = []
+        self._current = -1
+        self._field = SearchField(theme, "Find in what is shown", delay_ms=80)
+        self._field.installEventFilter(self)
+        self._field.text_settled.connect(self._on_text_settled)
+        self._count = MutedLabel(theme)
+        self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("10,000 of 10,000"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_2, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_1)
+        row.addWidget(self._field, 1)
+        row.addSpacing(SPACE_1)
+        row.addWidget(self._count)
+        for icon, words, slot in (
+            ("chevron-up", "Previous match", self.find_previous),
+            ("chevron-down", "Next match", self.find_next),
+            ("close", "Close find bar", self.close_bar),
+        ):
+            row.addWidget(self._button(icon, words, slot))
+        self.hide()
+
+    def open_bar(self) -> None:
+        """Show the bar, ready to type; a short selection becomes the search text."""
+        selected = self._code.textCursor().selectedText()
+        if selected and len(selected) < 200 and "\u2029" not in selected:
+            self._field.setText(selected)
+        self.show()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+        self.refresh()
+
+    def close_bar(self) -> None:
+        self.hide()
+        self._code.set_matches([], -1)
+        self.closed.emit()
+
+    def refresh(self) -> None:
+        """Search again, because the content changed."""
+        if not self.isHidden():
+            self._on_text_settled(self._field.text())
+
+    def find_next(self) -> None:
+        self._step(1)
+
+    def find_previous(self) -> None:
+        self._step(-1)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            return self._on_key_pressed(event)
+        return super().eventFilter(watched, event)
+
+    def _on_key_pressed(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return False
+        elif self._field.is_waiting:
+            self._field.settle()  # the first match, not the one after it
+        else:
+            self._step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        return True
+
+    def _button(self, icon: str, words: str, slot: object) -> QToolButton:
+        action = QAction(words, self)
+        self._theme.dress(action, icon, "muted")
+        action.triggered.connect(slot)
+        button = QToolButton()
+        button.setDefaultAction(action)
+        button.setAccessibleName(words)
+        return button
+
+    def _on_text_settled(self, text: str) -> None:
+        self._matches = _matches(self._code.shown_text(), text)
+        self._current = 0 if self._matches else -1
+        self._show_current()
+
+    def _step(self, by: int) -> None:
+        if self._matches:
+            self._current = (self._current + by) % len(self._matches)
+            self._show_current()
+
+    def _show_current(self) -> None:
+        self._count.setText(self._count_text())
+        self._count.set_tone("muted" if self._matches or not self._field.text() else "error")
+        self._code.set_matches(self._matches, self._current)
+
+    def _count_text(self) -> str:
+        if not self._field.text():
+            return ""
+        if not self._matches:
+            return "No matches"
+        total = units.plural(len(self._matches), "match").replace("matchs", "matches")
+        return f"{self._current + 1:,} of {total}" + ("+" if len(self._matches) == MAX_MATCHES else "")
+
+
+def _matches(text: str, wanted: str) -> list[tuple[int, int]]:
+    if not wanted:
+        return []
+    found = re.finditer(re.escape(wanted), text, re.IGNORECASE)
+    return [match.span() for match in islice(found, MAX_MATCHES)]
+
+
+class SearchField(QLineEdit):
+    """A search field: icon, clear button, Escape clears, Enter applies at once.
+
+    Signals:
+        text_settled: The text, once unchanged for `delay_ms`; never the same twice in a row.
+    """
+
+    text_settled = Signal(str)
+
+    def __init__(
+        self, theme: Theme, placeholder: str, *, delay_ms: int = 150, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._settled = ""
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(delay_ms)
+        self._timer.timeout.connect(self.settle)
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(placeholder)
+        self._clear_action = self._add_icons(theme)
+        self.textChanged.connect(self._on_text_changed)
+        self.returnPressed.connect(self.settle)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._timer.isActive()
+
+    def settle(self) -> None:
+        """Apply the text now."""
+        self._timer.stop()
+        if self.text() != self._settled:
+            self._settled = self.text()
+            self.text_settled.emit(self._settled)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+            self.settle()
+            return
+        super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self.text() != self._settled:
+            self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def _add_icons(self, theme: Theme) -> QAction:
+        glass, clear = QAction(self), QAction("Clear", self)
+        theme.dress(glass, "search", "muted")
+        theme.dress(clear, "close", "muted")
+        clear.triggered.connect(self.clear)
+        self.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
+        self.addAction(clear, QLineEdit.ActionPosition.TrailingPosition)
+        clear.setVisible(False)  # only now: the field's button is initially shown
+        return clear
+
+    def _on_text_changed(self, text: str) -> None:
+        self._clear_action.setVisible(bool(text))
+        self._timer.start()

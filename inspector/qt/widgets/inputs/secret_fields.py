@@ -1,0 +1,176 @@
+"""Fields for secrets: what is typed, pasted or read from a file is never on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
+
+from inspector.base.errors import UserError
+from inspector.base.redaction import MASK
+from inspector.base.units import size
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import PlainLabel
+
+_BIGGEST = 64 * 1024
+
+
+def secret_line(name: str, hint: str = "") -> QLineEdit:
+    """Create a password field. Without a hint, the name is the placeholder."""
+    line = QLineEdit(placeholderText=hint or name)
+    line.setEchoMode(QLineEdit.EchoMode.Password)
+    line.setAccessibleName(name)
+    return line
+
+
+class SecretText(QWidget):
+    """A multi-line secret such as a private key. Only its length is shown.
+
+    It is pasted or read from a file. `check` raises UserError for invalid text.
+
+    Signals:
+        changed: The secret was replaced or removed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, name: str, check: Callable[[str], object] = str) -> None:
+        super().__init__()
+        self._name, self._check = name, check
+        self._text = ""
+        self.line = _PasteLine(name)
+        self.problem = PlainLabel(theme, tone="error", wrap=True)
+        self.problem.hide()
+        self.paste_action = self._action("Paste", "Take it from the clipboard", self.paste)
+        self.open_action = self._action("Open…", "Read it from a file", self._ask_for_file)
+        self.clear_action = self._action("Clear", "Take it out of this field again", self.clear)
+        self.line.pasted.connect(self.paste)
+        self.line.actions_offered = (self.paste_action, self.open_action, self.clear_action)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.line, 1)
+        for action in (self.paste_action, self.open_action, self.clear_action):
+            button = ActionButton(action)
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_1)
+        column.addLayout(row)
+        column.addWidget(self.problem)
+        self.setFocusProxy(self.line)
+        self.clear()
+
+    def text(self) -> str:
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Set the secret if it is valid; else show why not and keep the old one."""
+        try:
+            self._check(text.strip())
+        except UserError as exc:
+            self._complain(str(exc))
+            return
+        self._take(text.strip())
+
+    def clear(self) -> None:
+        self._take("")
+
+    def set_hint(self, hint: str) -> None:
+        """Set the placeholder."""
+        self.line.setPlaceholderText(hint)
+
+    def paste(self) -> None:
+        text = QGuiApplication.clipboard().text()
+        if text.strip():
+            self.set_text(text)
+        else:
+            self._complain("There is no text on the clipboard.")
+
+    def read_file(self, path: Path) -> None:
+        try:
+            self.set_text(_read(path))
+        except UserError as exc:
+            self._complain(str(exc))
+
+    # --------------------------------------------------------------
+
+    def _take(self, text: str) -> None:
+        self._text = text
+        self.problem.hide()
+        self.line.setText(f"{MASK} ({len(text):,} characters)" if text else "")
+        self.clear_action.setEnabled(bool(text))
+        self.changed.emit()
+
+    def _complain(self, words: str) -> None:
+        self.problem.setText(words)
+        self.problem.show()
+
+    def _ask_for_file(self) -> None:
+        dialog = QFileDialog(self, f"Open {self._name.lower()}")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda path: self.read_file(Path(path)))
+        dialog.open()
+
+    def _action(self, words: str, tip: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(words, self)
+        action.setToolTip(tip)
+        action.triggered.connect(lambda _: slot())
+        return action
+
+
+class _PasteLine(QLineEdit):
+    """A read-only line: its text is about the secret, and is not the secret."""
+
+    pasted = Signal()
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setAccessibleName(name)
+        self.actions_offered: tuple[QAction, ...] = ()
+
+    def event(self, event: QEvent) -> bool:
+        # Otherwise a window shortcut with these keys would take precedence.
+        if event.type() is QEvent.Type.ShortcutOverride and _is_paste(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if _is_paste(event):
+            self.pasted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions(list(self.actions_offered))
+        menu.popup(event.globalPos())
+
+
+def _is_paste(event: QEvent) -> bool:
+    return isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Paste)
+
+
+def _read(path: Path) -> str:
+    """Read a file. Raises UserError, which quotes nothing of the file."""
+    try:
+        if not path.is_file():
+            raise UserError(f"{path.name} is no file.", "Choose another one.")
+        with path.open("rb") as file:
+            data = file.read(_BIGGEST + 1)
+    except OSError as exc:
+        raise UserError(f"{path.name} cannot be read: {exc.strerror}.", "Choose another one.") from exc
+    if len(data) > _BIGGEST:
+        raise UserError(f"{path.name} is bigger than {size(_BIGGEST)}.", "Choose another one.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{path.name} is no text.", "Choose one in PEM form (BEGIN PRIVATE KEY).") from None

@@ -1,0 +1,260 @@
+"""The way to the questions of all servers: a row above the list of servers, with their number.
+
+The one look of lists, trees, tables and side bars: dense rows, no grid, whole rows selected.
+
+Rows of a list or a tree that we paint; and those with quiet words on the right, and a dot for news.
+
+A place to go to beside the list of servers: a row that looks like one of the list's.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QHeaderView,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QTreeView,
+    QWidget,
+)
+
+from inspector.base.units import plural
+from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
+
+
+def style_table(view: QTableView, theme: Theme) -> None:
+    """Style a table: fixed dense rows (cheap even for a million), quiet header, no grid."""
+    rows = view.verticalHeader()
+    rows.setVisible(False)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setMinimumSectionSize(theme.row_height())
+    rows.setDefaultSectionSize(theme.row_height())
+    view.setShowGrid(False)
+    view.setCornerButtonEnabled(False)
+    _dress_header(view.horizontalHeader(), theme)
+    _dress_any(view)
+    view.setWordWrap(False)
+    view.setTabKeyNavigation(False)
+
+
+def style_tree(view: QTreeView, theme: Theme) -> None:
+    """Style a tree: uniform rows, narrow indent."""
+    view.setUniformRowHeights(True)
+    view.setIndentation(16)
+    view.setStyleSheet(f"QTreeView::item {{ height: {theme.row_height()}px; }}")
+    _dress_header(view.header(), theme)
+    _dress_any(view)
+
+
+def style_list(view: QListView, theme: Theme) -> None:
+    """Style a list: uniform rows as wide as the list; ten thousand of them open at once."""
+    view.setUniformItemSizes(True)
+    view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    view.setItemDelegate(_NarrowDelegate(view))
+    view.setStyleSheet(f"QListView::item {{ height: {theme.row_height()}px; padding-left: 8px; }}")
+    _dress_any(view)
+
+
+class _NarrowDelegate(QStyledItemDelegate):
+    """Asks for no width, so that a long text elides instead of widening the list."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(40, super().sizeHint(option, index).height())
+
+
+def style_sidebar(widget: QWidget) -> None:
+    """Style a panel and its lists as a sidebar, sunken behind the content."""
+    widget.setProperty("place", "sidebar")
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+
+def _dress_header(header: QHeaderView, theme: Theme) -> None:
+    header.setFont(theme.ui_font())  # its own: cells may be in another
+    header.setHighlightSections(False)
+    header.setStretchLastSection(True)
+    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    header.setTextElideMode(Qt.TextElideMode.ElideRight)
+
+
+def _dress_any(view: QAbstractItemView) -> None:
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    view.setTextElideMode(Qt.TextElideMode.ElideRight)
+
+
+_MOST_OF_NOTE = 0.45  # of the row's width
+
+
+class PaintedRows(QStyledItemDelegate):
+    """Rows with the theme's height; the style paints the background, `paint_row` the text."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        box: QRect,
+        text: str,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        raise NotImplementedError
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(40, self._theme.row_height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        self.initStyleOption(option, index)
+        text, option.text = option.text, ""
+        QApplication.style().drawControl(
+            QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget
+        )
+        painter.save()
+        self.paint_row(painter, option, option.rect.adjusted(SPACE_2, 0, -SPACE_2, 0), text, index)
+        painter.restore()
+
+    def draw_text(
+        self,
+        painter: QPainter,
+        room: QRect,
+        text: str,
+        side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    ) -> None:
+        """Draw one line, elided at the end."""
+        shown = QFontMetrics(painter.font()).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        flags = Qt.AlignmentFlag.AlignVCenter.value | side.value | Qt.TextFlag.TextSingleLine.value
+        painter.drawText(room, flags, shown)
+
+
+class MarkedRows(PaintedRows):
+    """Rows with a note. `note_role` is its text, `tone_role` its tone; if not muted, with a dot."""
+
+    def __init__(self, theme: Theme, note_role: int, tone_role: int, parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self._note_role = note_role
+        self._tone_role = tone_role
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        box: QRect,
+        text: str,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        right = self._paint_note(painter, box, index)
+        painter.setFont(option.font)
+        painter.setPen(self._theme.color("text"))
+        room = QRect(box.left(), box.top(), max(right - box.left() - SPACE_2, 0), box.height())
+        self.draw_text(painter, room, text)
+
+    def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
+        """Paint the note and return where it begins, i.e. where the name ends."""
+        note = index.data(self._note_role) or ""
+        if not note:
+            return box.right()
+        tone: Tone = index.data(self._tone_role) or "muted"
+        font = self._theme.ui_font(0.9)
+        painter.setFont(font)
+        painter.setPen(self._theme.color(tone))
+        wanted = QFontMetrics(font).horizontalAdvance(note) + 2
+        width = min(wanted, round(box.width() * _MOST_OF_NOTE))
+        self.draw_text(
+            painter,
+            QRect(box.right() - width, box.top(), width, box.height()),
+            note,
+            Qt.AlignmentFlag.AlignRight,
+        )
+        left = box.right() - width
+        if tone != "muted":
+            left -= ICON_SIZE - SPACE_1
+            dot = QRectF(left - 2, box.top(), ICON_SIZE, box.height())
+            paint_dot(painter, dot, DotShape.FILLED, self._theme.color(tone))
+        return left
+
+
+class SidebarEntry(QAbstractButton):
+    """An entry of the sidebar. Muted while it is empty, checked while it is shown."""
+
+    def __init__(
+        self, theme: Theme, text: str, icon: str, tone: Tone = "wait", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tone: Tone = tone
+        self._count = 0
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setFixedHeight(theme.row_height() + SPACE_2)
+        theme.dress_later(self, icon, "muted")
+        theme.changed.connect(self.update)
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def show_count(self, count: int, words: str, key: str = "") -> None:
+        """Set the count and its description `words`; `key` is the shortcut."""
+        self._count = count
+        self.setToolTip(f"{words} ({key})" if key else words)
+        self.setAccessibleDescription(words)
+        self.update()
+
+    def nextCheckState(self) -> None:
+        """Check on a click; only selecting something else unchecks it."""
+        self.setChecked(True)
+
+    def sizeHint(self) -> QSize:
+        return QSize(160, self.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, theme, rect = QPainter(self), self._theme, self.rect()
+        if self.isChecked():
+            painter.fillRect(rect, theme.color("selection"))
+            painter.fillRect(0, 0, 3, self.height(), theme.color("accent"))
+        elif self.underMouse():
+            painter.fillRect(rect, theme.color("hover"))
+        painter.fillRect(0, self.height() - 1, self.width(), 1, theme.color("line"))
+        if self.hasFocus():
+            painter.setPen(theme.color("accent"))
+            painter.drawRect(rect.adjusted(0, 0, -1, -2))
+        inner = rect.adjusted(SPACE_3, 0, -SPACE_2, -1)
+        top = inner.y() + (inner.height() - ICON_SIZE) // 2
+        self.icon().paint(painter, QRect(inner.x(), top, ICON_SIZE, ICON_SIZE))
+        is_quiet = not self._count and not self.isChecked()
+        painter.setFont(theme.ui_font(weight=QFont.Weight.Medium if self._count else QFont.Weight.Normal))
+        painter.setPen(theme.color("muted" if is_quiet else "text"))
+        words = inner.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
+        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
+        if self._count:
+            number = f"{self._count:,}"
+            size = badge_size(theme, number)
+            at = QRect(inner.right() - size.width(), inner.center().y() - size.height() // 2, *size.toTuple())
+            paint_badge(painter, at, theme, number, self._tone)
+
+
+class InboxEntry(SidebarEntry):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "Inbox", "inbox", parent=parent)
+        self.set_count(0)
+
+    def set_count(self, count: int) -> None:
+        """Show the number of pending server requests."""
+        waits = f"{plural(count, 'question')} {'waits' if count == 1 else 'wait'} for you"
+        self.show_count(count, waits if count else "No server asks anything", "Ctrl+I")

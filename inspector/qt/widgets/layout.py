@@ -1,0 +1,231 @@
+"""What is inside a list or an object stands right of one thin line.
+
+Parts that fit what is in them: for a page that scrolls as a whole.
+
+Something that can be folded away under its heading.
+
+Widgets side by side, as one.
+
+Tabs that come and go.
+
+The slim header of a panel: what it shows on the left, what can be done on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QSpinBox,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.plain_text import one_line
+from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+_WIDE_LEVELS = 4
+
+
+class IndentedBlock(QWidget):
+    """An indentable column. Deeper levels are indented less, to leave room for the form."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self._is_indented = False
+        self._margin = SPACE_3 if depth < _WIDE_LEVELS else SPACE_2 if depth < 2 * _WIDE_LEVELS else SPACE_1
+        self.column = QVBoxLayout(self)
+        self.set_indented(False)
+
+    def set_indented(self, indented: bool) -> None:
+        self._is_indented = indented
+        self.column.setContentsMargins(self._margin if indented else 0, SPACE_1 if indented else 0, 0, 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._is_indented:
+            QPainter(self).fillRect(0, 0, 1, self.height(), self.palette().color(QPalette.ColorRole.Mid))
+
+
+class Pages(QWidget):
+    """A stack as tall as its current page; QStackedWidget is as tall as the tallest."""
+
+    def __init__(self, pages: Sequence[QWidget], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._pages = list(pages)
+        self._index = 0
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for page in pages:
+            column.addWidget(page, 1)
+        self.choose(0)
+
+    def index(self) -> int:
+        return self._index
+
+    def choose(self, index: int) -> None:
+        self._index = index
+        for place, page in enumerate(self._pages):
+            page.setVisible(place == index)
+
+
+class Place(QWidget):
+    """Holds one widget, like a scroll area, and does not scroll it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._widget: QWidget | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+
+    def setWidget(self, widget: QWidget) -> None:
+        """Replace the widget; the previous one is deleted."""
+        if self._widget is not None:
+            self._column.removeWidget(self._widget)
+            self._widget.hide()
+            self._widget.deleteLater()
+        self._widget = widget
+        self._column.addWidget(widget)
+
+
+class CollapsibleSection(QWidget):
+    """A clickable heading that shows and hides what `make` creates on first use."""
+
+    def __init__(
+        self, theme: Theme, words: str, make: Callable[[], QWidget], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._make = make
+        self._inside: QWidget | None = None
+        self.button = QToolButton()
+        self.button.setCheckable(True)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.set_words(words)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self._column.addWidget(self.button)
+        self.button.toggled.connect(self._on_toggled)
+        theme.dress(self.button, "chevron-right", "muted")
+
+    @property
+    def is_open(self) -> bool:
+        return self.button.isChecked()
+
+    def set_words(self, words: str) -> None:
+        self.button.setText(one_line(words).replace("&", "&&"))
+        self.button.setAccessibleName(one_line(words))
+
+    def set_open(self, is_open: bool) -> None:
+        self.button.setChecked(is_open)
+
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.dress(self.button, "chevron-down" if is_open else "chevron-right", "muted")
+        if is_open and self._inside is None:
+            self._inside = self._make()
+            self._column.addWidget(self._inside)
+        if self._inside is not None:
+            self._inside.setVisible(is_open)
+
+
+def in_row(*widgets: QWidget, fills: bool = True) -> QWidget:
+    """Lay out widgets in a row. With `fills`, wide ones take the free space; else it is last."""
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(SPACE_2)
+    for widget in widgets:
+        row.addWidget(
+            widget, 0 if not fills or isinstance(widget, QAbstractButton | QComboBox | QSpinBox) else 1
+        )
+    if not fills:
+        row.addStretch(1)
+    return holder
+
+
+def show_tab(tabs: QTabWidget, place: int, is_shown: bool) -> None:
+    """Show or hide a tab.
+
+    Without a change, QTabBar.setTabVisible makes the bar skip a pending layout: the gap of a hidden tab
+    would stay.
+    """
+    if tabs.isTabVisible(place) != is_shown:
+        tabs.setTabVisible(place, is_shown)
+
+
+class PanelHeader(QWidget):
+    """Title, a muted detail (a count, a state), then buttons; one thin line below.
+
+    Also fits `QDockWidget.setTitleBarWidget`.
+    """
+
+    def __init__(self, theme: Theme, title: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._title, self._detail = Heading(theme, title), MutedLabel(theme)
+        self._height = max(HEADER_HEIGHT, theme.row_height() + SPACE_3)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
+        self._row.setSpacing(SPACE_1)
+        self._row.addWidget(self._title)
+        self._row.addSpacing(SPACE_1)
+        self._row.addWidget(self._detail)
+        self._row.addStretch(1)
+        self._stretch_place = self._row.count() - 1
+        self.set_title(title)
+        self.set_detail("")
+        self.setFixedHeight(self._height)
+        theme.changed.connect(self.update)
+
+    def set_title(self, text: str) -> None:
+        self._title.setText(text)
+        self._title.setVisible(bool(text))
+
+    def set_detail(self, text: str) -> None:
+        """Set the text beside the title, such as `12 of 250`."""
+        self._detail.setText(text)
+        self._detail.setVisible(bool(text))
+
+    def add_action(self, action: QAction) -> QToolButton:
+        """Add an icon button at the right. Tool tip and accessible name are the action's text."""
+        self._theme.dress_now(action)
+        button = QToolButton(self)
+        button.setDefaultAction(action)
+        button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName(action.iconText())
+        if action.menu() is not None:
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._row.addWidget(button)
+        return button
+
+    def add_widget(self, widget: QWidget, stretch: int = 0) -> None:
+        """Add a control; with `stretch` it takes the space between title and buttons."""
+        if stretch:
+            self._row.setStretch(self._stretch_place, 0)
+        self._row.addWidget(widget, stretch)
+
+    def add_gap(self) -> None:
+        """Add space between groups of buttons."""
+        self._row.addSpacing(SPACE_2)
+
+    def sizeHint(self) -> QSize:
+        # A dock uses its title bar's size hint, whatever the fixed height.
+        return QSize(super().sizeHint().width(), self._height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))

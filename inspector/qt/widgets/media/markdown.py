@@ -1,0 +1,441 @@
+"""The plain parts of Markdown, for reading: headings, lists, quotes, code, tables as they are written.
+
+A small reader of our own, because what it reads is a stranger's: its work is linear in the text, it knows no
+HTML, loads no picture and makes nothing that can be clicked. Qt's own reader takes three seconds for 16 KB
+of table rows, and loads what a picture names. Knows no Qt.
+
+Markdown for reading, laid out by ourselves: nothing in it can load a file or be clicked.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QTextEdit, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import visible
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme, Tone
+from inspector.qt.widgets.text.labels import MutedLabel
+
+MOST_PARAGRAPH = 2_000  # characters laid out as one; a longer one goes on in the next
+_MOST_DEPTH = 8
+_MOST_URL = 120
+
+
+class BlockKind(Enum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    QUOTE = "quote"
+    CODE = "code"
+    RULE = "rule"
+
+
+class Style(Flag):
+    PLAIN = 0
+    STRONG = auto()
+    EMPHASIS = auto()
+    CODE = auto()
+    STRUCK = auto()
+    LINK = auto()
+    MUTED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block to lay out. `level`: heading level (1 to 6), or depth of an item or quote."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    marker: str = ""  # an item's bullet or number
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    text: str
+    style: Style = Style.PLAIN
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
+_RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$|^ {0,3}(?:\*[ \t]*){3,}$|^ {0,3}(?:_[ \t]*){3,}$")
+_ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)", re.DOTALL)
+_QUOTE = re.compile(r" {0,3}((?:>[ \t]?)+)(.*)", re.DOTALL)
+_TABLE = re.compile(r"[ \t]*\|")
+_CHECKED = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a text lazily."""
+    return _Reader(text).blocks()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._kind = BlockKind.PARAGRAPH
+        self._level = 0
+        self._marker = ""
+        self._lines: list[str] = []
+
+    def blocks(self) -> Iterator[Block]:
+        fence = ""
+        for line in _lines(self._text):
+            if not line and not fence:
+                if self._lines:  # asked here: there may be a hundred thousand empty ones in a row
+                    yield from self._finish()
+                continue
+            opened = _FENCE.match(line)
+            if fence:
+                if opened and opened[1].startswith(fence):
+                    yield from self._finish()
+                    fence = ""
+                else:
+                    self._lines.append(line)
+            elif opened:
+                yield from self._finish()
+                self._begin(BlockKind.CODE)
+                fence = opened[1]
+            else:
+                yield from self._line(line)
+        yield from self._finish()
+
+    def _line(self, line: str) -> Iterator[Block]:
+        if line.isspace():
+            yield from self._finish()
+        elif heading := _HEADING.match(line):
+            yield from self._finish()
+            yield Block(BlockKind.HEADING, (heading[2] or "").rstrip(" #"), len(heading[1]))
+        elif _RULE.match(line):
+            yield from self._finish()
+            yield Block(BlockKind.RULE, "")
+        elif quote := _QUOTE.match(line):
+            yield from self._continue(BlockKind.QUOTE, min(quote[1].count(">"), _MOST_DEPTH), quote[2])
+        elif item := _ITEM.match(line):
+            yield from self._finish()
+            self._begin(BlockKind.ITEM, min(len(item[1].expandtabs(4)) // 2, _MOST_DEPTH), item[2])
+            self._lines.append(item[3])
+        elif self._may_begin_code and (_TABLE.match(line) or line.startswith(("    ", "\t"))):
+            yield from self._continue(BlockKind.CODE, 0, line)
+        else:
+            yield from self._words(line)
+
+    @property
+    def _may_begin_code(self) -> bool:
+        """True unless in a paragraph, which a table or indented line does not interrupt."""
+        return not self._lines or self._kind is BlockKind.CODE
+
+    def _words(self, line: str) -> Iterator[Block]:
+        """Add a line to the current block; code begun by a table ends here."""
+        if self._kind is BlockKind.CODE:
+            yield from self._finish()
+        self._lines.append(line)
+
+    def _continue(self, kind: BlockKind, level: int, text: str) -> Iterator[Block]:
+        if (self._kind, self._level) != (kind, level):
+            yield from self._finish()
+            self._begin(kind, level)
+        self._lines.append(text)
+
+    def _begin(self, kind: BlockKind, level: int = 0, marker: str = "") -> None:
+        self._kind, self._level, self._marker = kind, level, marker
+
+    def _finish(self) -> Iterator[Block]:
+        lines, self._lines = self._lines, []
+        kind, level, marker = self._kind, self._level, self._marker
+        self._begin(BlockKind.PARAGRAPH)
+        if kind is BlockKind.CODE:
+            yield from (Block(kind, piece) for piece in _code_pieces(lines))
+        elif lines:
+            text = _joined(lines)
+            if kind is BlockKind.ITEM:
+                box = _CHECKED.get(text[:4], "")
+                marker, text = box or _bullet(marker), text[4:] if box else text
+            yield from _pieces(Block(kind, text, level, marker))
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end].removesuffix("\r")
+        start = end + 1
+
+
+def _joined(lines: list[str]) -> str:
+    """Join a paragraph's lines: only two spaces or a backslash make a line break."""
+    words: list[str] = []
+    for line in lines:
+        is_broken = line.endswith(("  ", "\\"))
+        words.append(line.strip().removesuffix("\\") + ("\u2028" if is_broken else " "))
+    return "".join(words).rstrip(" \u2028")
+
+
+def _bullet(marker: str) -> str:
+    return "•" if marker in "-*+" else marker
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    for start in range(0, max(len(block.text), 1), MOST_PARAGRAPH):
+        text = block.text[start : start + MOST_PARAGRAPH]
+        yield Block(block.kind, text, block.level, "" if start else block.marker)
+
+
+def _code_pieces(lines: list[str]) -> Iterator[str]:
+    """Yield code with its lines kept; a long one is split into several blocks."""
+    piece: list[str] = []
+    length = 0
+    for line in lines:
+        for start in range(0, max(len(line), 1), MOST_PARAGRAPH):
+            part = line[start : start + MOST_PARAGRAPH]
+            if length + len(part) > MOST_PARAGRAPH and piece:
+                yield "\u2028".join(piece)
+                piece, length = [], 0
+            piece.append(part)
+            length += len(part) + 1
+    if piece:
+        yield "\u2028".join(piece)
+
+
+# ------------------------------------------------------------------ inside a block
+
+# Every repetition is bounded: each position is visited a limited number of times.
+_INLINE = re.compile(
+    r"\\(?P<escaped>[\\`*_{}\[\]()#+\-.!~<>|])"
+    r"|(?P<ticks>`{1,3})(?P<code>[^`]{1,500})(?P=ticks)"
+    r"|(?P<bang>!?)\[(?P<words>[^\[\]]{0,300})\]\((?P<url>[^()\s]{0,1000})(?:\s[^()]{0,200})?\)"
+    r"|<(?P<auto>(?:https?|mailto):[^<>\s]{1,1000})>"
+    r"|(?P<strong>\*\*|__)(?=\S)(?P<strongly>[^*_]{1,300})(?<=\S)(?P=strong)"
+    r"|~~(?=\S)(?P<struck>[^~]{1,300})(?<=\S)~~"
+    r"|(?<![*\w])\*(?=[^\s*])(?P<stars>[^*]{1,300})(?<=\S)\*(?!\*)"
+    r"|(?<![_\w])_(?=[^\s_])(?P<lines>[^_]{1,300})(?<=\S)_(?![_\w])"
+)
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Yield a block's text with its styles. URLs of links and images are written out."""
+    end = 0
+    for match in _INLINE.finditer(text):
+        if match.start() > end:
+            yield Span(text[end : match.start()])
+        yield from _styled(match)
+        end = match.end()
+    if end < len(text):
+        yield Span(text[end:])
+
+
+def _styled(match: re.Match[str]) -> Iterator[Span]:
+    group = match.lastgroup
+    if group == "escaped":
+        yield Span(match["escaped"])
+    elif match["code"] is not None:
+        yield Span(match["code"], Style.CODE)
+    elif match["url"] is not None:
+        yield from _link(match["words"], match["url"], is_picture=bool(match["bang"]))
+    elif match["auto"] is not None:
+        yield Span(match["auto"], Style.LINK)
+    elif match["strongly"] is not None:
+        yield from _nested(match["strongly"], Style.STRONG)
+    elif match["struck"] is not None:
+        yield from _nested(match["struck"], Style.STRUCK)
+    else:
+        yield from _nested(match["stars"] or match["lines"] or "", Style.EMPHASIS)
+
+
+def _nested(text: str, style: Style) -> Iterator[Span]:
+    """Yield the text between two marks; it contains no more of the same, so nesting is shallow."""
+    for span in spans(text):
+        yield Span(span.text, span.style | style)
+
+
+def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
+    """Yield a link's text and URL: the text alone could be misleading."""
+    shown = url if len(url) <= _MOST_URL else f"{url[: _MOST_URL - 1]}…"
+    if is_picture:
+        yield Span(f"[picture: {words}]" if words else "[picture]", Style.MUTED)
+    elif words and words != url:
+        yield Span(words, Style.LINK)
+    else:
+        yield Span(shown, Style.LINK)
+        return
+    yield Span(f" ({shown})", Style.MUTED)
+
+
+MOST_CHARACTERS = 96 * 1024
+MOST_LINES = 10_000
+MOST_BLOCKS = 3_000
+_TURN_S = 0.008
+_HEADING_SIZES = (1.6, 1.35, 1.18, 1.08, 1.0, 1.0)
+
+
+class MarkdownView(QWidget):
+    """A read-only page, filled in short turns, so that a long text does not block the window."""
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self._is_cut = False
+        self._blocks: Iterator[Block] = iter(())
+        self._count = 0
+        self._place = 0
+        self._formats: dict[tuple[Style, BlockKind, int], QTextCharFormat] = {}
+        self.page = QTextEdit()
+        self.page.setReadOnly(True)
+        self.page.setUndoRedoEnabled(False)
+        self.page.setAccessibleName(name)
+        self.page.setFrameShape(QTextEdit.Shape.NoFrame)
+        self.page.document().setDocumentMargin(SPACE_3)
+        self._note = MutedLabel(theme)
+        self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._add_some)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.page, 1)
+        column.addWidget(self._note)
+        self.setFocusProxy(self.page)
+        theme.changed.connect(self._on_theme_changed)
+        self._begin()
+
+    @property
+    def is_filling(self) -> bool:
+        return self._timer.isActive()
+
+    def set_text(self, text: str, *, stays: bool = False) -> None:
+        """Set the text. With `stays`, it is a new version, and the page must not move."""
+        if stays and text == self._text:
+            return
+        self._text = text
+        self._begin(stays=stays)
+
+    def clear(self) -> None:
+        self.set_text("")
+
+    # --------------------------------------------------------------
+
+    def _begin(self, *, stays: bool = False) -> None:
+        place = self._place or self.page.verticalScrollBar().value()
+        self._set_place(place if stays else 0)
+        self.page.clear()
+        self._count = 0
+        head = "\n".join(self._text[:MOST_CHARACTERS].split("\n", MOST_LINES)[:MOST_LINES])
+        self._is_cut = len(head) < len(self._text)
+        self._blocks = blocks(visible(head))
+        self._tell(is_cut=self._is_cut)
+        self._add_some()
+
+    def _add_some(self) -> None:
+        """Add blocks for one turn. The first one runs at once: a short text does not flicker."""
+        until = time.perf_counter() + _TURN_S
+        cursor = QTextCursor(self.page.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        is_done = False
+        while time.perf_counter() < until:
+            block = next(self._blocks, None)
+            if block is None or self._count >= MOST_BLOCKS:
+                self._tell(is_cut=block is not None or self._is_cut)
+                is_done = True
+                break
+            self._add(cursor, block)
+        cursor.endEditBlock()
+        self._stay_put()
+        self._go_back(is_done=is_done)
+        if is_done:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _stay_put(self) -> None:
+        """Reset the page's cursor, which would follow the added text and scroll the view."""
+        own = self.page.textCursor()
+        if not own.hasSelection() and own.position():
+            own.setPosition(0)
+            self.page.setTextCursor(own)
+
+    def _set_place(self, place: int) -> None:
+        """Set the scroll position to restore; nothing is painted until the page is long enough."""
+        self._place = place
+        self.page.setUpdatesEnabled(not place)
+
+    def _go_back(self, *, is_done: bool) -> None:
+        bar = self.page.verticalScrollBar()
+        if self._place and (is_done or bar.maximum() >= self._place):
+            bar.setValue(self._place)
+            self._set_place(0)
+
+    def _tell(self, *, is_cut: bool) -> None:
+        self._note.setText("Only its beginning is laid out. Text has all of it." if is_cut else "")
+        self._note.setVisible(is_cut)
+
+    def _add(self, cursor: QTextCursor, block: Block) -> None:
+        place = self._block_format(block)
+        if self._count:
+            cursor.insertBlock(place)
+        else:
+            cursor.setBlockFormat(place)
+        self._count += 1
+        if block.kind is BlockKind.CODE:
+            cursor.insertText(block.text, self._char_format(Style.CODE, block))
+            return
+        if block.kind is BlockKind.RULE:
+            cursor.insertText("─" * 24, self._char_format(Style.MUTED, block))
+            return
+        if block.marker:
+            cursor.insertText(f"{block.marker}\u00a0\u00a0", self._char_format(Style.MUTED, block))
+        for span in spans(block.text):
+            cursor.insertText(span.text, self._char_format(span.style, block))
+
+    def _block_format(self, block: Block) -> QTextBlockFormat:
+        place = QTextBlockFormat()
+        place.setBottomMargin(SPACE_2)
+        match block.kind:
+            case BlockKind.HEADING:
+                place.setTopMargin(SPACE_4 if self._count else 0)
+            case BlockKind.ITEM:
+                place.setBottomMargin(SPACE_1)
+                place.setLeftMargin(SPACE_4 * (block.level + 1))
+                place.setTextIndent(-SPACE_4 + 2)
+            case BlockKind.QUOTE:
+                place.setLeftMargin(SPACE_6 * block.level)
+            case BlockKind.CODE:
+                place.setBackground(self._theme.color("sunken"))
+                place.setLeftMargin(SPACE_2)
+                place.setNonBreakableLines(False)
+        return place
+
+    def _char_format(self, style: Style, block: Block) -> QTextCharFormat:
+        """Return a format, created once per theme: a hostile paragraph has thousands of spans."""
+        key = (style, block.kind, block.level)
+        if key not in self._formats:
+            self._formats[key] = self._make_format(style, block)
+        return self._formats[key]
+
+    def _make_format(self, style: Style, block: Block) -> QTextCharFormat:
+        form = QTextCharFormat()
+        is_heading = block.kind is BlockKind.HEADING
+        scale = _HEADING_SIZES[block.level - 1] if is_heading else 1.0
+        font = self._theme.mono_font(0.95) if Style.CODE in style else self._theme.ui_font(scale)
+        font.setWeight(QFont.Weight.DemiBold if is_heading or Style.STRONG in style else font.weight())
+        font.setItalic(Style.EMPHASIS in style)
+        font.setStrikeOut(Style.STRUCK in style)
+        form.setFont(font)
+        is_quiet = Style.MUTED in style or block.kind is BlockKind.QUOTE
+        tone: Tone = "accent" if Style.LINK in style else "muted" if is_quiet else "text"
+        form.setForeground(self._theme.color(tone))
+        return form
+
+    def _on_theme_changed(self) -> None:
+        self._formats.clear()
+        if self._text:
+            self._begin(stays=True)

@@ -1,0 +1,226 @@
+"""What a panel shows instead of content: nothing yet, still waiting, or failed and what to do about it.
+
+A panel's content, or what stands in its place: nothing yet, still waiting, failed.
+
+A busy mark that costs nothing while it cannot be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import QRectF, Qt, QTimer
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.text.labels import PlainLabel
+
+_MARK_SIZE = 28
+_TEXT_WIDTH = 420
+_QUOTED_WIDTH = 720
+
+
+class _Title(PlainLabel):
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.15, QFont.Weight.DemiBold)
+
+
+class EmptyState(QWidget):
+    """A centred icon, title, sentence and buttons. The first button is primary."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon: tuple[str, Tone] | None = None
+        self._mark = QLabel()
+        self._mark.setFixedSize(_MARK_SIZE, _MARK_SIZE)
+        self._spinner = Spinner(theme, _MARK_SIZE - 4)
+        self._title = _Title(theme, wrap=True)
+        self._sentence = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self._next_step = PlainLabel(theme, wrap=True)
+        self._quoted = PlainLabel(theme, wrap=True, mono=True, selectable=True)
+        self._buttons: list[ActionButton] = []
+        self._button_row = QHBoxLayout()
+        self._lay_out()
+        theme.changed.connect(self._paint_mark)
+
+    def show_empty(self, icon: str, title: str, sentence: str, actions: Sequence[QAction] = ()) -> None:
+        """Show that there is nothing yet: what would be here, and how to get it."""
+        self._show(icon, "muted", title, sentence, "", actions, "primary")
+
+    def show_failed(self, title: str, cause: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
+        """Show a failure: the cause, what to do, and a button that does it."""
+        self._show("error", "error", title, cause, next_step, actions, "primary")
+
+    def show_loading(self, title: str, waits_for: str, cancel: QAction | None = None) -> None:
+        """Show what is being waited for, and let the user cancel."""
+        self._show(None, "muted", title, waits_for, "", [cancel] if cancel else [], "plain")
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_3)
+        column.setSpacing(SPACE_2)
+        self._button_row.setSpacing(SPACE_2)
+        column.addStretch(2)
+        column.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self._spinner, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addSpacing(SPACE_2)
+        for label in (self._title, self._sentence, self._next_step):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            column.addLayout(_centred(label))
+        column.addLayout(_centred(self._quoted, _QUOTED_WIDTH))
+        column.addSpacing(SPACE_3)
+        column.addLayout(self._button_row)
+        column.addStretch(3)
+        self._button_row.addStretch()
+        self._button_row.addStretch()
+
+    def _show(
+        self,
+        icon: str | None,
+        tone: Tone,
+        title: str,
+        sentence: str,
+        next_step: str,
+        actions: Sequence[QAction],
+        first: ButtonKind,
+    ) -> None:
+        self._icon = (icon, tone) if icon else None
+        self._mark.setVisible(icon is not None)
+        self._spinner.setVisible(icon is None)
+        # The lines below quote output, such as a program's last lines: spaces matter in them.
+        step, _, quoted = next_step.partition("\n")
+        texts = ((self._title, title), (self._sentence, sentence), (self._next_step, step))
+        for label, text in (*texts, (self._quoted, quoted)):
+            label.setText(text)
+            label.setVisible(bool(text))
+        metrics = QFontMetrics(self._theme.mono_font())
+        widest = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
+        self._quoted.setMaximumWidth(min(widest + SPACE_2, _QUOTED_WIDTH))  # as a centred block
+        self.setAccessibleName(title)
+        self._paint_mark()
+        self._set_buttons(actions, first)
+
+    def _set_buttons(self, actions: Sequence[QAction], first: ButtonKind) -> None:
+        for button in self._buttons:
+            self._button_row.removeWidget(button)
+            button.hide()  # until deleted it would cover the new ones
+            button.deleteLater()
+        kinds: list[ButtonKind] = [first] + ["plain"] * len(actions)
+        self._buttons = [
+            ActionButton(action, kind, self) for action, kind in zip(actions, kinds, strict=False)
+        ]
+        for place, button in enumerate(self._buttons):
+            self._button_row.insertWidget(1 + place, button)
+            button.show()  # now: the layout would do so only after pending events
+
+    def _paint_mark(self) -> None:
+        if self._icon is not None:
+            name, tone = self._icon
+            self._mark.setPixmap(self._theme.pixmap(name, tone, _MARK_SIZE, self.devicePixelRatioF()))
+
+
+def _centred(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
+    """Centre a label in a readable width; its own alignment would stop it from wrapping."""
+    label.setMaximumWidth(width)
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addWidget(label, 1000)
+    row.addStretch(1)
+    return row
+
+
+class ContentStack(QStackedWidget):
+    """Shows `content` when opened; otherwise says why not, and what to do."""
+
+    def __init__(self, theme: Theme, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = content
+        self._instead = EmptyState(theme)
+        self._said: tuple[object, ...] = ()
+        self.addWidget(content)
+        self.addWidget(self._instead)
+
+    def open(self) -> None:
+        self.setCurrentWidget(self._content)
+
+    def is_open(self) -> bool:
+        return self.currentWidget() is self._content
+
+    def explain(
+        self,
+        look: Literal["empty", "loading", "failed"],
+        icon: str,
+        title: str,
+        sentence: str,
+        next_step: str = "",
+        action: QAction | None = None,
+        other: QAction | None = None,
+    ) -> None:
+        """Hide the content and explain why.
+
+        `action` is the next step, or cancels the wait; `other` is an alternative. Can be called repeatedly
+        with the same values: the button is not recreated under a click.
+        """
+        said = (look, icon, title, sentence, next_step, action, other)
+        if said == self._said and not self.is_open():
+            return
+        self._said = said
+        actions = [each for each in (action, other) if each is not None]
+        if look == "loading":
+            self._instead.show_loading(title, sentence, action)
+        elif look == "failed":
+            self._instead.show_failed(title, sentence, next_step, actions)
+        else:
+            self._instead.show_empty(icon, title, sentence, actions)
+        self.setCurrentWidget(self._instead)
+
+
+_STEP_MS = 50
+_STEP_DEGREES = 20
+_FULL_TURN = 360 * 16  # Qt measures arcs in 1/16 degree
+
+
+class Spinner(QWidget):
+    """A spinning arc; its timer runs only while it is visible."""
+
+    def __init__(self, theme: Theme, size: int = ICON_SIZE, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._angle = 0
+        self._timer = QTimer(self)
+        self._timer.setInterval(_STEP_MS)
+        self._timer.timeout.connect(self._on_tick)
+        self.setFixedSize(size, size)
+        self.setAccessibleName("Busy")
+        theme.changed.connect(self.update)
+
+    @property
+    def is_turning(self) -> bool:
+        return self._timer.isActive()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        width = max(1.75, self.width() / 11)
+        inset = width / 2 + 1
+        box = QRectF(self.rect()).adjusted(inset, inset, -inset, -inset)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._theme.color("line"), width))
+        painter.drawEllipse(box)
+        painter.setPen(QPen(self._theme.color("accent"), width, c=Qt.PenCapStyle.RoundCap))
+        painter.drawArc(box, -self._angle * 16, _FULL_TURN // 4)
+
+    def _on_tick(self) -> None:
+        self._angle = (self._angle + _STEP_DEGREES) % 360
+        self.update()

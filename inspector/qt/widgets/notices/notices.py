@@ -1,0 +1,314 @@
+"""What went wrong here, below the thing that it is about: the cause, the next step, a button that does it.
+
+A strip for work that takes a while: what is being done, how far it has come, and a way to stop it.
+
+A strip for problems that belong to no panel: it says what is wrong and goes away on a click.
+
+Thin lines above a view that say in which state it is, each with the button that ends that state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import shiboken6
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QVBoxLayout, QWidget
+
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
+
+
+class Alert(QWidget):
+    """Any number of wrapped messages, one per topic; hidden if there are none."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._lines: dict[str, _Line] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE_1)
+        self.hide()
+
+    def say(
+        self,
+        about: str,
+        words: str,
+        next_step: str = "",
+        actions: Sequence[QAction] = (),
+        tone: Tone = "warn",
+    ) -> None:
+        """Show a message about a topic; it replaces an earlier one about the same."""
+        text = f"{words} {next_step}".strip()
+        known = self._lines.get(about)
+        if known is not None and known.words.text() == text:
+            return
+        self.close_about(about)
+        line = self._lines[about] = _Line(self._theme, text, actions, tone)
+        self._column.addWidget(line)
+        self.show()
+
+    def close_about(self, about: str) -> None:
+        line = self._lines.pop(about, None)
+        if line is not None:
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        self.setVisible(bool(self._lines))
+
+    def close_all(self) -> None:
+        for about in tuple(self._lines):
+            self.close_about(about)
+
+    def text(self, about: str) -> str:
+        """Return the message about a topic, "" if none."""
+        return self._lines[about].words.text() if about in self._lines else ""
+
+
+class _Line(QWidget):
+    def __init__(self, theme: Theme, text: str, actions: Sequence[QAction], tone: Tone) -> None:
+        super().__init__()
+        self._theme = theme
+        self._tone: Tone = tone
+        self.words = PlainLabel(theme, text, wrap=True, selectable=True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.words, 1)
+        for action in actions:
+            button = ActionButton(action)
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint(self._tone))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))
+
+
+# Shorter jobs are not worth a strip that appears and disappears.
+_PATIENCE_MS = 300
+_STEPS = 1000
+
+
+class Job(QObject):
+    """A running job, from `JobBar.begin` until `end`.
+
+    Signals:
+        stopped: The user wants it to stop.
+    """
+
+    stopped = Signal()
+    ended = Signal()
+    progressed = Signal(object, object)  # integers of any size
+
+    def set_progress(self, done: int, total: int) -> None:
+        """Set the progress. Also safe after the end: reports from other threads may be late."""
+        if shiboken6.isValid(self):
+            self.progressed.emit(done, total)
+
+    def end(self) -> None:
+        if shiboken6.isValid(self):  # the window may be closed before the job ends
+            self.ended.emit()
+
+
+class JobBar(QWidget):
+    """One line per running job; hidden if there is none."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.hide()
+
+    def begin(self, words: str) -> Job:
+        """Start a job; `words` describe it: “Opening monday.mcpcap”."""
+        job = Job(self)
+        line = _LineJobbar(self._theme, words, job)
+        self._column.addWidget(line)
+        line.hide()
+        waiting = QTimer(job, singleShot=True, interval=_PATIENCE_MS)
+        waiting.timeout.connect(lambda: self._show(line))
+        waiting.start()
+        job.ended.connect(lambda: self._remove(job, line))
+        return job
+
+    def lines(self) -> list[str]:
+        """Return the descriptions shown."""
+        return [line.words for line in self.findChildren(_LineJobbar) if line.isVisibleTo(self)]
+
+    def _show(self, line: _LineJobbar) -> None:
+        line.show()
+        self.show()
+
+    def _remove(self, job: Job, line: _LineJobbar) -> None:
+        self._column.removeWidget(line)
+        line.setParent(None)
+        line.deleteLater()
+        job.deleteLater()
+        self.setVisible(bool(self.lines()))
+
+
+class _LineJobbar(QWidget):
+    def __init__(self, theme: Theme, words: str, job: Job) -> None:
+        super().__init__()
+        self.words = words
+        self._theme = theme
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(220, 6)
+        self._bar.setAccessibleName(words)
+        stop = QAction("Stop", self)
+        theme.dress(stop, "stop")
+        stop.triggered.connect(job.stopped)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
+        row.setSpacing(SPACE_2)
+        row.addWidget(PlainLabel(theme, words, elide=Qt.TextElideMode.ElideMiddle), 1)
+        row.addWidget(self._bar)
+        row.addWidget(ActionButton(stop, "quiet"))
+        job.progressed.connect(self._on_progressed)
+
+    def _on_progressed(self, done: int, total: int) -> None:
+        """Scale the progress: the bytes of a large capture exceed 32 bits."""
+        self._bar.setRange(0, _STEPS if total else 0)
+        self._bar.setValue(done * _STEPS // total if total else 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("raised"))
+        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
+
+
+_MOST = 50
+
+
+class NoticeBar(QWidget):
+    """The newest problem; earlier ones are counted and can be read there. Hidden if none.
+
+    Repeated problems count once.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._texts: list[str] = []
+        self._text = PlainLabel(theme, wrap=True, selectable=True)
+        self._more = PlainLabel(theme, tone="muted")
+        dismiss = QAction("Dismiss", self)
+        theme.dress(dismiss, "close")
+        dismiss.triggered.connect(self.dismiss)
+        button = QToolButton()
+        button.setDefaultAction(dismiss)
+        button.setAccessibleName("Dismiss")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._more)
+        row.addWidget(button)
+        self.hide()
+        theme.changed.connect(self.update)
+
+    def show_problem(self, text: str) -> None:
+        self._texts = [*(each for each in self._texts if each != text), text][-_MOST:]
+        self._show()
+
+    def take_back(self, text: str) -> None:
+        """Remove a problem that was resolved."""
+        if text in self._texts:
+            self._texts.remove(text)
+            self._show()
+
+    def text(self) -> str:
+        return self._text.text()
+
+    def dismiss(self) -> None:
+        self._texts = []
+        self._show()
+
+    def _show(self) -> None:
+        *before, latest = self._texts or [""]
+        self._text.setText(latest)
+        self._more.setText(f"and {len(before)} before" if before else "")
+        self._more.setToolTip(plain_tooltip("\n".join(reversed(before))))
+        self.setVisible(bool(latest))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint("warn"))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color("warn"))
+
+
+class StatusStrips(QWidget):
+    """One line per topic, in the order of their first message."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._strips: dict[str, _Strip] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.hide()
+
+    def say(
+        self,
+        about: str,
+        words: str,
+        action: QAction | None = None,
+        tone: Tone = "wait",
+        other: QAction | None = None,
+    ) -> None:
+        """Show a message about a topic; it replaces an earlier one about the same."""
+        strip = self._strips.get(about)
+        if strip is None or strip.action is not action:
+            self.take_back(about)
+            strip = self._strips[about] = _Strip(self._theme, action, tone, other)
+            self._column.addWidget(strip)
+        strip.words.setText(words)
+        strip.show()
+        self.show()
+
+    def take_back(self, about: str) -> None:
+        strip = self._strips.pop(about, None)
+        if strip is not None:
+            self._column.removeWidget(strip)
+            strip.hide()
+            strip.deleteLater()
+        self.setVisible(bool(self._strips))
+
+    def text(self, about: str) -> str:
+        """Return the message about a topic, "" if none."""
+        strip = self._strips.get(about)
+        return strip.words.text() if strip is not None else ""
+
+
+class _Strip(QWidget):
+    def __init__(self, theme: Theme, action: QAction | None, tone: Tone, other: QAction | None) -> None:
+        super().__init__()
+        self._theme = theme
+        self._tone: Tone = tone
+        self.action = action
+        self.words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_3, 0, SPACE_2, 0)
+        row.setSpacing(SPACE_2)
+        row.addWidget(self.words)
+        for each in (action, other):
+            if each is not None:
+                row.addWidget(ActionButton(each, "quiet"))
+        row.addStretch(1)
+        self.setFixedHeight(theme.row_height() + 4)
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint(self._tone))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))

@@ -1,0 +1,242 @@
+"""Small cards in the lower right corner of a window, over everything: something wants to be looked at."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QCursor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout, QWidget
+
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+_WIDTH = 352
+_MOST = 3
+_SHOWN_MS = 10_000
+_HELD_MS = 2_000  # how often to check whether the user has left it
+_RESTS_MS = 30_000  # a pointer still for this long is ignored
+_SHADOW = 5
+_RADIUS = 7
+
+
+class Toasts(QWidget):
+    """A stack of toasts, newest at the bottom. More than three are queued and counted.
+
+    It never takes the focus, so typing is not interrupted. An ignored toast closes after a while, but not
+    while the pointer is on the stack or its buttons have the focus. A pointer that was already there, or
+    rests there for long, does not count.
+
+    Signals:
+        taken: The user pressed a toast's first button; carries its key.
+        all_requested: The user wants to see the queued ones, too.
+    """
+
+    taken = Signal(int)
+    all_requested = Signal()
+
+    def __init__(self, theme: Theme, window: QWidget) -> None:
+        super().__init__(window)
+        self._theme = theme
+        self._window = window
+        self._toasts: dict[int, Toast] = {}
+        self._pointer = QPoint()  # where it was at the last check
+        self._resting = QElapsedTimer()
+        self._resting.start()
+        self.more_action = QAction("More", self)
+        self.more_action.triggered.connect(self.all_requested)
+        self._more = _Ground(theme)
+        more = QHBoxLayout(self._more)
+        more.setContentsMargins(SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW)
+        more.addWidget(_button(self.more_action, "quiet"))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self._more)
+        self.setFixedWidth(_WIDTH)
+        self.hide()
+        window.installEventFilter(self)
+
+    @property
+    def shown(self) -> tuple[Toast, ...]:
+        """The visible toasts, oldest first."""
+        return tuple(self._toasts.values())[:_MOST]
+
+    def all_keys(self) -> tuple[int, ...]:
+        """Return the keys of all toasts, including queued ones."""
+        return tuple(self._toasts)
+
+    def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
+        """Show or update a toast. `note` is beside the title, `about` below the words.
+
+        `act` is the text of its first button.
+        """
+        toast = self._toasts.get(key)
+        if toast is None:
+            toast = self._toasts[key] = Toast(self._theme, key, act)
+            toast.act_action.triggered.connect(partial(self._on_taken, key))
+            toast.later_action.triggered.connect(partial(self.take_back, key))
+            toast.timer.timeout.connect(partial(self._on_time_up, toast))
+            self._column.insertWidget(self._column.count() - 1, toast)
+        toast.say(title, words, about, note)
+        self._arrange()
+
+    def take_back(self, key: int) -> None:
+        """Remove a toast that is no longer needed."""
+        toast = self._toasts.pop(key, None)
+        if toast is not None:
+            toast.timer.stop()
+            self._column.removeWidget(toast)
+            toast.hide()
+            toast.deleteLater()
+            self._arrange()
+
+    def take_all_back(self) -> None:
+        for key in tuple(self._toasts):
+            self.take_back(key)
+
+    # --------------------------------------------------------------
+
+    def _on_taken(self, key: int) -> None:
+        self.take_back(key)
+        self.taken.emit(key)
+
+    def _is_held(self, toast: Toast) -> bool:
+        """Return whether the user is about to use one."""
+        focused = QApplication.focusWidget()
+        return self._is_pointed_at(toast) or (focused is not None and self.isAncestorOf(focused))
+
+    def _is_pointed_at(self, toast: Toast) -> bool:
+        pointer = QCursor.pos()
+        if pointer != self._pointer:
+            self._pointer = pointer
+            self._resting.restart()
+        is_over = self.rect().contains(self.mapFromGlobal(pointer))
+        return is_over and pointer != toast.came_to and self._resting.elapsed() < _RESTS_MS
+
+    def _on_time_up(self, toast: Toast) -> None:
+        if self._is_held(toast):
+            toast.timer.start(_HELD_MS)
+        else:
+            self.take_back(toast.key)
+
+    def _arrange(self) -> None:
+        shown = self.shown
+        for toast in self._toasts.values():
+            toast.setVisible(toast in shown)
+        for toast in shown:
+            toast.begin()
+        hidden = len(self._toasts) - len(shown)
+        self.more_action.setText(f"{hidden:,} more")
+        self._more.setVisible(bool(hidden))
+        self.setVisible(bool(shown))
+        if shown:
+            self._place()
+            self.raise_()
+
+    def _place(self) -> None:
+        """Move to the corner, above the status bar."""
+        self._column.activate()
+        self.resize(_WIDTH, self._column.sizeHint().height())
+        bar = self._window.findChild(QStatusBar)
+        below = bar.height() if bar is not None and bar.isVisible() else 0
+        room = self._window.rect()
+        left = max(room.width() - self.width() - SPACE_3, 0)
+        self.move(left, max(room.height() - below - self.height() - SPACE_3, 0))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Resize and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+
+class _Ground(QWidget):
+    """A floating sheet with a background, an edge and a painted shadow."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        sheet = QRectF(self.rect()).adjusted(_SHADOW, _SHADOW, -_SHADOW, -_SHADOW)
+        for step in range(_SHADOW, 0, -1):
+            painter.setBrush(QColor(0, 0, 0, 5))
+            grown = sheet.adjusted(-step, -step + 1, step, step)
+            painter.drawRoundedRect(grown, _RADIUS + step, _RADIUS + step)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRoundedRect(sheet.adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
+
+
+class Toast(_Ground):
+    """A toast."""
+
+    def __init__(self, theme: Theme, key: int, act: str) -> None:
+        super().__init__(theme)
+        self.key = key
+        self.timer = QTimer(self, singleShot=True)
+        self.came_to = QPoint()  # where the pointer was then
+        self._title = Heading(theme)
+        self._note = MutedLabel(theme)
+        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
+        self._about = MutedLabel(theme)
+        self.act_action = QAction(act, self)
+        self.later_action = QAction("Later", self)
+        self.later_action.setToolTip("Put it away; it stays in the Inbox")
+        self._lay_out()
+
+    def say(self, title: str, words: str, about: str, note: str) -> None:
+        self._title.setText(title)
+        self._note.setText(note)
+        self._words.setText(words)
+        self._about.setText(about)
+        self._about.setVisible(bool(about))
+        self.setAccessibleName(". ".join(word for word in (title, words, about) if word))
+
+    def begin(self) -> None:
+        """Start the timer when it becomes visible."""
+        if not self.timer.isActive():
+            self.timer.start(_SHOWN_MS)
+            self.came_to = QCursor.pos()
+            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("wait"))
+        height = self.height() - 2 * (_SHADOW + _RADIUS)
+        painter.drawRoundedRect(QRectF(_SHADOW + 1, _SHADOW + _RADIUS, 3, height), 1.5, 1.5)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(SPACE_2)
+        first.addWidget(self._title, 1)
+        first.addWidget(self._note)
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(0, SPACE_1, 0, 0)
+        buttons.setSpacing(SPACE_1)
+        buttons.addWidget(_button(self.act_action, "plain"))
+        buttons.addWidget(_button(self.later_action, "quiet"))
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4 + _SHADOW, SPACE_2 + _SHADOW, SPACE_3 + _SHADOW, SPACE_2 + _SHADOW)
+        column.setSpacing(2)
+        column.addLayout(first)
+        column.addWidget(self._words)
+        column.addWidget(self._about)
+        column.addLayout(buttons)
+
+
+def _button(action: QAction, kind: ButtonKind) -> ActionButton:
+    """Create a button that does not take the focus when clicked."""
+    button = ActionButton(action, kind)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAutoDefault(False)
+    return button

@@ -1,0 +1,285 @@
+"""Fonts and labels that all parts of a form share.
+
+A form may have hundreds of fields, so what a field costs counts: fonts are made once, and colours come from
+palette roles, which follow the theme without a connection for each label.
+
+A label whose long words are broken where it ends: Qt's own cuts them off there.
+
+Text that stays text: labels that never guess at markup, and tool tips that are escaped.
+
+Qt reads a label or a tool tip that looks like HTML as HTML and then loads the local files it names
+(`<img src=…>`). What a server sent is therefore shown through these classes and `plain_tooltip` only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
+
+from inspector.base.plain_text import escaped, one_line, visible
+from inspector.qt.theme import Theme, Tone
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextDocument, QTextLayout
+
+MUTED = QPalette.ColorRole.PlaceholderText
+ERROR = QPalette.ColorRole.BrightText
+_LABEL_LIMIT = 600
+
+
+@dataclass(frozen=True)
+class FormStyle:
+    """A theme with the fonts of a form; one per form."""
+
+    theme: Theme
+    title: QFont
+    small: QFont
+    mono: QFont
+    small_mono: QFont
+
+    @classmethod
+    def of(cls, theme: Theme) -> FormStyle:
+        return cls(
+            theme=theme,
+            title=theme.ui_font(weight=QFont.Weight.DemiBold),
+            small=theme.ui_font(0.92),
+            mono=theme.mono_font(),
+            small_mono=theme.mono_font(0.92),
+        )
+
+
+def small_label(look: FormStyle, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
+    """Create a small wrapped plain-text label; the tool tip has text that is too long."""
+    label = BreakingLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setFont(look.small)
+    label.setForegroundRole(role)
+    set_label_text(label, text)
+    return label
+
+
+def set_label_text(label: QLabel, text: str) -> None:
+    """Set untrusted text on a plain-text label, shortened."""
+    label.setText(visible(shortened(text, _LABEL_LIMIT)))
+    label.setToolTip(plain_tooltip(text) if len(text) > _LABEL_LIMIT else "")
+
+
+def mark_error(widget: QWidget, wrong: bool) -> None:
+    """Outline an input in the error colour; the words beside it say the same."""
+    state = "error" if wrong else ""
+    if (widget.property("state") or "") == state:
+        return
+    widget.setProperty("state", state)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
+_LONG_WORD = re.compile(r"\S{21}")  # shorter ones fit into the narrowest label
+_TOP, _BOTTOM = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
+
+
+class BreakingLabel(QLabel):
+    """A plain-text label that wraps between words, and inside words wider than the label.
+
+    Text without long words, i.e. nearly all of it, is left to Qt.
+    """
+
+    def breaks_words(self) -> bool:
+        """Return whether a word may be too wide for a line."""
+        return self.wordWrap() and _LONG_WORD.search(self.text()) is not None
+
+    def minimumSizeHint(self) -> QSize:
+        """Limit the width: Qt asks for that of the longest word, which may have any length."""
+        hint = super().minimumSizeHint()
+        if not self.wordWrap():
+            return hint
+        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance("m" * 20)), hint.height())
+
+    def heightForWidth(self, width: int) -> int:
+        height = super().heightForWidth(width)
+        if not self.breaks_words():
+            return height
+        if (document := self._document()) is not None:
+            _break_anywhere(document)
+            return super().heightForWidth(width)
+        around = self.height() - self.contentsRect().height()
+        layout = self._laid_out(width - (self.width() - self.contentsRect().width()))
+        return math.ceil(layout.boundingRect().height()) + around
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self.breaks_words():
+            super().paintEvent(event)
+        elif (document := self._document()) is not None:
+            super().heightForWidth(self.width())  # makes Qt lay it out first, and then leave it
+            _break_anywhere(document)
+            super().paintEvent(event)
+        else:
+            self._paint(self.contentsRect())
+
+    def _document(self) -> QTextDocument | None:
+        """Return the document of selectable text; Qt offers no other access to it."""
+        from PySide6.QtGui import QTextDocument
+
+        return self.findChild(QTextDocument)
+
+    def _paint(self, box: QRect) -> None:
+        layout = self._laid_out(box.width())
+        painter = QPainter(self)
+        group = QPalette.ColorGroup.Normal if self.isEnabled() else QPalette.ColorGroup.Disabled
+        painter.setPen(self.palette().color(group, self.foregroundRole()))
+        height = math.ceil(layout.boundingRect().height())
+        spare = max(box.height() - height, 0)
+        top = spare if self.alignment() & _BOTTOM else 0 if self.alignment() & _TOP else spare // 2
+        layout.draw(painter, QPointF(box.left(), box.top() + top))
+
+    def _laid_out(self, width: int) -> QTextLayout:
+        from PySide6.QtGui import QTextLayout, QTextOption
+
+        option = QTextOption(self.alignment())
+        option.setWrapMode(option.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        # In a text layout, a line feed is a line separator.
+        layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
+        layout.setTextOption(option)
+        layout.beginLayout()
+        top = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, top))
+            top += line.height()
+        layout.endLayout()
+        return layout
+
+
+def _break_anywhere(document: QTextDocument) -> None:
+    option = document.defaultTextOption()
+    anywhere = option.WrapMode.WrapAtWordBoundaryOrAnywhere
+    if option.wrapMode() is not anywhere:
+        option.setWrapMode(anywhere)
+        document.setDefaultTextOption(option)
+
+
+# A label is for reading at a glance: laying out more than this would freeze the window.
+LABEL_LIMIT = 20_000
+TOOLTIP_LIMIT = 2_000
+
+
+def plain_tooltip(text: str) -> str:
+    """Return `text` as a tool tip that shows exactly these characters, line breaks kept."""
+    if not text:
+        return ""
+    return f'<span style="white-space: pre-wrap">{escaped(visible(shortened(text, TOOLTIP_LIMIT)))}</span>'
+
+
+def shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class PlainLabel(BreakingLabel):
+    """A plain-text label, colored by a tone.
+
+    It either elides (one line, with the whole text in the tool tip) or, with `wrap`, flows over several
+    lines and breaks words too long for one. `selectable` text is never elided, so that what is copied is
+    what was sent.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str = "",
+        *,
+        tone: Tone = "text",
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideNone,
+        wrap: bool = False,
+        selectable: bool = False,
+        mono: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._tone: Tone = tone
+        self._mono = mono
+        self._elide = Qt.TextElideMode.ElideNone if wrap or selectable else elide
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(wrap)
+        if selectable:
+            self.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+        if self._elide is not Qt.TextElideMode.ElideNone:
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setText(text)
+        self._on_theme_changed()
+        theme.changed.connect(self._on_theme_changed)
+
+    def setText(self, text: str, /) -> None:
+        """Show `text`, with hidden characters made visible; an eliding label joins its lines."""
+        shown = shortened(text, LABEL_LIMIT)
+        super().setText(visible(shown) if self._elide is Qt.TextElideMode.ElideNone else one_line(shown))
+
+    def set_tone(self, tone: Tone) -> None:
+        self._tone = tone
+        self._on_theme_changed()
+
+    def is_elided(self) -> bool:
+        """Return whether part of the text is elided."""
+        return self._shown_text() != self.text()
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        if self._elide is Qt.TextElideMode.ElideNone:
+            return hint
+        return QSize(min(hint.width(), self.fontMetrics().horizontalAdvance("mm…")), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._elide is Qt.TextElideMode.ElideNone:
+            super().paintEvent(event)
+            return
+        # Uses the label's font and color; creating the style takes 6 ms at startup.
+        flags = self.alignment().value | Qt.TextFlag.TextSingleLine.value
+        QPainter(self).drawText(self.contentsRect(), flags, self._shown_text())
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip and self.is_elided():
+            QToolTip.showText(event.globalPos(), plain_tooltip(self.text()), self)
+            return True
+        return super().event(event)
+
+    def _shown_text(self) -> str:
+        return self.fontMetrics().elidedText(self.text(), self._elide, self.contentsRect().width())
+
+    def _on_theme_changed(self) -> None:
+        self.setFont(self._label_font())
+        colors = QPalette()
+        colors.setColor(QPalette.ColorRole.WindowText, self._theme.color(self._tone))
+        self.setPalette(colors)
+
+    def _label_font(self) -> QFont:
+        return self._theme.mono_font() if self._mono else self._theme.ui_font()
+
+
+class Heading(PlainLabel):
+    """The name of what is shown below. Elides on the right."""
+
+    def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(theme, text, elide=Qt.TextElideMode.ElideRight, parent=parent)
+
+    def _label_font(self) -> QFont:
+        return self._theme.ui_font(1.08, QFont.Weight.DemiBold)
+
+
+class MutedLabel(PlainLabel):
+    """Secondary text: captions, hints, counts."""
+
+    def __init__(
+        self, theme: Theme, text: str = "", *, wrap: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(
+            theme, text, tone="muted", elide=Qt.TextElideMode.ElideRight, wrap=wrap, parent=parent
+        )

@@ -1,0 +1,183 @@
+"""A web address, whole, with its host in the foreground: drawn letter by letter, never read as markup.
+
+A text of somebody else's, to be read in place: of a long one the beginning, the rest at a click.
+
+A text of somebody else's that a person decides about: shown whole, however long it is.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFont,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from inspector.base.plain_text import one_line, visible
+from inspector.base.web_link import Link
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.text.labels import LABEL_LIMIT, PlainLabel
+
+
+class UrlLabel(QWidget):
+    """Shows a URL in full, on as many lines as needed; the host is bold, the rest muted."""
+
+    def __init__(self, theme: Theme, link: Link, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._parts = (one_line(link.before), one_line(link.host), one_line(link.after))
+        self._heights: dict[int, int] = {}  # by width: a layout asks repeatedly
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName(f"Address, host {one_line(link.host)}" if link.host else "Address")
+        self.setAccessibleDescription(self.text())
+        theme.changed.connect(self.update)
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        if width not in self._heights:
+            self._heights[width] = round(self._laid_out(width - 2 * SPACE_3).boundingRect().height())
+        return self._heights[width] + 2 * SPACE_2
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.heightForWidth(max(self.width(), 320)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, self.fontMetrics().height() + 2 * SPACE_2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("sunken"))
+        painter.setPen(self._theme.color("accent" if self.hasFocus() else "line"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        self._laid_out(self.width() - 2 * SPACE_3).draw(painter, QPointF(SPACE_3, SPACE_2))
+
+    def _laid_out(self, width: int) -> QTextLayout:
+        layout = QTextLayout(self.text(), self._theme.mono_font())
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        layout.setTextOption(option)
+        layout.setFormats(self._formats())
+        layout.beginLayout()
+        top = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, top))
+            top += line.height()
+        layout.endLayout()
+        return layout
+
+    def _formats(self) -> list[QTextLayout.FormatRange]:
+        before, host, after = self._parts
+        muted, strong = self._theme.color("muted"), self._theme.color("text")
+        found, start = [], 0
+        for part, color, is_bold in ((before, muted, False), (host, strong, True), (after, muted, False)):
+            length = len(part.encode("utf-16-le")) // 2  # in Qt's UTF-16 units
+            if length:
+                found.append(_format(start, length, color, is_bold))
+            start += length
+        return found
+
+
+def _format(start: int, length: int, color: QColor, is_bold: bool) -> QTextLayout.FormatRange:
+    found = QTextLayout.FormatRange()
+    looks = QTextCharFormat()
+    looks.setForeground(color)
+    if is_bold:
+        looks.setFontWeight(QFont.Weight.Bold)
+    found.start, found.length, found.format = start, length, looks
+    return found
+
+
+_CHARACTERS, _LINES = 1_000, 12
+
+
+class LongText(QWidget):
+    """A long text in limited space, so that it pushes nothing important out of view."""
+
+    def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = text
+        self._beginning = _beginning(text)
+        self.label = PlainLabel(theme, self._beginning, wrap=True, selectable=True)
+        self.more_action = QAction("Show all", self)
+        self.more_action.triggered.connect(self.show_all)
+        self._more = ActionButton(self.more_action, "quiet")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.label)
+        column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        if self._beginning == text:
+            self._more.hide()
+        if len(text) > LABEL_LIMIT:
+            self.more_action.setText(f"Show the first {LABEL_LIMIT:,} characters")
+
+    def show_all(self) -> None:
+        self.label.setText(self._text)
+        self._more.hide()
+
+
+def _beginning(text: str) -> str:
+    lines = text.split("\n", _LINES)
+    cut = "\n".join(lines[:_LINES])[:_CHARACTERS]
+    return cut if cut == text else f"{cut.rstrip()}…"
+
+
+_MOST_LINES = 14
+
+
+class WholeText(QPlainTextEdit):
+    """A read-only monospace text, as tall as its lines up to a limit, then scrolling.
+
+    Nothing is cut off: long lines wrap and count as several. Hidden characters are shown as tokens.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str,
+        name: str,
+        *,
+        most_lines: int = _MOST_LINES,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._most_lines = most_lines
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setProperty("kind", "input")
+        self.setFont(theme.mono_font())
+        self.setAccessibleName(name)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        self.setPlainText(visible(text))
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        lines = min(int(self.document().size().height()), self._most_lines)  # plain text is measured in lines
+        around = 2 * int(self.document().documentMargin()) + self.height() - self.viewport().height()
+        height = self.fontMetrics().lineSpacing() * max(1, lines) + around + 2  # or Qt scrolls by one line
+        if height != self.height():
+            self.setFixedHeight(height)

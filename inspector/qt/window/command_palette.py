@@ -1,0 +1,326 @@
+"""The command palette: everything that can be gone to or done, by a few letters. And variables of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtCore import QObject, QSettings
+from PySide6.QtGui import QKeySequence
+
+from inspector.base.errors import LensError, RpcError
+from inspector.base.plain_text import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.protocol.jsonrpc import METHOD_NOT_FOUND
+from inspector.qt.actions import COMMANDS
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import Scheme, Theme
+
+if TYPE_CHECKING:
+    from inspector.config.calls.saved_calls import SavedCall
+    from inspector.protocol.types import Prompt, Resource, ResourceTemplate, Tool
+    from inspector.qt.models.feature_list import FeatureListModel
+    from inspector.qt.models.palette import PaletteItem, PaletteModel
+    from inspector.qt.widgets.inputs.popups import PickerPopup
+    from inspector.qt.window.main_window import MainWindow
+    from inspector.qt.window.workspace import Workspace
+
+    Offered: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
+
+_WIDTH = 680
+_MOST_RECENT = 40
+_RECENT = "palette/recent"
+_BETWEEN = "\x1f"  # separates kind, server and name in a key
+# The lists, and the server capability of each.
+_LISTS = {"tools": "tools", "resources": "resources", "templates": "resources", "prompts": "prompts"}
+_NOUNS = {"tools": "tool", "resources": "resource", "templates": "resource template", "prompts": "prompt"}
+_ICONS = {"tools": "tool", "resources": "resource", "templates": "resource", "prompts": "prompt"}
+
+
+class CommandPalette(QObject):
+    """Opens the command palette, and the settings, secrets, variables, calls and rules dialogs.
+
+    Lists not fetched yet are fetched when the palette is first opened, and again only when the server
+    reports a change.
+    """
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme, layout: QSettings) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bridge = bridge
+        self._theme = theme
+        self._layout = layout
+        self._lists: dict[tuple[str, str], Sequence[Offered]] = {}
+        self._saved: dict[str, SavedCall] = {}
+        self.popup: PickerPopup | None = None
+        bridge.list_changed.connect(self._on_list_changed)
+        bridge.server_changed.connect(self._on_server_changed)
+        bridge.server_removed.connect(self._forget)
+
+    def open_variables(self) -> None:
+        from inspector.qt.dialogs.variables import VariablesDialog
+
+        workspace = self._window.workspace()
+        folder = workspace.tools.call_view.folder if workspace is not None else None
+        dialog = VariablesDialog(self._bridge, self._theme, self._window, folder=folder)
+        dialog.saved.connect(self._on_variables_saved)
+        dialog.show()
+
+    def open_saved_calls(self) -> None:
+        from inspector.qt.dialogs.saved_calls import SavedCallsDialog
+
+        dialog = SavedCallsDialog(self._bridge, self._theme, self._window)
+        dialog.open_requested.connect(self.open_saved)
+        dialog.show()
+
+    def open_answer_rules(self) -> None:
+        from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
+
+        language = self._window.traffic.language
+        ReplyRulesDialog(self._bridge, self._theme, language.complete, language.check, self._window).show()
+
+    def open_secrets(self) -> None:
+        from inspector.qt.dialogs.secrets import SecretsDialog
+
+        SecretsDialog(self._bridge, self._theme, self._window).show()
+
+    def open_settings(self) -> None:
+        """Open the settings, or raise the window if it is already open."""
+        from inspector.qt.dialogs.settings import OwnSetting, SettingsDialog
+
+        window = self._window
+        for dialog in window.findChildren(SettingsDialog):
+            if dialog.isVisible():
+                dialog.raise_()
+                dialog.activateWindow()
+                return
+        scheme = OwnSetting(lambda: self._theme.scheme.value, lambda value: window.set_scheme(Scheme(value)))
+        SettingsDialog(
+            self._bridge,
+            self._theme,
+            window.actions_table.__getitem__,
+            {"look.scheme": scheme},
+            {"layout": Path(self._layout.fileName())},
+            window,
+        ).show()
+
+    def open_server_secrets(self) -> None:
+        from inspector.qt.dialogs.servers.server_secrets import ServerSecretsDialog
+
+        view = self._window.current_view()
+        if view is not None:
+            ServerSecretsDialog(self._bridge, view, self._theme, self._window).show()
+
+    def open_palette(self) -> None:
+        """Open the palette. Commands and servers are there at once; the rest follows as it arrives."""
+        from inspector.qt.models.palette import IconRole, NoteRole, PaletteModel, PlacesRole, ToneRole
+        from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
+
+        if self.popup is not None:
+            return
+        model = PaletteModel()
+        roles = Roles(NoteRole, ToneRole, IconRole, PlacesRole)
+        prompt = "Go to a command, server, tool, resource, template, prompt or saved call"
+        popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
+        model.setParent(popup)
+        popup.words_changed.connect(model.set_words)
+        popup.picked.connect(lambda row: self._on_picked(model, row))
+        popup.closed.connect(self._on_popup_closed)
+        model.searched.connect(lambda: popup.say(_counted(model)))
+        model.set_picks(self._known(), self._recent())
+        popup.open_over(self._window, _WIDTH)
+        self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
+
+    # -------------------------------------------------------------- what there is
+
+    def _known(self) -> Iterator[PaletteItem]:
+        yield from self._commands()
+        for view in self._window.servers.model.views():
+            yield _pick("server", view.name, "", view.name, f"server · {view.status.value}", "server")
+        for view in self._connected():
+            for what in _LISTS:
+                yield from _picks(view.name, what, self._listed(view.name, what) or ())
+
+    def _commands(self) -> Iterator[PaletteItem]:
+        """Yield the commands that can be used now."""
+        for command in COMMANDS:
+            action = self._window.actions_table[command.id]
+            if action.isEnabled() and command.id != "app.palette":
+                keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+                note = f"{command.menu} · {keys}" if keys else command.menu
+                yield _pick("command", "", command.id, action.text(), note, command.icon)
+
+    def _connected(self) -> list[ServerView]:
+        views = self._window.servers.model.views()
+        return [view for view in views if view.status is ServerStatus.CONNECTED]
+
+    def _listed(self, server: str, what: str) -> Sequence[Offered] | None:
+        """Return an already fetched list; the Tools panel keeps its own up to date."""
+        workspace = self._window.workspaces.get(server)
+        if what == "tools" and workspace is not None and workspace.tools.model.total:
+            return workspace.tools.model.tools()
+        return self._lists.get((server, what))
+
+    async def _fill(self, model: PaletteModel, popup: PickerPopup) -> None:
+        from inspector.qt.models.palette import all_calls, saved_key, saved_picks
+
+        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        calls = all_calls(folders)
+        self._saved = {saved_key(call): call for call in calls}
+        if self.popup is popup:
+            model.add_picks(saved_picks(folders, calls))
+        for view in self._connected():
+            for what in _LISTS:
+                if self.popup is not popup:
+                    return  # closed meanwhile
+                if view.offers(_LISTS[what]) and self._listed(view.name, what) is None:
+                    items = await self._fetch(view.name, what)
+                    if self.popup is popup:
+                        model.add_picks(_picks(view.name, what, items))
+
+    async def _fetch(self, server: str, what: str) -> Sequence[Offered]:
+        try:
+            items: Sequence[Offered]
+            if what == "tools":
+                items = (await self._bridge.list_tools(server)).items
+            elif what == "resources":
+                items = (await self._bridge.list_resources(server)).items
+            elif what == "templates":
+                items = (await self._bridge.list_resource_templates(server)).items
+            else:
+                items = (await self._bridge.list_prompts(server)).items
+        except LensError as exc:  # visible in the traffic
+            if not (isinstance(exc, RpcError) and exc.code == METHOD_NOT_FOUND):
+                return ()
+            items = ()  # many servers do not know the templates method: do not ask again
+        self._lists[server, what] = items
+        return items
+
+    def _on_list_changed(self, server: str, capability: str) -> None:
+        for what in _LISTS:
+            if _LISTS[what] == capability:
+                self._lists.pop((server, what), None)
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        if view.status is not ServerStatus.CONNECTED:
+            self._forget(view.name)
+
+    def _forget(self, server: str) -> None:
+        for what in _LISTS:
+            self._lists.pop((server, what), None)
+
+    def _on_popup_closed(self) -> None:
+        self.popup = None
+
+    # -------------------------------------------------------------- going there
+
+    def _on_picked(self, model: PaletteModel, row: int) -> None:
+        pick = model.pick(row)
+        if pick is None:
+            return
+        self._remember(pick.key)
+        if pick.key in self._saved:
+            self.open_saved(self._saved[pick.key])
+            return
+        kind, server, name = pick.key.split(_BETWEEN, 2)  # the name is the server's and may be anything
+        if kind == "command":
+            self._window.actions_table[name].trigger()
+        elif (workspace := self._go_to(server)) is not None:
+            _show(workspace, kind, name)
+
+    def open_saved(self, call: SavedCall) -> None:
+        """Open a saved call in its server's Tools panel; without a server, in the current one."""
+        workspace = self._go_to(call.server) if call.server else self._window.workspace()
+        if workspace is not None:
+            workspace.show_tab("tools")
+            workspace.tools.open_saved(call)
+        else:
+            words = f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not here."
+            self._bridge.problem_found.emit(words if call.server else "Choose a server for this call first.")
+
+    def _go_to(self, server: str) -> Workspace | None:
+        if self._window.servers.model.row_of(server) is None:
+            return None
+        self._window.servers.choose(server)
+        return self._window.workspace()
+
+    def _recent(self) -> list[str]:
+        kept = self._layout.value(_RECENT, [])
+        return [str(key) for key in kept] if isinstance(kept, list) else [str(kept)] if kept else []
+
+    def _remember(self, key: str) -> None:
+        keys = [key, *(each for each in self._recent() if each != key)]
+        self._layout.setValue(_RECENT, keys[:_MOST_RECENT])
+
+    def _on_variables_saved(self) -> None:
+        for workspace in self._window.workspaces.values():
+            workspace.tools.call_view.refresh_variables()
+
+
+def _show(workspace: Workspace, kind: str, name: str) -> None:
+    if kind == "tools":
+        workspace.show_tab("tools")
+        workspace.tools.choose_soon(name)
+        workspace.tools.list.setFocus()
+    elif kind == "resources":
+        workspace.open_uri(name)
+    elif kind == "templates":
+        workspace.show_tab("resources")
+        lists = workspace.resources.lists
+        _when_listed(lists.templates, lambda: _choose_template(workspace, name))
+    elif kind == "prompts":
+        workspace.show_tab("prompts")
+        workspace.prompts.choose_soon(name)
+        workspace.prompts.list.setFocus()
+
+
+def _when_listed(model: FeatureListModel, go: Callable[[], object]) -> None:
+    """Call `go` now, or once the list is loaded."""
+    if model.total:
+        go()
+        return
+
+    def on_searched() -> None:
+        model.searched.disconnect(on_searched)
+        go()
+
+    model.searched.connect(on_searched)
+
+
+def _choose_template(workspace: Workspace, uri_template: str) -> None:
+    """Select a template's row as a user would, and focus its first field."""
+    lists, form = workspace.resources.lists, workspace.resources.head.form
+    lists.search.clear()
+    lists.search.settle()
+    row = lists.templates.row_of(uri_template)
+    if row is not None:
+        lists.template_list.setCurrentIndex(lists.templates.index(row))
+        next(iter(form.rows.values()), lists.template_list).setFocus()
+
+
+def _pick(kind: str, server: str, name: str, text: str, note: str, icon: str) -> PaletteItem:
+    from inspector.qt.models.palette import PaletteItem
+
+    return PaletteItem(_BETWEEN.join((kind, server, name)), one_line(text), one_line(note), icon)
+
+
+def _picks(server: str, what: str, items: Sequence[Offered]) -> Iterator[PaletteItem]:
+    """Yield picks one by one, as the model consumes them."""
+    noun, icon = _NOUNS[what], _ICONS[what]
+    for item in items:
+        name: str = getattr(item, "uri", "") or getattr(item, "uri_template", "") or item.name
+        # The server comes first: long titles are cut, and its owner must be visible.
+        words = [server, noun, item.title if item.title != item.name else ""]
+        if what in ("resources", "templates") and item.name:
+            words.append(name)
+        note = " · ".join(word for word in words if word)
+        yield _pick(what, server, name, item.name or name, note, icon)
+
+
+def _counted(model: PaletteModel) -> str:
+    shown, found = model.rowCount(), model.found
+    if not found:
+        return "Nothing fits."
+    more = f"{shown:,} of {found:,}" if shown < found else f"{found:,}"
+    return f"{more} · ↑↓ to choose, Enter to go, Esc to close"

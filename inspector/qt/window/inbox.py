@@ -1,0 +1,184 @@
+"""The Inbox in a window: its panels, how many cards wait, toasts for new ones, and the ways to a card."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QAction
+
+from inspector.base.plain_text import one_line
+from inspector.engine.inbox.views import InboxRequest
+from inspector.qt.bridge import Bridge
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.models.inbox import PendingRequestIndex, is_news, news_text, toast_text
+from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
+from inspector.qt.theme import Theme
+from inspector.qt.widgets.notices.toasts import Toasts
+
+if TYPE_CHECKING:
+    from inspector.qt.window.main_window import MainWindow
+    from inspector.qt.window.workspace import Workspace
+
+_SHOW = "traffic.inbox"
+
+
+class InboxController(QObject):
+    """The Inbox panels and notifications. Created for the first card, or on first use."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bridge = bridge
+        self._theme = theme
+        self._opener = LinkOpener()
+        self._desk = RequestViewCache(bridge, theme, self._opener, self)
+        self._panels: list[InboxPanel] = []
+        self._unseen: list[InboxRequest] = []  # closed while not visible
+        self.cards = PendingRequestIndex(self)
+        self.toasts = Toasts(theme, window)
+        self._show_unseen = QAction("Show in Inbox", self)
+        self._dismiss_unseen = QAction("Dismiss", self)
+        self._connect()
+
+    def put(self, card: InboxRequest) -> None:
+        """Add, update or close a card."""
+        self.cards.put(card)
+
+    @cached_property
+    def overall(self) -> InboxPanel:
+        """The Inbox of all servers."""
+        return self.make_panel(None)
+
+    def make_panel(self, server: str | None) -> InboxPanel:
+        panel = InboxPanel(self._bridge, self._theme, self._opener, server, self._desk)
+        panel.operation_requested.connect(lambda _, row: self._window.opening.show_in_traffic(row))
+        panel.uri_requested.connect(self._on_uri_requested)
+        panel.task_requested.connect(self._on_task_requested)
+        panel.installEventFilter(self)
+        panel.destroyed.connect(lambda: self._panels.remove(panel))
+        self._panels.append(panel)
+        return panel
+
+    def go_to(self, server: str, card_id: int) -> None:
+        """Show a card: in its server's tab if that server is current, else in the Inbox of all."""
+        workspace = self._window.workspace()
+        if workspace is not None and workspace.view.name == server:
+            workspace.show_tab("inbox")
+            panel = workspace.inbox
+        else:
+            self._window.servers.choose_inbox()
+            panel = self.overall
+        panel.list.setFocus()
+        self._bridge.start("go to a card", self._show(panel, card_id), panel)
+
+    def is_in_view(self, server: str) -> bool:
+        """Return whether the cards of a server are visible."""
+        return any(each.isVisible() and each.model.server in (None, server) for each in self._panels)
+
+    # -------------------------------------------------------------- cards come and go
+
+    def _on_counted(self, server: str) -> None:
+        cards = self.cards.of(server)
+        self._window.servers.set_waiting(server, len(cards), self.cards.count)
+        workspace = self._window.workspaces.get(server)
+        if workspace is not None:
+            workspace.show_cards(cards)
+        self._update_traffic()
+
+    def _on_opened(self, card: InboxRequest) -> None:
+        if not self.is_in_view(card.server):
+            self.toasts.put(card.id, *toast_text(card), act="Answer")
+
+    def _on_ended(self, card: InboxRequest) -> None:
+        self.toasts.take_back(card.id)
+        if is_news(card) and not self.is_in_view(card.server):
+            self._unseen.append(card)
+            words = news_text(self._unseen)
+            self._window.strips.say("inbox", words, self._show_unseen, "warn", self._dismiss_unseen)
+
+    def _on_looked(self, server: str | None) -> None:
+        """Remove notifications about cards the user can see now."""
+        for toast in self.toasts.all_keys():
+            card = self.cards.card(toast)
+            if card is None or server in (None, card.server):
+                self.toasts.take_back(toast)
+        if any(server in (None, card.server) for card in self._unseen):
+            self._forget_unseen()
+
+    def _forget_unseen(self) -> None:
+        self._unseen.clear()
+        self._window.strips.take_back("inbox")
+
+    # -------------------------------------------------------------- ways to a card, and from it
+
+    async def _show(self, panel: InboxPanel, card_id: int) -> None:
+        if not panel.show_card(card_id):
+            await self._bridge.cards()  # a new panel has requested its own just before
+            panel.show_card(card_id)
+
+    def _on_taken(self, card_id: int) -> None:
+        card = self.cards.card(card_id)
+        if card is not None:
+            self.go_to(card.server, card_id)
+
+    def _on_show_unseen(self) -> None:
+        latest = self._unseen[-1]
+        self.go_to(latest.server, latest.id)
+
+    def _on_uri_requested(self, server: str, uri: str) -> None:
+        if (workspace := self._workspace_of(server)) is not None:
+            workspace.open_uri(uri)
+        else:
+            words = f"The server “{one_line(server)}” is not here any more, so its resource cannot be read."
+            self._bridge.problem_found.emit(words)
+
+    def _on_task_requested(self, server: str, id: str) -> None:
+        if (workspace := self._workspace_of(server)) is not None:
+            workspace.show_task(id)
+        else:
+            words = f"The server “{one_line(server)}” is not here any more, nor are its tasks."
+            self._bridge.problem_found.emit(words)
+
+    def _workspace_of(self, server: str) -> Workspace | None:
+        """Select a server and return its workspace; None if it no longer exists."""
+        self._window.servers.choose(server)
+        workspace = self._window.workspace()
+        return workspace if workspace is not None and workspace.view.name == server else None
+
+    def _on_traffic_asked(self) -> None:
+        found = self._asked_in_traffic()
+        if found is not None:
+            self.go_to(*found)
+
+    def _asked_in_traffic(self) -> tuple[str, int] | None:
+        """Return the card of the selected row, or of the row it answers."""
+        row = self._window.traffic.current_number()
+        if row is None:
+            return None
+        partner = self._bridge.log.partner(row)
+        return self.cards.asked_in(row) or (self.cards.asked_in(partner) if partner is not None else None)
+
+    def _update_traffic(self) -> None:
+        self._window.traffic.actions_here[_SHOW].setEnabled(self._asked_in_traffic() is not None)
+
+    # --------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Show and isinstance(watched, InboxPanel):
+            self._on_looked(watched.model.server)
+        return super().eventFilter(watched, event)
+
+    def _connect(self) -> None:
+        self.cards.counted.connect(self._on_counted)
+        self.cards.opened.connect(self._on_opened)
+        self.cards.ended.connect(self._on_ended)
+        self.toasts.taken.connect(self._on_taken)
+        self.toasts.all_requested.connect(self._window.servers.choose_inbox)
+        self._show_unseen.triggered.connect(self._on_show_unseen)
+        self._dismiss_unseen.triggered.connect(self._forget_unseen)
+        traffic = self._window.traffic
+        traffic.current_changed.connect(self._update_traffic)
+        traffic.actions_here[_SHOW].triggered.connect(self._on_traffic_asked)
+        self._update_traffic()

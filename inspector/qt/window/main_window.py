@@ -1,0 +1,463 @@
+"""The main window: servers on the left, the workspace in the middle, traffic below."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QSettings, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.views import ServerStatus, ServerView
+from inspector.qt.actions import Actions
+from inspector.qt.bridge import Bridge
+from inspector.qt.models.traffic.traffic_model import LiveSource
+from inspector.qt.models.traffic.view_options import TrafficViewOptions
+from inspector.qt.panels.server_list import ServerListPanel
+from inspector.qt.panels.traffic.panel import TrafficPanel
+from inspector.qt.theme import Scheme, Theme
+from inspector.qt.widgets.inputs.clipboard import secret_clipboard
+from inspector.qt.widgets.inputs.controls import dropped_config_files
+from inspector.qt.widgets.notices.empty_state import EmptyState
+from inspector.qt.widgets.notices.notices import JobBar, NoticeBar, StatusStrips
+from inspector.qt.window.captures import CaptureDocks, CaptureNotices, openable
+from inspector.qt.window.command_palette import CommandPalette
+from inspector.qt.window.commands import Commands, TrafficCommands
+from inspector.qt.window.server_commands import AddServerCommands, ServerCommands
+
+# The workspace and the dialogs are imported on demand, which saves 100 ms at startup.
+if TYPE_CHECKING:
+    from inspector.config.secrets.records import SecretsState
+    from inspector.engine.inbox.views import InboxRequest
+    from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+    from inspector.qt.panels.inbox.panel import InboxPanel
+    from inspector.qt.panels.welcome import WelcomePanel
+    from inspector.qt.window.inbox import InboxController
+    from inspector.qt.window.notices import (
+        DoctorNotice,
+        DriftNotice,
+        LoginNotice,
+        SecretsStatus,
+        ServerListNotice,
+    )
+    from inspector.qt.window.workspace import Workspace
+
+_LAYOUT_VERSION = 1
+# After startup: icons of menus, which are not opened sooner.
+_ICONS_MS = 400
+
+
+class MainWindow(QMainWindow):
+    """The main window: creates the parts once and places them.
+
+    Signals:
+        closing: The user closed the window; the app stops what runs behind it.
+        demo_wanted: Start the demo servers.
+    """
+
+    closing = Signal()
+    demo_wanted = Signal()
+
+    def __init__(self, bridge: Bridge, theme: Theme, layout: QSettings, help_folder: Path) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._theme = theme
+        self._layout = layout
+        self._help_folder = help_folder
+        self.actions_table = Actions(theme, self)
+        self.servers = ServerListPanel(bridge, self.actions_table, theme)
+        self.choices = TrafficViewOptions(layout, self)
+        self.traffic = TrafficPanel(
+            LiveSource(bridge, self), bridge, self.actions_table, theme, choices=self.choices, memory=layout
+        )
+        self.workspaces: dict[str, Workspace] = {}
+        self._at_start = EmptyState(theme)
+        self._stack = QStackedWidget()
+        self.notices = NoticeBar(theme)
+        self._capture_count = 0
+        self.secrets_status: SecretsStatus | None = None
+        self.strips = StatusStrips(theme)
+        self.jobs = JobBar(theme)
+        self.captures = CaptureDocks(
+            bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
+        )
+        self.opening = TrafficCommands(self, bridge, theme, layout)
+        self.reaching = CommandPalette(self, bridge, theme, layout)
+        self.managing = ServerCommands(self, bridge, theme)
+        self.adding = AddServerCommands(self, bridge, theme)
+        self._lay_out()
+        self._make_menus()
+        self.capture_news = CaptureNotices(bridge, self.strips, self)
+        self._dismiss_told = QAction("Dismiss", self)
+        self._dismiss_told.triggered.connect(lambda: self.strips.take_back("told"))
+        self._commands = Commands(self, bridge, self.actions_table)
+        self._connect()
+        self._restore()
+        QTimer.singleShot(_ICONS_MS, theme.dress_waiting)
+
+    # -------------------------------------------------------------- what others ask
+
+    def workspace(self) -> Workspace | None:
+        """Return the current workspace."""
+        widget = self._stack.currentWidget()
+        return next((each for each in self.workspaces.values() if each is widget), None)
+
+    def traffic_in_front(self) -> TrafficPanel:
+        """Return the traffic panel used last: the live one, or a capture's."""
+        return self.captures.in_front()
+
+    def current_view(self) -> ServerView | None:
+        return self.servers.current()
+
+    @cached_property
+    def inboxes(self) -> InboxController:
+        """The Inboxes, created for the first server request or on first use."""
+        from inspector.qt.window.inbox import InboxController
+
+        return InboxController(self, self._bridge, self._theme)
+
+    @cached_property
+    def doctor_news(self) -> DoctorNotice:
+        """Doctor reports, created for the first server that fails or the first check."""
+        from inspector.qt.window.notices import DoctorNotice
+
+        return DoctorNotice(self, self._bridge)
+
+    @cached_property
+    def catalogue_news(self) -> ServerListNotice:
+        """Server list reports, created for the first external change."""
+        from inspector.qt.window.notices import ServerListNotice
+
+        return ServerListNotice(self, self._bridge, self._theme)
+
+    @cached_property
+    def drift_news(self) -> DriftNotice:
+        """Baseline reports, created when the first lists are compared."""
+        from inspector.qt.window.notices import DriftNotice
+
+        return DriftNotice(self, self._bridge, self._theme)
+
+    @cached_property
+    def login_news(self) -> LoginNotice:
+        """Login reports, created for the first login."""
+        from inspector.qt.window.notices import LoginNotice
+
+        return LoginNotice(self)
+
+    def show_tab(self, name: str) -> None:
+        """Show a tab of the current server, or of the last one before the Inbox of all servers."""
+        self.servers.go_back()
+        if (workspace := self.workspace()) is not None:
+            workspace.show_tab(name)
+
+    def set_scheme(self, scheme: Scheme) -> None:
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        self._theme.apply(app, scheme)
+        self._layout.setValue("scheme", scheme.value)
+        self._check_scheme()
+
+    def open_add_server(self) -> None:
+        self.adding.open()
+
+    def open_news(self) -> None:
+        from inspector.qt.dialogs.help import WhatsNewDialog
+
+        WhatsNewDialog(self._theme, self._help_folder / "changelog.md", self).show()
+
+    def open_filter_help(self) -> None:
+        from inspector.qt.dialogs.help import ManualDialog
+
+        ManualDialog("Filter language", self._help_folder / "filters.md", self).show()
+
+    def open_colour_rules(self, panel: TrafficPanel) -> None:
+        """Edit the color rules of all traffic panels; suggestions are for this one."""
+        from inspector.qt.dialogs.traffic.color_rules import ColorRulesDialog
+
+        language = panel.language
+        ColorRulesDialog(self.choices, self._theme, language.complete, language.check, self).show()
+
+    def open_about(self) -> None:
+        from inspector.qt.dialogs.help import AboutDialog
+
+        AboutDialog(self._theme, self).show()
+
+    # -------------------------------------------------------------- building
+
+    def _lay_out(self) -> None:
+        self.setWindowTitle("MCP Lens")
+        self.setWindowIcon(self._theme.app_icon())
+        self.resize(1440, 900)
+        self.setAcceptDrops(True)
+        self._at_start.show_empty(
+            "server",
+            "Nothing to look at yet",
+            "Add a server: a command to start, or a URL to connect to.",
+            [self.actions_table["server.add"]],
+        )
+        self._stack.addWidget(self._at_start)
+        self.setCentralWidget(self._with_notices(self._stack))
+        self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self._servers_dock = self._add_dock("Servers", self.servers, Qt.DockWidgetArea.LeftDockWidgetArea)
+        self._traffic_dock = self._add_dock("Traffic", self.traffic, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.resizeDocks([self._servers_dock], [260], Qt.Orientation.Horizontal)
+        self.resizeDocks([self._traffic_dock], [360], Qt.Orientation.Vertical)
+
+    def _with_notices(self, widget: QWidget) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notices)
+        column.addWidget(self.strips)
+        column.addWidget(self.jobs)
+        column.addWidget(widget, 1)
+        return page
+
+    def _add_dock(self, name: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+        dock = QDockWidget(name, self)
+        dock.setObjectName(name)
+        dock.setWidget(panel)
+        dock.setTitleBarWidget(QWidget())  # the panel has its own header
+        self.addDockWidget(area, dock)
+        return dock
+
+    def _add_capture_dock(self, title: str, panel: QWidget) -> QDockWidget:
+        """Add a capture's dock as a tab behind the live traffic, or beside it."""
+        dock = QDockWidget(title, self)
+        dock.setWidget(panel)
+        dock.setTitleBarWidget(QWidget())
+        self._capture_count += 1
+        dock.setObjectName(f"capture {self._capture_count}")  # required by Qt; not used to find it
+        before = self.captures.all[-1].dock if self.captures.all else self._traffic_dock
+        is_split = self.actions_table["capture.side_by_side"].isChecked()
+        self._place_beside(before, dock, side_by_side=is_split)
+        return dock
+
+    def set_side_by_side(self, is_on: bool) -> None:
+        """Show all traffic docks side by side, or as tabs."""
+        before, height = self._traffic_dock, self._traffic_dock.height()
+        # All of them: beside a dock that has tabs, Qt adds another tab.
+        for dock in (self._traffic_dock, *(opened.dock for opened in self.captures.all)):
+            self.removeDockWidget(dock)
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self._traffic_dock)
+        self._traffic_dock.show()
+        self.resizeDocks([self._traffic_dock], [height], Qt.Orientation.Vertical)
+        for opened in self.captures.all:
+            self._place_beside(before, opened.dock, side_by_side=is_on)
+            opened.dock.show()
+            before = opened.dock
+        if is_on:
+            docks = [self._traffic_dock, *(opened.dock for opened in self.captures.all)]
+            self.resizeDocks(docks, [self.width() // len(docks)] * len(docks), Qt.Orientation.Horizontal)
+        self.captures.bring_to_front(self.captures.in_front())
+
+    def _place_beside(self, before: QDockWidget, dock: QDockWidget, *, side_by_side: bool) -> None:
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        if side_by_side:
+            self.splitDockWidget(before, dock, Qt.Orientation.Horizontal)
+        else:
+            self.tabifyDockWidget(before, dock)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if openable(event.mimeData()) or dropped_config_files(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.acceptProposedAction()
+        others = dropped_config_files(event.mimeData())  # by its name, a .json may be either
+        self.captures.open([path for path in openable(event.mimeData()) if path not in others])
+        self.adding.open_dropped(others)
+
+    def _make_menus(self) -> None:
+        for name, commands in self.actions_table.menus():
+            menu = QMenu(name, self)
+            self.menuBar().addMenu(menu)
+            submenus: dict[str, QMenu] = {"": menu}
+            for command, action in commands:
+                if command.begins_group:
+                    menu.addSeparator()
+                if command.submenu not in submenus:
+                    submenus[command.submenu] = menu.addMenu(command.submenu)
+                submenus[command.submenu].addAction(action)
+            if name == "View":
+                menu.addSeparator()
+                menu.addAction(self._servers_dock.toggleViewAction())
+                menu.addAction(self._traffic_dock.toggleViewAction())
+
+    def _connect(self) -> None:
+        self._bridge.server_changed.connect(self._on_server_changed)
+        self._bridge.server_removed.connect(self._on_server_removed)
+        self._bridge.problem_found.connect(self.notices.show_problem)
+        self._bridge.problem_over.connect(self.notices.take_back)
+        self._bridge.secrets_changed.connect(self._on_secrets_changed)
+        self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.found_changed.connect(self._on_found_changed)
+        self._bridge.catalogue_changed.connect(lambda diff: self.catalogue_news.put(diff))
+        self._bridge.examination_changed.connect(lambda view: self.doctor_news.put(view))
+        self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
+        self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
+        self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
+        self._bridge.open_page = lambda url: self.login_news.open_page(url)
+        secret_clipboard().said.connect(self._on_clipboard_said)
+        self.servers.server_chosen.connect(self._on_server_chosen)
+        self.servers.inbox_chosen.connect(self._on_inbox_chosen)
+        self.servers.found_chosen.connect(self._on_found_chosen)
+        self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
+        self.captures.told.connect(self.tell)
+        self.captures.front_changed.connect(self._commands.update_traffic)
+        self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
+
+    def tell(self, words: str) -> None:
+        """Report a success that is not otherwise visible."""
+        self.strips.say("told", words, self._dismiss_told, "ok")
+
+    def _on_clipboard_said(self, words: str, seconds: int) -> None:
+        from inspector.qt.window.notices import show_in_status_bar
+
+        show_in_status_bar(self, words, seconds)
+
+    def _on_secrets_changed(self, state: SecretsState) -> None:
+        """Create the status bar entry once there is something to show; it then updates itself."""
+        if self.secrets_status is None:
+            from inspector.qt.window.notices import add_to_status_bar
+
+            action = self.actions_table["app.secrets"]
+            self.secrets_status = add_to_status_bar(self, self._bridge, self._theme, action, state)
+
+    # -------------------------------------------------------------- servers
+
+    def _on_server_changed(self, view: ServerView) -> None:
+        workspace = self.workspaces.get(view.name)
+        if workspace is not None:
+            before = workspace.view.status
+            workspace.set_view(view)
+            if view.status is ServerStatus.FAILED or "doctor_news" in vars(self):
+                self.doctor_news.follow(before, view)
+        if view.name == self._current_name():
+            self._commands.update(view)
+
+    def _on_server_removed(self, name: str) -> None:
+        workspace = self.workspaces.pop(name, None)
+        if workspace is not None:
+            self._stack.removeWidget(workspace)
+            workspace.deleteLater()
+
+    def _on_server_chosen(self, name: str) -> None:
+        view = self.current_view()
+        if not name or view is None:
+            self._stack.setCurrentWidget(self.welcome)
+        else:
+            self._stack.setCurrentWidget(self._workspace_of(view))
+        self.setWindowTitle(f"{_short(view.name)} — MCP Lens" if view is not None else "MCP Lens")
+        self.traffic.set_server(name)
+        self._commands.update(view)
+
+    def _on_inbox_chosen(self) -> None:
+        panel = self.inboxes.overall
+        if self._stack.indexOf(panel) < 0:
+            self._stack.addWidget(panel)
+        self._stack.setCurrentWidget(panel)
+        self.setWindowTitle("Inbox — MCP Lens")
+        self._commands.update(None)
+
+    @cached_property
+    def welcome(self) -> WelcomePanel:
+        """The start page, created when there is nothing else to show."""
+        from inspector.qt.panels.welcome import WelcomePanel
+
+        actions = self.actions_table
+        panel = WelcomePanel(self._bridge, self._theme, actions["server.open_file"], actions["server.demo"])
+        panel.pasted.connect(self.adding.open)
+        panel.review_wanted.connect(self.servers.choose_found)
+        self._stack.addWidget(panel)
+        return panel
+
+    def _on_found_changed(self) -> None:
+        """Show the start page if there are no servers after this last step of the startup."""
+        if self._stack.currentWidget() is self._at_start and not self.servers.model.rowCount():
+            self._stack.setCurrentWidget(self.welcome)
+
+    @cached_property
+    def found(self) -> FoundServersPanel:
+        """The panel of found servers, created on first use."""
+        from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+
+        panel = FoundServersPanel(self._bridge, self._theme)
+        panel.server_wanted.connect(self.servers.choose)
+        self._stack.addWidget(panel)
+        return panel
+
+    def _on_found_chosen(self) -> None:
+        self._stack.setCurrentWidget(self.found)
+        self.setWindowTitle("Found servers — MCP Lens")
+        self._commands.update(None)
+
+    def _on_card_changed(self, card: InboxRequest) -> None:
+        self.inboxes.put(card)
+
+    def _make_inbox(self, server: str) -> InboxPanel:
+        return self.inboxes.make_panel(server)
+
+    def _workspace_of(self, view: ServerView) -> Workspace:
+        """Return a server's workspace, created on first use."""
+        if view.name not in self.workspaces:
+            before = self.workspace()
+            from inspector.qt.window.workspace import Workspace
+
+            workspace = Workspace(self._bridge, view, self.actions_table, self._theme, self._make_inbox)
+            workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
+            workspace.readiness_changed.connect(self._commands.update_resources)
+            workspace.answer_requested.connect(lambda card_id: self.inboxes.go_to(view.name, card_id))
+            self.opening.watch_workspace(workspace)
+            self.workspaces[view.name] = workspace
+            if "inboxes" in vars(self):
+                workspace.show_cards(self.inboxes.cards.of(view.name))
+            if "drift_news" in vars(self):
+                self.drift_news.tell(workspace)
+            self._stack.addWidget(workspace)
+            if before is not None:
+                workspace.tabs.setCurrentIndex(before.tabs.currentIndex())
+        return self.workspaces[view.name]
+
+    def _current_name(self) -> str:
+        view = self.current_view()
+        return view.name if view is not None else ""
+
+    # -------------------------------------------------------------- layout
+
+    def _check_scheme(self) -> None:
+        for scheme in Scheme:
+            self.actions_table[f"view.{scheme.value}"].setChecked(scheme is self._theme.scheme)
+
+    def _restore(self) -> None:
+        self._check_scheme()
+        geometry, state = self._layout.value("geometry"), self._layout.value("state")
+        if isinstance(geometry, QByteArray) and isinstance(state, QByteArray):
+            self.restoreGeometry(geometry)
+            self.restoreState(state, _LAYOUT_VERSION)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._layout.setValue("geometry", self.saveGeometry())
+        self._layout.setValue("state", self.saveState(_LAYOUT_VERSION))
+        secret_clipboard().clear()
+        self.closing.emit()
+        event.accept()
+
+
+def _short(name: str) -> str:
+    """Return a server's name for the title bar: no hidden characters, limited in length."""
+    return shorten(one_line(name), 80)

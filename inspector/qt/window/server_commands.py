@@ -1,0 +1,224 @@
+"""Servers come in and go out: the dialogs for adding what was pasted or dropped, and for exporting.
+
+The list of servers, managed: edit, duplicate, remove and undo, copy in the words of other tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import shiboken6
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.engine.views import ServerView
+from inspector.qt.bridge import Bridge
+from inspector.qt.theme import Theme
+from inspector.traffic.records import OPENABLE
+
+if TYPE_CHECKING:
+    from inspector.config.foreign.export import Exported
+    from inspector.config.servers.entries import Entry
+    from inspector.engine.servers.lifecycle import Removed
+    from inspector.engine.servers.registry import ServerRegistry
+    from inspector.qt.dialogs.servers.add_server import AddServerDialog
+    from inspector.qt.dialogs.servers.edit_server import EditServerDialog
+    from inspector.qt.window.main_window import MainWindow
+
+
+class AddServerCommands(QObject):
+    """Adds servers. The dialogs are imported on demand; none of them is modal."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._theme = window, bridge, theme
+
+    def open(self, text: str = "") -> AddServerDialog:
+        """Open the dialog; `text` is what was pasted elsewhere. It is shown, not added."""
+        from inspector.qt.dialogs.servers.add_server import AddServerDialog
+
+        dialog = AddServerDialog(self._bridge, self._theme, self._window, taken=self._names)
+        dialog.added.connect(self._window.servers.choose)
+        if text:
+            dialog.put(text)
+        dialog.show()
+        return dialog
+
+    def open_file(self, path: Path) -> None:
+        self.open().open_file(path)
+
+    def choose_file(self) -> None:
+        self.open().choose_file()
+
+    def open_export(self) -> None:
+        from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
+
+        view = self._window.current_view()
+        chosen = [view.name] if view is not None else self._names()
+        ExportServersDialog(self._bridge, self._theme, self._names(), chosen, self._window).show()
+
+    def open_dropped(self, paths: Sequence[Path]) -> None:
+        """Open dropped files, which may be configurations or captures of the same file type."""
+        for path in paths:
+            self._bridge.start_when_attached("open a dropped file", self._open_dropped(path))
+
+    async def _open_dropped(self, path: Path) -> None:
+        is_configuration = path.suffix.lower() not in OPENABLE or await self._holds_servers(path)
+        if shiboken6.isValid(self):
+            if is_configuration:
+                self.open_file(path)
+            else:
+                self._window.captures.open([path])
+
+    async def _holds_servers(self, path: Path) -> bool:
+        import asyncio
+
+        from inspector.config.foreign.paste import read_pasted
+        from inspector.config.foreign.reader import read_config_text
+
+        async def run(servers: ServerRegistry) -> bool:
+            try:
+                return bool(await asyncio.to_thread(lambda: read_pasted(read_config_text(path))))
+            except ConfigError:
+                return False
+
+        return await self._bridge.ask_servers(run)
+
+    def _names(self) -> list[str]:
+        return [view.name for view in self._window.servers.model.views()]
+
+
+_REMOVED = "removed"
+_LONGEST_NAME = 60
+
+
+class ServerCommands(QObject):
+    """Commands for the current server: edit, duplicate, remove and copy."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._theme = window, bridge, theme
+        self._editing: dict[str, EditServerDialog] = {}
+        self._removed: list[tuple[Removed, float]] = []  # with the time until which each can be restored
+        self._undo = QAction("Undo", self)
+        self._undo.triggered.connect(self._on_undo)
+        self._time_is_up = QTimer(self, singleShot=True)
+        self._time_is_up.timeout.connect(self._tell_removed)
+
+    def edit(self) -> None:
+        self._start("edit", self._edit)
+
+    def duplicate(self) -> None:
+        self._start("duplicate", self._duplicate)
+
+    def remove(self) -> None:
+        self._start("remove", self._remove)
+
+    def copy_claude_command(self) -> None:
+        self._start("copy", self._copy_claude_command)
+
+    def copy_fragment(self) -> None:
+        self._start("copy", self._copy_fragment)
+
+    def copy_tool_name(self) -> None:
+        """Copy the current tool's name as clients present it to a model."""
+        from inspector.protocol.types import namespaced
+
+        workspace = self._window.workspace()
+        tool = workspace.tools.call_view.tool if workspace is not None else None
+        if workspace is not None and tool is not None:
+            self._copy(namespaced(workspace.view.name, tool.name))
+
+    # --------------------------------------------------------------
+
+    def _start(self, what: str, work: Callable[[ServerView], Coroutine[Any, Any, None]]) -> None:
+        view = self._window.current_view()
+        if view is not None:
+            self._bridge.start(f"{what} {view.name}", work(view))
+
+    async def _edit(self, view: ServerView) -> None:
+        from inspector.qt.dialogs.servers.edit_server import EditServerDialog
+
+        draft = await self._bridge.ask_servers(lambda servers: servers.draft(view.name))
+        if not shiboken6.isValid(self._window):
+            return
+        if (dialog := self._editing.get(view.name)) is None:  # one per server: two would conflict
+            dialog = EditServerDialog(self._bridge, view.name, draft, self._theme, self._window)
+            self._editing[view.name] = dialog
+            dialog.finished.connect(lambda: self._editing.pop(view.name, None))
+            dialog.saved.connect(self._window.servers.choose)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    async def _duplicate(self, view: ServerView) -> None:
+        copy = await self._bridge.ask_servers(lambda servers: servers.duplicate(view.name))
+        if shiboken6.isValid(self._window):
+            self._window.servers.choose(copy.name)
+
+    async def _remove(self, view: ServerView) -> None:
+        removed = await self._bridge.ask_servers(lambda servers: servers.removals.remove(view.name))
+        self._put_removed(removed, monotonic() + removed.seconds)
+
+    def _on_undo(self) -> None:
+        """Undo the latest removal."""
+        if self._removed:
+            removed, until = self._removed.pop()
+            self._tell_removed()
+            self._bridge.start(f"undo {removed.name}", self._have_back(removed, until))
+
+    async def _have_back(self, removed: Removed, until: float) -> None:
+        try:
+            view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
+        except UserError:
+            self._put_removed(removed, until)  # the obstacle can be removed, and undo tried again
+            raise
+        if shiboken6.isValid(self._window):
+            self._window.servers.choose(view.name)
+
+    def _put_removed(self, removed: Removed, until: float) -> None:
+        if shiboken6.isValid(self._window):
+            self._removed.append((removed, until))
+            self._tell_removed()
+
+    def _tell_removed(self) -> None:
+        now = monotonic()
+        self._removed = [(removed, until) for removed, until in self._removed if until > now]
+        if not self._removed:
+            self._time_is_up.stop()
+            self._window.strips.take_back(_REMOVED)
+            return
+        last, until = self._removed[-1]
+        self._time_is_up.start(int((until - now) * 1000) + 1)
+        name = f"“{shorten(one_line(last.name), _LONGEST_NAME)}”"
+        others = len(self._removed) - 1
+        words = f"{name} and {others} before it were removed." if others else f"{name} was removed."
+        self._window.strips.say(_REMOVED, words, self._undo)
+
+    async def _copy_claude_command(self, view: ServerView) -> None:
+        from inspector.config.foreign.export import claude_command
+
+        await self._copy_exported(view, claude_command)
+
+    async def _copy_fragment(self, view: ServerView) -> None:
+        from inspector.config.foreign.export import fragment
+
+        await self._copy_exported(view, fragment)
+
+    async def _copy_exported(self, view: ServerView, make: Callable[[Entry], Exported]) -> None:
+        async def run(servers: ServerRegistry) -> Exported:
+            return make(servers.entry(view.name))
+
+        exported = await self._bridge.ask_servers(run)
+        if shiboken6.isValid(self._window):
+            self._copy(exported.text, *exported.remarks)
+
+    def _copy(self, text: str, *remarks: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self._window.tell(" ".join((f"Copied: {shorten(one_line(text), 120)}", *remarks)))

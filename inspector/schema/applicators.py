@@ -1,0 +1,243 @@
+"""Members that depend on the value: `if`/`then`/`else`, `dependentRequired`, `dependentSchemas`.
+
+The variants of a union: their names, and the member that tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from inspector.base.json.text import write_line
+from inspector.base.json.values import JSON, JSONObject, shorten
+from inspector.schema import keywords
+from inspector.schema.drafts import ABSENT, MOST_STEPS, bare, fits, is_of_type
+from inspector.schema.fields import Condition, Field, Variant
+from inspector.schema.flatten import Alternatives, Conditional, Flat, flatten
+from inspector.schema.references import REFERENCES, Document
+
+MAX_CONDITIONS = 50
+
+
+def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[Condition, ...]:
+    """Return the conditions to evaluate for a draft, in schema order."""
+    found = []
+    for one in conditionals[:MAX_CONDITIONS]:
+        if one.key:
+            found.append(Condition(f"{shorten(one.key, 40)} is set", partial(_has, one.key)))
+        else:
+            found.append(Condition(_in_words(one.test), partial(_fits, one.test, document)))
+    return tuple(found)
+
+
+def schemas_under(conditionals: list[Conditional], outcomes: tuple[bool, ...]) -> list[JSON]:
+    """Return the schemas that apply in addition, given the outcomes of the conditions."""
+    pairs = zip(conditionals, outcomes, strict=False)
+    parts = [one.then if outcome else one.otherwise for one, outcome in pairs]
+    return [part for part in parts if part is not True]
+
+
+def _has(key: str, draft: Mapping[str, object]) -> bool:
+    return bare(draft.get(key, ABSENT)) is not ABSENT
+
+
+def _fits(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
+    return fits(test, draft, document)
+
+
+def _in_words(test: JSON) -> str:
+    """Describe a common condition in words; any other as its schema."""
+    if isinstance(test, dict) and test.keys() <= {"properties", "required", "type"}:
+        wishes = [_wish(name, part) for name, part in keywords.named(test, "properties").items()]
+        names = keywords.names(test, "required") - keywords.named(test, "properties").keys()
+        wishes += [f"{shorten(name, 40)} is set" for name in sorted(names)]
+        if wishes and all(wishes):
+            return " and ".join(wishes)
+    return f"the value fits {shorten(write_line(test), 80)}"
+
+
+def _wish(name: str, part: JSON) -> str:
+    shown = shorten(name, 40)
+    if not isinstance(part, dict):
+        return ""
+    if "const" in part:
+        return f"{shown} is {shorten(write_line(part['const']), 40)}"
+    if choices := keywords.schemas(part, "enum"):
+        return f"{shown} is one of {shorten(write_line(choices), 80)}"
+    return _negated(shown, part)
+
+
+def _negated(shown: str, part: JSONObject) -> str:
+    unwanted = part.get("not")
+    if isinstance(unwanted, dict) and "const" in unwanted:
+        return f"{shown} is not {shorten(write_line(unwanted['const']), 40)}"
+    return ""
+
+
+MAX_VARIANTS = 200
+ANY_TYPES = ("string", "number", "boolean", "object", "array")
+_TYPE_WORDS = {
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "object": "object",
+    "array": "list",
+}
+# Keywords about which members are present: a union of only these is no choice between shapes.
+_ABOUT_PRESENCE = frozenset(
+    ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties")
+)
+
+Build = Callable[[JSON], Field]
+
+
+def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tuple[Variant, ...]:
+    """Return a variant for each type, with the schema's rules; null is a field state instead."""
+    known = [name for name in types if name != "null" and not (name == "integer" and "number" in types)]
+    variants = []
+    for name in known:
+        part = {**_without_words(schema), "type": name}
+        test = partial(is_of_type, name=name)
+        variants.append(Variant(_TYPE_WORDS.get(name, name[:40]), partial(build, part), fits=test))
+    return tuple(variants)
+
+
+def branch_variants(
+    flat: Flat, union: Alternatives, document: Document, build: Build
+) -> tuple[tuple[Variant, ...], str]:
+    """Return a variant for each branch, merged with the common rules, and the discriminator."""
+    common = rest_of(flat, union)
+    parts = [flatten(branch, document) for branch in union.branches]
+    discriminator = _discriminator(parts)
+    steps = MOST_STEPS // len(parts)  # in total: a union of many branches must not cost more than one of few
+    titles = _titles(union.branches, parts, discriminator)
+    variants = []
+    for branch, part, title in zip(union.branches, parts, titles, strict=True):
+        tags = _tags(part, discriminator)
+        whole: JSON = {"allOf": [branch, *common]} if common else branch
+        test = partial(_is_right, branch, document, steps)
+        variants.append(Variant(title, partial(build, whole), tags, test))
+    return tuple(variants), discriminator
+
+
+def titles_of(branches: Sequence[JSON], document: Document) -> list[str]:
+    """Return a title for each branch of a union, as the form shows it."""
+    parts = [flatten(branch, document) for branch in branches]
+    return _titles(branches, parts, _discriminator(parts))
+
+
+def is_about_presence(union: Alternatives) -> bool:
+    """True if the branches only say which members are required: `anyOf: [{required: …}, …]`."""
+    return all(isinstance(part, dict) and part.keys() <= _ABOUT_PRESENCE for part in union.branches)
+
+
+def presence_note(union: Alternatives) -> str:
+    """Describe a union that is only about presence in a sentence."""
+    sets = [
+        " and ".join(sorted(keywords.names(part, "required"))[:6]) if isinstance(part, dict) else ""
+        for part in union.branches[:6]
+    ]
+    if not all(sets):
+        return f"The form does not show these rules: {union.keyword}."
+    how = "exactly one of" if union.keyword == "oneOf" else "at least one of"
+    return f"Needs {how}: {shorten('; '.join(sets), 200)}."
+
+
+def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
+    """Return what applies besides one union, as schemas."""
+    parts: list[JSON] = [_without_words(flat.schema)] if _without_words(flat.schema) else []
+    parts += [{other.keyword: other.branches} for other in flat.unions if other is not union]
+    for one in flat.conditionals:
+        parts.append(
+            {"dependentSchemas": {one.key: one.then}}
+            if one.key
+            else {"if": one.test, "then": one.then, "else": one.otherwise}
+        )
+    return parts
+
+
+def _without_words(schema: JSONObject) -> JSONObject:
+    """Return the schema without the annotations that are shown on the union itself."""
+    said = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+    return {key: part for key, part in schema.items() if key not in said}
+
+
+def _is_right(schema: JSON, document: Document, steps: int, draft: object) -> bool:
+    return fits(schema, draft, document, steps)
+
+
+def _discriminator(parts: Sequence[Flat]) -> str:
+    """Return the first member with distinct constant values in every variant."""
+    if not parts or not all(keywords.named(part.schema, "properties") for part in parts):
+        return ""
+    for name in keywords.named(parts[0].schema, "properties"):
+        tags = [write_line(tag) for part in parts for tag in _tags(part, name)]
+        if all(_tags(part, name) for part in parts) and len(set(tags)) == len(tags):
+            return name
+    return ""
+
+
+def _tags(part: Flat, name: str) -> tuple[JSON, ...]:
+    """Return the values that a variant itself lists for a member."""
+    member = keywords.named(part.schema, "properties").get(name)
+    if not name or not isinstance(member, dict):
+        return ()
+    if "const" in member:
+        return (member["const"],)
+    return tuple(keywords.schemas(member, "enum"))
+
+
+def _titles(branches: Sequence[JSON], parts: Sequence[Flat], discriminator: str) -> list[str]:
+    """Return a distinct title for each variant."""
+    titles: list[str] = []
+    for place, (branch, part) in enumerate(zip(branches, parts, strict=True), start=1):
+        title = _title(branch, part, _tags(part, discriminator), place)
+        titles.append(f"{title} ({place})" if title in titles else title)
+    return titles
+
+
+def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], place: int) -> str:
+    for title in (
+        keywords.text(branch, "title", limit=80) if isinstance(branch, dict) else "",
+        keywords.text(part.schema, "title", limit=80),
+        _shown(tags),
+        _reference_name(branch),
+        _kind(part),
+    ):
+        if title:
+            return title
+    return f"Variant {place}"
+
+
+def _shown(tags: tuple[JSON, ...]) -> str:
+    words = [tag if isinstance(tag, str) else write_line(tag) for tag in tags[:3]]
+    return shorten(", ".join(words), 80)
+
+
+def _reference_name(branch: JSON) -> str:
+    for key in REFERENCES:
+        reference = branch.get(key) if isinstance(branch, dict) else None
+        if isinstance(reference, str):
+            return shorten(reference.rpartition("/")[2].removeprefix("#"), 80)
+    return ""
+
+
+def _kind(part: Flat) -> str:
+    """Describe a branch without a name: its type and what distinguishes it."""
+    choices = keywords.schemas(part.schema, "enum")
+    if len(choices) == 1:
+        return shorten(write_line(choices[0]), 80)
+    if choices:
+        return "one of the given values"
+    types = keywords.implied_types(part.schema)
+    if len(types) != 1:
+        return ""
+    words = _TYPE_WORDS.get(types[0], types[0][:40])
+    if types[0] == "object" and (names := keywords.named(part.schema, "properties")):
+        return shorten(f"object with {', '.join(list(names)[:3])}", 80)
+    if types[0] == "array" and isinstance(items := part.schema.get("items"), dict):
+        inner = keywords.implied_types(items)
+        return f"list of {_TYPE_WORDS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else words
+    format_name = keywords.text(part.schema, "format", limit=40)
+    return f"{words} ({format_name})" if format_name else words

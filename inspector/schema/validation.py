@@ -1,0 +1,388 @@
+"""What jsonschema-rs found, in plain words and at the places that a form has: `field_errors`.
+
+Of a union that does not fit, the nearest variant is named, with what it lacks: that none of five variants
+is valid helps no one.
+
+The whole of JSON Schema, checked: `validate`, and `validate_packed` for a process with a time limit.
+
+Nothing is ever fetched. A part that refers to something outside of the schema is left unchecked, and said.
+Patterns run in an engine of linear time where it can run them, else with a limit of steps. The draft is the
+one that `$schema` names; without that 2020-12, unless the schema reads as draft 7.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from inspector.base.json.text import write_line
+from inspector.base.json.values import JSON, ExactNumber, JSONObject, shorten
+from inspector.base.units import plural
+from inspector.schema import keywords
+from inspector.schema.applicators import titles_of
+from inspector.schema.check import MISSING, MOST_CHOICES_NAMED, UNKNOWN_KEY, one_of, shown
+from inspector.schema.keywords import engines
+from inspector.schema.references import REFERENCES, Document, Unusable
+from inspector.schema.values import FieldError, child, readable
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+    from jsonschema_rs import ValidationError
+
+_DEEPEST = 6  # unions inside unions
+_TYPES = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_UNIONS = ("AnyOf", "OneOfNotValid")
+
+
+def field_errors(error: ValidationError, document: Document, depth: int = 0) -> Iterator[FieldError]:
+    """Yield a validation error as field errors; for a union, also those of its closest variant."""
+    pointer = _pointer(error.instance_path)
+    kind = type(error.kind).__name__
+    if kind in _UNIONS and depth < _DEEPEST:
+        yield from _union_errors(error, document, depth)
+    elif kind == "Required":
+        yield FieldError(child(pointer, _of(error, "property")), MISSING)
+    elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
+        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _of(error, "unexpected"))
+    elif kind == "PropertyNames":
+        yield from _key_errors(_of(error, "error"), pointer, document, depth)
+    else:
+        yield FieldError(pointer, _words(kind, error))
+
+
+def _key_errors(inner: ValidationError, pointer: str, document: Document, depth: int) -> Iterator[FieldError]:
+    place = child(pointer, inner.instance) if isinstance(inner.instance, str) else pointer
+    for error in field_errors(inner, document, depth + 1):
+        yield FieldError(place, f"the key {error.problem}")
+
+
+# ------------------------------------------------------------------ unions
+
+
+def _union_errors(error: ValidationError, document: Document, depth: int) -> Iterator[FieldError]:
+    pointer = _pointer(error.instance_path)
+    branches: list[list[ValidationError]] = _of(error, "context")
+    titles = _titles(error, document, len(branches))
+    if all(_is_of_other_type(errors, error.instance_path) for errors in branches):
+        named = ", ".join(titles[:MOST_CHOICES_NAMED])
+        yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}")
+        return
+    nearest = min(range(len(branches)), key=lambda place: _distance(branches[place], error.instance_path))
+    inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
+    lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
+    count = plural(len(branches), "variant")
+    yield FieldError(pointer, f"fits none of the {count}. Nearest is {titles[nearest]}: {lacks}")
+    yield from (one for one in inside if one.pointer != pointer)
+
+
+def _is_of_other_type(errors: Sequence[ValidationError], path: Sequence[str | int]) -> bool:
+    return any(type(one.kind).__name__ == "Type" and list(one.instance_path) == list(path) for one in errors)
+
+
+def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> int:
+    """Return how far a value is from a variant: a wrong type or discriminator value counts most."""
+    far = 1000 if _is_of_other_type(errors, path) else 0
+    named = [one for one in errors if type(one.kind).__name__ in ("Constant", "Enum")]
+    return far + 20 * len(named) + len(errors)
+
+
+def _relative(error: FieldError, pointer: str) -> str:
+    place = readable(error.pointer.removeprefix(pointer))
+    return f"{place} {error.problem}" if place else error.problem
+
+
+def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
+    """Return the titles of the variants, looked up where the union is in the schema."""
+    place: JSON = document.root
+    for step in error.schema_path:
+        if isinstance(place, dict) and isinstance(step, str):
+            place = place.get(step)
+        elif isinstance(place, list) and isinstance(step, int) and step < len(place):
+            place = place[step]
+        else:
+            place = None
+    if isinstance(place, list) and len(place) == count:
+        return titles_of(place, document)
+    return [f"variant {number}" for number in range(1, count + 1)]
+
+
+# ------------------------------------------------------------------ words
+
+
+def _words(kind: str, error: ValidationError) -> str:
+    make = _WORDS.get(kind)
+    return make(error) if make is not None else shorten(error.message.partition("\n")[0], 200)
+
+
+def _of(error: ValidationError, name: str) -> Any:
+    """Return an attribute of the error's kind; each kind has different ones."""
+    return getattr(error.kind, name)
+
+
+def _got(error: ValidationError) -> str:
+    value = error.instance
+    return str(value)[:60] if isinstance(value, Decimal) else shown(value)  # type: ignore[arg-type]
+
+
+def _type(error: ValidationError) -> str:
+    wanted = [_TYPES.get(name, name) for name in _of(error, "types")]
+    return f"must be {' or '.join(sorted(wanted))}, got {_got(error)}"
+
+
+def _bound(words: str) -> Callable[[ValidationError], str]:
+    def say(error: ValidationError) -> str:
+        return f"must be {words} {_of(error, 'limit')}, got {_got(error)}"
+
+    return say
+
+
+def _size(words: str, noun: str) -> Callable[[ValidationError], str]:
+    def say(error: ValidationError) -> str:
+        size = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
+        return f"{words} {plural(_of(error, 'limit'), noun)}, has {size:,}"
+
+    return say
+
+
+def _false(error: ValidationError) -> str:
+    last = error.evaluation_path[-1] if error.evaluation_path else ""
+    if last in ("items", "additionalItems", "unevaluatedItems"):
+        return "is one item more than the schema allows"
+    if last in ("additionalProperties", "unevaluatedProperties"):
+        return "has a key that the schema does not allow"
+    return "is not allowed: the schema takes no value here"
+
+
+def _not(error: ValidationError) -> str:
+    unwanted = _of(error, "schema")
+    if isinstance(unwanted, dict) and (names := sorted(keywords.names(unwanted, "required"))):
+        return f"must not have {' and '.join(names)}{' together' if len(names) > 1 else ''}"
+    return f"must not fit {shorten(write_line(unwanted), 100)}"
+
+
+_LEAST, _MOST = "needs at least", "takes at most"
+_WORDS: Mapping[str, Callable[[ValidationError], str]] = {
+    "Type": _type,
+    "Enum": lambda error: f"must be {one_of(_of(error, 'options'))}, got {_got(error)}",
+    "Constant": lambda error: f"must be {shown(_of(error, 'expected_value'))}, got {_got(error)}",
+    "Minimum": _bound("at least"),
+    "Maximum": _bound("at most"),
+    "ExclusiveMinimum": _bound("more than"),
+    "ExclusiveMaximum": _bound("less than"),
+    "MultipleOf": lambda error: f"must be a multiple of {_of(error, 'multiple_of')}, got {_got(error)}",
+    "MinLength": _size(_LEAST, "character"),
+    "MaxLength": _size(_MOST, "character"),
+    "MinItems": _size(_LEAST, "item"),
+    "MaxItems": _size(_MOST, "item"),
+    "MinProperties": _size(_LEAST, "key"),
+    "MaxProperties": _size(_MOST, "key"),
+    "AdditionalItems": lambda error: f"takes at most {plural(_of(error, 'limit'), 'item')}",
+    "UnevaluatedItems": lambda error: "has more items than the schema allows",
+    "UniqueItems": lambda error: "two items are the same, but no two may be",
+    "Contains": lambda error: "has no item of the kind that the schema asks for, or not the right number",
+    "Format": lambda error: f"is not of the format {_of(error, 'format')}, got {_got(error)}",
+    "Pattern": lambda error: (
+        f"does not match the pattern {shorten(_of(error, 'pattern'), 100)}, got {_got(error)}"
+    ),
+    "BacktrackLimitExceeded": lambda error: "was not checked against its pattern, which takes too long",
+    "RegexEngineFailure": lambda error: "was not checked against its pattern, which takes too long",
+    "FalseSchema": _false,
+    "Not": _not,
+    "OneOfMultipleValid": lambda error: "fits more than one variant, but must fit exactly one",
+    "ContentEncoding": lambda error: f"is not {_of(error, 'content_encoding')}",
+    "ContentMediaType": lambda error: f"is not {_of(error, 'content_media_type')}",
+}
+
+
+def _pointer(path: Sequence[str | int]) -> str:
+    pointer = ""
+    for step in path:
+        pointer = child(pointer, step)
+    return pointer
+
+
+MOST_ERRORS = 200
+_MOST_DIGITS = 5000
+_TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
+_MOST_REFERENCES_NAMED = 3
+_DRAFT_7_WORDS = ("definitions", "dependencies", "additionalItems")
+_LATER_WORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Validation result: the errors, and a note on what could not be checked.
+
+    If both are empty, the value is valid.
+    """
+
+    errors: tuple[FieldError, ...] = ()
+    unchecked: str = ""
+
+
+def pack(schema: JSON, value: JSON) -> bytes:
+    """Pickle the input of `validate_packed`.
+
+    Raises RecursionError for values that are nested hundreds deep.
+    """
+    return pickle.dumps((schema, value))
+
+
+def validate_packed(data: bytes) -> Verdict:
+    """Run `validate` in a worker process: bytes in, a picklable value out."""
+    schema, value = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return validate(schema, value)
+
+
+def validate(schema: JSON, value: JSON) -> Verdict:
+    """Validate a value.
+
+    Never raises because of a schema's or value's content, and may take long: see above.
+    """
+    try:
+        return _Validation(schema).verdict(_plain(value))
+    except RecursionError:
+        return Verdict(unchecked=_TOO_DEEP)
+    except (ValueError, TypeError, OverflowError) as exc:
+        deep = "recursion limit" in str(exc).lower()
+        return Verdict(unchecked=_TOO_DEEP if deep else f"Not checked: {_first_line(exc)}")
+
+
+class _Validation:
+    """A prepared schema."""
+
+    def __init__(self, schema: JSON) -> None:
+        self._schema = _plain(schema)
+        self._document = Document(self._schema)
+        self._left_out: list[str] = []
+
+    def verdict(self, value: Any) -> Verdict:
+        import jsonschema_rs
+
+        if not isinstance(self._schema, dict | bool):
+            return Verdict(unchecked="Not checked: the server's schema is no object.")
+        try:
+            validator = self._validator()
+        except jsonschema_rs.ValidationError as exc:
+            place = readable("".join(child("", step) for step in exc.instance_path))
+            words = f"at {place}: {_first_line(exc)}" if place else _first_line(exc)
+            return Verdict(unchecked=f"Not checked: the server's schema is no valid JSON Schema, {words}")
+        found = (one for error in validator.iter_errors(value) for one in field_errors(error, self._document))
+        return Verdict(tuple(dict.fromkeys(islice(found, MOST_ERRORS))), self._unchecked())
+
+    def _validator(self) -> jsonschema_rs.Validator:
+        import jsonschema_rs
+
+        problem: jsonschema_rs.ValidationError | None = None
+        for kind in _drafts(self._schema):
+            for options in engines():
+                try:
+                    return kind(self._usable(), pattern_options=options, offline=True, validate_formats=True)
+                except jsonschema_rs.ValidationError as exc:
+                    if type(exc.kind).__name__ == "Referencing" and not self._left_out:
+                        self._drop_references()
+                        return self._validator()
+                    problem = problem or exc
+        assert problem is not None  # there is at least one draft and one engine
+        raise problem
+
+    def _drop_references(self) -> None:
+        self._schema = self._known(self._schema)
+        self._left_out = self._left_out or ["something"]
+
+    def _usable(self) -> Any:
+        """Return the schema without a `$schema` that is not a known draft: it would be looked up."""
+        if isinstance(self._schema, dict) and _named_draft(self._schema) is None:
+            return {key: part for key, part in self._schema.items() if key != "$schema"}
+        return self._schema
+
+    def _known(self, part: Any) -> Any:
+        """Return the schema without unresolvable references: they allow anything."""
+        if isinstance(part, list):
+            return [self._known(inner) for inner in part]
+        if not isinstance(part, dict):
+            return part
+        kept = {key: self._known(inner) for key, inner in part.items()}
+        for key in REFERENCES:
+            if isinstance(part.get(key), str) and not self._leads_somewhere(part[key]):
+                self._left_out.append(part[key])
+                del kept[key]
+        return kept
+
+    def _leads_somewhere(self, reference: str) -> bool:
+        try:
+            return isinstance(self._document.target(reference), dict | bool)
+        except Unusable:
+            return False
+
+    def _unchecked(self) -> str:
+        if not self._left_out:
+            return ""
+        some = list(dict.fromkeys(self._left_out))[:_MOST_REFERENCES_NAMED]
+        outside = f"{', '.join(shorten(name, 80) for name in some)}, which is not in it and never fetched"
+        return f"Parts of the value are not checked: the schema refers to {outside}."
+
+
+def _drafts(schema: JSON) -> list[type[jsonschema_rs.Validator]]:
+    """Return the drafts to try, most likely first."""
+    import jsonschema_rs
+
+    newest, older = jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft7Validator
+    if isinstance(schema, dict):
+        if (named := _named_draft(schema)) is not None:
+            return [named, older] if named is newest else [named]
+        if any(key in schema for key in _DRAFT_7_WORDS) and not any(key in schema for key in _LATER_WORDS):
+            return [older, newest]
+    return [newest, older, jsonschema_rs.Draft4Validator]
+
+
+def _named_draft(schema: JSONObject) -> type[jsonschema_rs.Validator] | None:
+    import jsonschema_rs
+
+    name = schema.get("$schema")
+    if not isinstance(name, str):
+        return None
+    try:
+        kind = jsonschema_rs.validator_cls_for({"$schema": name})
+        kind({"$schema": name}, offline=True)
+    except ValueError:
+        return None
+    return kind
+
+
+def _plain(value: JSON) -> Any:
+    """Convert a value for jsonschema-rs: exact numbers as decimals, no lone surrogates."""
+    if isinstance(value, dict):
+        return {_text(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, ExactNumber):
+        return _decimal(value)
+    return _text(value) if isinstance(value, str) else value
+
+
+def _decimal(number: ExactNumber) -> Decimal:
+    exact = Decimal(number.text)
+    if abs(exact.adjusted()) > _MOST_DIGITS:  # it would be written out, digit by digit
+        raise ValueError(f"{shorten(number.text, 40)} has more than {_MOST_DIGITS:,} digits.")
+    return exact
+
+
+def _text(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _first_line(exc: BaseException) -> str:
+    return shorten(str(exc).partition("\n")[0], 200)

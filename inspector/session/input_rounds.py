@@ -1,0 +1,264 @@
+"""Answers, read once.
+
+What is asked on the way to the outcome of one call, round by round.
+
+Requests that are answered with “visit these pages first”: -32042 of 2025-11-25.
+
+A call through all its rounds: what the server asks on the way is answered, and the call repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from inspector.base.errors import RemoteProtocolError, RequestCancelled, RpcError, UserError
+from inspector.base.json.values import JSON, JSONObject, JSONProblem
+from inspector.protocol.jsonrpc import INTERNAL_ERROR, ErrorObject, Kind, Message, error_of
+from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.round_trips import (
+    MOST_ROUNDS,
+    Complete,
+    Invalid,
+    NeedInput,
+    Rounds,
+    TaskCreated,
+    missing_for,
+)
+from inspector.protocol.server_requests.request import URL_REQUIRED, read_pages, read_server_request
+from inspector.protocol.tasks import Task
+from inspector.protocol.types import InputRequest, read_input_requests
+from inspector.session.conversation import Conversation
+from inspector.session.pending_requests import Exchange, HumanWaitTime
+from inspector.session.server_requests import Answers, RequestRefused, ServerRequest
+from inspector.traffic.records import RecordKind
+
+
+def result_of(answer: Message) -> JSONObject:
+    """Return the result of a response.
+
+    Raises RpcError for an error, RemoteProtocolError for an unreadable response.
+    """
+    try:
+        if answer.kind is Kind.ERROR:
+            error = error_of(answer)
+            raise RpcError(error.code, error.message, error.data)
+        return answer.result
+    except JSONProblem as exc:
+        raise RemoteProtocolError(f"the answer cannot be read: {exc}") from exc
+
+
+def task_of(result: JSONObject) -> Task:
+    """Return the task in a result. Raises RemoteProtocolError."""
+    try:
+        return Task.read(result)
+    except ValueError as exc:
+        raise RemoteProtocolError(f"the task cannot be read: {exc}") from exc
+
+
+def task_error(task: Task) -> RpcError:
+    """Return a failed task's error, as if it were the response to the call itself."""
+    error = task.error or {}
+    code, message = error.get("code"), error.get("message")
+    text = message if isinstance(message, str) and message else task.message or "The task failed"
+    return RpcError(code if type(code) is int else INTERNAL_ERROR, text, error.get("data"))
+
+
+_log = logging.getLogger(__name__)
+
+
+class InputCollector:
+    """All input rounds of one call.
+
+    `conversation` returns the current connection, or raises ConnectionLost. The call is identified by the
+    row of its first request, whatever is sent after that.
+    """
+
+    def __init__(
+        self,
+        conversation: Callable[[], Conversation],
+        human: HumanWaitTime | None = None,
+        *,
+        task_id: str = "",
+        operation: int | None = None,
+    ) -> None:
+        self._conversation = conversation
+        self._human = human
+        self._task_id = task_id
+        self._operation = operation
+        self.round = 0
+
+    async def ask(
+        self,
+        questions: Mapping[str, InputRequest],
+        exchange: Exchange | None = None,
+        *,
+        awaits_pages: bool = False,
+    ) -> Answers:
+        """Return a reply for each request: a result has no place for the refusal of one.
+
+        Raises RequestCancelled if one was refused, RemoteProtocolError for what cannot be answered,
+        ConnectionLost if the connection ends meanwhile.
+        """
+        self.round += 1
+        talk, asking = self._asking(questions, exchange)
+        if fault := _fault_of(asking):
+            talk.desk.refuse(asking, fault)
+            raise RemoteProtocolError(f"the result cannot be used: {fault}")
+        asking = replace(asking, awaits_pages=awaits_pages)
+        try:
+            return await talk.desk.ask(asking, self._human)
+        except RequestRefused as exc:
+            raise RequestCancelled(
+                f"The server asked for {questions[exc.key].method}, and that was refused: {exc.message}.",
+                "The call was not repeated.",
+            ) from exc
+        except UserError:
+            raise
+        except Exception as exc:  # a bug in MCP Lens: the waiting call must still fail
+            _log.exception("could not answer what a result asks")
+            asked = ", ".join(sorted({question.method for question in questions.values()}))
+            raise RequestCancelled(
+                f"The server asked for {asked}, and we could not answer: {exc!r}.",
+                "This is a mistake of ours: report it. The call was not repeated.",
+            ) from exc
+
+    def skip(self) -> None:
+        """Count a round in which nothing was asked."""
+        self.round += 1
+
+    def refuse(self, requests: JSON, exchange: Exchange, why: str) -> None:
+        """Show the invalid requests of a result, as far as they can be parsed."""
+        try:
+            questions = {} if requests is None else read_input_requests(requests)
+        except ValueError:
+            questions = {}
+        self.refuse_all(questions, why, exchange)
+
+    def refuse_all(
+        self, questions: Mapping[str, InputRequest], why: str, exchange: Exchange | None = None
+    ) -> None:
+        """Show requests that are rejected without asking."""
+        self.round += 1
+        talk, asking = self._asking(questions, exchange)
+        talk.desk.refuse(asking, why)
+
+    def _asking(
+        self, questions: Mapping[str, InputRequest], exchange: Exchange | None
+    ) -> tuple[Conversation, ServerRequest]:
+        talk = self._conversation()
+        if exchange is not None and self._operation is None:
+            self._operation = exchange.row
+        row, size = (None, 0) if exchange is None else (exchange.answer_row, len(exchange.answer.raw))
+        asking = talk.asking(questions, row, self._operation)
+        most = 0 if self._task_id else MOST_ROUNDS
+        asking = replace(asking, round=self.round, most_rounds=most, task_id=self._task_id, size=size)
+        return talk, asking
+
+
+def _fault_of(asking: ServerRequest) -> str:
+    """Return why one of the requests cannot be answered at all; "" if they all can."""
+    for key, question in asking.questions.items():
+        if reason := unreadable(question, asking.revision):
+            return f"the question “{key}” ({question.method}) cannot be answered: {reason}"
+    return ""
+
+
+def unreadable(question: InputRequest, revision: Revision) -> str:
+    """Return why a request cannot be answered at all; "" if it can."""
+    try:
+        read_server_request(question.method, question.source.get("params"), revision)
+    except ValueError as exc:
+        return str(exc)
+    return ""
+
+
+def wanted_by(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
+    """Return the error if the response requires pages to be visited, else None."""
+    if exchange.answer.kind is not Kind.ERROR or talk.connection.dialect.revision != R4:
+        return None
+    try:
+        error = error_of(exchange.answer)
+    except JSONProblem:
+        return None
+    return error if error.code == URL_REQUIRED else None
+
+
+async def are_done(
+    error: ErrorObject, exchange: Exchange, talk: Conversation, inquiry: InputCollector
+) -> bool:
+    """Handle the pages that a response requires; True if the request is to be sent again.
+
+    Otherwise the response is the result as it is. Raises ConnectionLost if the connection ends meanwhile.
+    """
+    try:
+        pages = read_pages(error)
+        if missing := next(filter(None, (missing_for(page, talk.declared) for page in pages.values())), ""):
+            raise ValueError(f"we did not declare {missing}")
+        if inquiry.round == MOST_ROUNDS:
+            raise ValueError(f"the server asked {MOST_ROUNDS} times in a row and asks again")
+        answers = await inquiry.ask(pages, exchange, awaits_pages=True)
+    except (ValueError, RemoteProtocolError) as exc:
+        talk.recorder.note(RecordKind.LOCAL, f"Nobody is asked to visit a page ({URL_REQUIRED}): {exc}.")
+        return False
+    except RequestCancelled:
+        return False
+    return all(answer.get("action") == "accept" for answer in answers.values())
+
+
+# A server that only asks for a retry gets a moment to make progress.
+_PAUSE = 0.1
+
+
+class CompletedCall(NamedTuple):
+    """How a call ended: its last exchange, the number of rounds, and its task, if any."""
+
+    exchange: Exchange
+    rounds: int = 1
+    task: Task | None = None
+
+
+async def run_rounds(
+    rounds: Rounds,
+    params: JSONObject | None,
+    send: Callable[[JSONObject | None], Awaitable[Exchange]],
+    inquiry: InputCollector,
+) -> CompletedCall:
+    """Send a call, and repeat it with the replies, until it has a result.
+
+    Raises RemoteProtocolError if a result violates the protocol, RequestCancelled if a reply was refused.
+    """
+    count = 1
+    while True:
+        exchange = await send(params)
+        if not may_ask(exchange.answer):
+            return CompletedCall(exchange, count)
+        result = result_of(exchange.answer)
+        match rounds.receive(result):
+            case Complete():
+                return CompletedCall(exchange, count)
+            case TaskCreated(task):
+                return CompletedCall(exchange, count, task)
+            case Invalid(reason):
+                if result.get("resultType") == "input_required":
+                    inquiry.refuse(result.get("inputRequests"), exchange, reason)
+                raise RemoteProtocolError(f"the result cannot be used: {reason}")
+            case NeedInput(requests):
+                params = rounds.retry(await inquiry.ask(requests, exchange) if requests else {})
+                count += 1
+                if not requests:
+                    inquiry.skip()
+                    await asyncio.sleep(_PAUSE)
+
+
+def may_ask(answer: Message) -> bool:
+    """True if a response may ask for input: only results can.
+
+    Looks at the raw bytes first, so that megabytes are not parsed in vain.
+    """
+    if answer.kind is not Kind.RESULT:
+        return False
+    return answer.parsed is not None or b'"input_required"' in answer.raw or b'"task"' in answer.raw

@@ -1,0 +1,145 @@
+"""Sending bytes that a person wrote: as they are, whatever they are.
+
+What they seem to be decides only who waits for what. A request, or each request in a batch, has its answer
+waited for; its id may be one of an open request of ours: then the newer one gets the answer, and the older
+fails at once (`waiting.WaitingRoom`). Without an id that can be told again there is nothing to wait for.
+
+A server that refuses such bytes does its work: a refusal, of HTTP too, is a reply here and no exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from inspector.base.errors import RequestTimedOut, UserError
+from inspector.base.units import duration
+from inspector.protocol.jsonrpc import Message, read
+from inspector.protocol.raw_message import is_one_line
+from inspector.session.conversation import Conversation
+from inspector.session.pending_requests import PendingRequest
+from inspector.transport.base import Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class RawReply:
+    """The responses to what was sent, one per request, or why some are missing.
+
+    A `failure` of type HttpRefused has the status and body that the server sent instead.
+    """
+
+    answers: tuple[Message, ...] = ()
+    failure: UserError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawSent:
+    """Raw bytes that were sent.
+
+    `row` is theirs in the log, `request` what they parse as; for several frames, those of the first.
+    `failure` says why the server did not accept them.
+    """
+
+    row: int
+    request: Message
+    failure: UserError | None
+    _conversation: Conversation
+    _waiters: tuple[PendingRequest, ...]
+
+    @property
+    def awaits_answer(self) -> bool:
+        return bool(self._waiters)
+
+    async def answer(self) -> RawReply:
+        """Wait for the responses, within the timeout given when sending. Call once.
+
+        When it times out or the caller is cancelled, the server is notified, as for any request.
+        """
+        answers: list[Message] = []
+        try:
+            for waiter in self._waiters:
+                answers.append(await waiter.wait_on())
+            _leave(self._conversation, self._waiters)
+            return RawReply(tuple(answers), self.failure)
+        except UserError as exc:
+            _abandon(self._conversation, self._waiters, exc)
+            return RawReply(tuple(answers), exc)
+        except asyncio.CancelledError as exc:
+            _abandon(self._conversation, self._waiters, exc)
+            raise
+
+
+async def send_raw(
+    talk: Conversation,
+    frames: Sequence[bytes],
+    envelope: Envelope,
+    resent_of: int | None,
+    timeout: float | None,
+) -> RawSent:
+    """Send each frame unchanged.
+
+    `resent_of` is the row of the request that the first frame repeats.
+    """
+    messages = [read(frame) for frame in frames]
+    rows: list[int] = []
+    waiters: list[PendingRequest] = []
+    failure: UserError | None = None
+    limit = talk.limits(timeout).idle
+    try:
+        async with asyncio.timeout(limit):
+            for message in messages:
+                wire = talk.wire
+                waiters += talk.adopt(message, timeout)
+                rows.append(talk.recorder.sent(message, None if rows else resent_of))
+                await wire.send(message, envelope._replace(tag=rows[-1]))
+    except TimeoutError:
+        failure = _not_taken(limit)
+    except UserError as exc:
+        failure = exc
+    except asyncio.CancelledError as exc:
+        _abandon(talk, waiters, exc)
+        raise
+    if failure is not None:
+        _abandon(talk, waiters, failure)
+        waiters = []
+        if not rows:  # the connection was lost before anything was sent
+            raise failure
+    return RawSent(rows[0], messages[0], failure, talk, tuple(waiters))
+
+
+def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
+    """Split bytes into frames for stdio, where a line break ends a frame.
+
+    Returns more than one only with `split`: otherwise one message would arrive in pieces. Raises UserError.
+    """
+    if split:
+        lines = raw.split(b"\n")
+        return lines[:-1] if len(lines) > 1 and not lines[-1] else lines  # the last break is sent anyway
+    if not is_one_line(raw):
+        line = min(at for at in (raw.find(b"\n"), raw.find(b"\r")) if at >= 0)
+        raise UserError(
+            f"There is a line break in it (byte {line + 1}), and over stdio a line break ends a message.",
+            "Send it compacted, on one line; or send it split: each line is then a message of its own.",
+        )
+    return [raw]
+
+
+def _abandon(talk: Conversation, waiters: Sequence[PendingRequest], error: BaseException) -> None:
+    """Cancel the requests that have no response yet, and stop waiting."""
+    for waiter in waiters:
+        if not waiter.is_answered:
+            talk.give_up(waiter.request, error)
+    _leave(talk, waiters)
+
+
+def _leave(talk: Conversation, waiters: Sequence[PendingRequest]) -> None:
+    for waiter in waiters:
+        talk.waiting.leave(waiter.request)
+
+
+def _not_taken(limit: float) -> RequestTimedOut:
+    return RequestTimedOut(
+        f"The server did not take it within {duration(round(limit * 1e9))}.",
+        "It may have stopped reading: look at its Console, or connect again.",
+    )

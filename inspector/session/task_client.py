@@ -1,0 +1,166 @@
+"""What can be asked about the tasks of one connected server, alike in both designs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from inspector.base.errors import ConnectionLost, NotOffered, RemoteProtocolError, RequestCancelled
+from inspector.base.json.values import JSONObject
+from inspector.protocol.handshake import Agreement
+from inspector.protocol.revisions import TASKS_EXTENSION, missing_capability
+from inspector.protocol.round_trips import fault_of
+from inspector.protocol.tasks import Call, Task, TaskDesign, TaskStatus, tasks_of
+from inspector.protocol.types import InputRequest, Listing
+from inspector.session.input_rounds import InputCollector, result_of, task_error, task_of
+from inspector.session.pagination import list_all
+from inspector.session.pending_requests import HumanWaitTime
+from inspector.session.session import Session
+
+# Builds the inquiry for a task id: the time to answer is added to `HumanTime`; the row is the call's.
+InquireOf: TypeAlias = Callable[[str, HumanWaitTime | None, int | None], InputCollector]
+
+
+class TaskClient:
+    """Task methods of a connected server.
+
+    `capabilities` returns those that we currently declare.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        capabilities: Callable[[], JSONObject],
+        inquire: InquireOf,
+        most_pages: int,
+    ) -> None:
+        self._session = session
+        self._capabilities = capabilities
+        self._inquire = inquire
+        self.most_pages = most_pages
+
+    async def get(self, id: str) -> Task:
+        return task_of(await self._run(self.design_for("tasks/get").get(id)))
+
+    async def list(self) -> Listing[Task]:
+        """List the server's tasks. Raises NotOffered if the protocol version has no such list."""
+        call = self.design_for("tasks/list").list(self._agreement.capabilities)
+        if call is None:
+            revision = self._agreement.revision
+            raise NotOffered(f"Revision {revision} has no list of tasks.", "Nothing was sent.")
+        return await list_all(self._session, call[0], "tasks", Task.read, self.most_pages)
+
+    async def cancel(self, id: str) -> Task | None:
+        """Cancel a task. Returns its new state, if the design reports it."""
+        call = self.design_for("tasks/cancel").cancel(id, self._agreement.capabilities)
+        assert call is not None, "the capability is there"
+        result = await self._run(call)
+        return task_of(result) if "taskId" in result else None
+
+    @property
+    def has_waiting_result(self) -> bool:
+        """True if a request exists that waits for the result and lets the server ask meanwhile."""
+        agreement = self._session.state.agreement
+        design = tasks_of(agreement.revision) if agreement is not None else None
+        return design is not None and design.outcome("") is not None
+
+    async def outcome(self, task: Task, human: HumanWaitTime | None = None) -> JSONObject:
+        """Return what the call would have returned, fetching it if the task does not hold it.
+
+        That may wait: the server may send requests meanwhile, and the user may take their time. Raises
+        RpcError if the task failed, RequestCancelled if it was cancelled.
+        """
+        if task.status is TaskStatus.CANCELLED:
+            raise RequestCancelled(f"The task was cancelled. {task.message}".strip())
+        call = self.design_for("tasks/get").outcome(task.id)
+        if call is not None:
+            return await self._run(call, None if task.status.is_terminal else math.inf, human)
+        if task.status is TaskStatus.FAILED:
+            raise task_error(task)
+        return task.result or {}
+
+    async def answers_to(
+        self,
+        id: str,
+        asked: Mapping[str, InputRequest],
+        human: HumanWaitTime | None = None,
+        row: int | None = None,
+    ) -> Mapping[str, JSONObject]:
+        """Return the replies to a task's input requests, by the rules for those of a call.
+
+        `row` is that of the call that became the task; `human` accumulates the time that the replies took.
+
+        Raises RemoteProtocolError for what we did not declare, RequestCancelled if one was refused.
+        """
+        inquiry = self._inquire(id, human, row)
+        faults = (fault_of(request, self._capabilities()) for request in asked.values())
+        if fault := next(filter(None, faults), ""):
+            inquiry.refuse_all(asked, fault)
+            raise RemoteProtocolError(f"the task cannot go on: {fault}")
+        return await inquiry.ask(asked)
+
+    async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
+        """Send the replies to the server."""
+        call = self.design_for("tasks/update").update(id, responses)
+        assert call is not None, "only the extension asks inside a task"
+        await self._run(call)
+
+    def remark(self, text: str) -> None:
+        """Add a local note to the log."""
+        self._session.remark(text)
+
+    # -------------------------------------------------------------- calls that become tasks
+
+    def declared(self) -> JSONObject:
+        """Return the capabilities with the tasks extension.
+
+        Declared only where a task is wanted: a server may turn any call that declares it into a task.
+        """
+        capabilities = self._capabilities()
+        extensions = capabilities.get("extensions")
+        own = extensions if isinstance(extensions, dict) else {}
+        return {**capabilities, "extensions": {TASKS_EXTENSION: {}, **own}}
+
+    def design_for_calls(self) -> TaskDesign:
+        """Return the task design, if tools may run as tasks. Raises NotOffered."""
+        design = self.design_for("tasks/get")
+        if not design.is_offered(self._agreement.capabilities):
+            raise NotOffered(
+                "The server does not offer to run tools as tasks: "
+                "it did not declare the capability “tasks.requests.tools.call”.",
+                "Nothing was sent.",
+            )
+        return design
+
+    def design_for(self, method: str) -> TaskDesign:
+        """Return the task design, if this method of it may be called. Raises NotOffered."""
+        agreement = self._agreement
+        design = tasks_of(agreement.revision)
+        if design is None:
+            raise NotOffered(f"Revision {agreement.revision} has no tasks.", "Nothing was sent.")
+        missing = missing_capability(method, agreement.capabilities, agreement.revision)
+        if missing:
+            raise NotOffered(
+                f"The server does not offer {method}: it did not declare the capability “{missing}”.",
+                "Nothing was sent.",
+            )
+        return design
+
+    # --------------------------------------------------------------
+
+    @property
+    def _agreement(self) -> Agreement:
+        agreement = self._session.state.agreement
+        if agreement is None:
+            raise ConnectionLost("The server is not connected.", "Connect first.")
+        return agreement
+
+    async def _run(
+        self, call: Call, timeout: float | None = None, human: HumanWaitTime | None = None
+    ) -> JSONObject:
+        method, params = call
+        exchange = await self._session.request(
+            method, params, timeout=timeout, capabilities=self.declared(), human=human
+        )
+        return result_of(exchange.answer)

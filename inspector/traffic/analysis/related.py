@@ -1,0 +1,268 @@
+"""Everything around one message, in order: the operation that it belongs to, and what happened meanwhile.
+
+Time that a person took, which is no fault of the server.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.operations import ASKS_A_PERSON, elapsed_ns
+from inspector.traffic.records import Direction, RecordKind, Status
+
+MOST_STEPS = 400
+_MOST_MEMBERS = 20_000
+# How far to look for rows of the operation (5 ms), and for what else happened during it (10 ms).
+_MEMBER_SPAN = 200_000
+_SPAN = 20_000
+
+
+class Role(Enum):
+    """A row's role in the story."""
+
+    REQUEST = "request"
+    RETRY = "retry"  # with the replies to the server's requests
+    TASK = "task"  # a request or notification about it
+    RESPONSE = "response"
+    QUESTION = "question"  # a server request
+    REPLY = "reply"  # our reply to it
+    PROGRESS = "progress"
+    CANCELLED = "cancelled"
+    LOG = "log"
+    STDERR = "stderr"
+    HTTP = "HTTP"
+    SSE = "SSE"
+    EVENT = "event"  # of the process or the connection, or local
+    ORIGINAL = "original"  # the request that this one repeats
+    RESENT = "resent"  # resent later by the user
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    row: int
+    role: Role
+    offset_ns: int  # since the operation began
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedMessages:
+    """The rows around one operation.
+
+    `left_out` steps are missing between the first half of `steps` and the second; `note` says what was not
+    searched, "" if nothing.
+    """
+
+    operation: int
+    steps: tuple[Step, ...]
+    left_out: int = 0
+    note: str = ""
+
+
+def related_messages(log: TrafficLog, row: int, most: int = MOST_STEPS) -> RelatedMessages:
+    """Return the story of a row, with bounded cost and number of steps."""
+    root = log.operation(row)
+    members = _lone(log, row) if root is None else _members(log, root)
+    first = members[0] if root is None else root
+    meanwhile, note = ([], "") if root is None else _meanwhile(log, root, members)
+    roles = {one: _role(log, one, first) for one in (*members, *meanwhile)}
+    roles.update(_resends(log, members))
+    steps = tuple(Step(one, roles[one], elapsed_ns(log, first, one)) for one in sorted(roles))
+    if len(steps) <= most:
+        return RelatedMessages(first, steps, 0, note)
+    half = most // 2
+    return RelatedMessages(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
+
+
+# ------------------------------------------------------------------ which rows
+
+
+def _members(log: TrafficLog, root: int) -> list[int]:
+    last = min(len(log), root + _MEMBER_SPAN)
+    # Include the root whatever its column says: a file can hold anything.
+    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MOST_MEMBERS)]
+    answer = log.columns.partner[root]
+    return [*rows, answer] if answer >= last else rows
+
+
+def _lone(log: TrafficLog, row: int) -> list[int]:
+    """Return the rows around one without an operation: its partner and its HTTP exchange."""
+    columns = log.columns
+    rows = {row, columns.partner[row], columns.exchange[row]}
+    if columns.kind[row] == RecordKind.HTTP:
+        last = min(len(log), row + _MEMBER_SPAN)
+        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MOST_MEMBERS))
+    return sorted(one for one in rows if one >= 0)
+
+
+def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int], str]:
+    """Return what the same server sent or did during the operation without naming it."""
+    is_open = any(log.columns.status[row] == Status.PENDING for row in members)
+    end = len(log) if is_open else max(members)
+    last = min(end, root + _SPAN)
+    note = ""
+    if last < end:
+        note = (
+            f"Logs and stderr were looked for in the first {_SPAN:,} of {end - root:,} rows during this "
+            "operation. To see those after that, filter by server and time."
+        )
+    columns = log.columns
+    server, log_message = columns.server[root], log.words.number_of("notifications/message")
+    rows = range(root + 1, last)
+    kinds = zip(rows, columns.kind[root + 1 : last], columns.server[root + 1 : last], strict=False)
+    return [
+        row
+        for row, kind, whose in kinds
+        if whose == server
+        and (kind in _EVENTS or (kind == RecordKind.NOTIFICATION and columns.method[row] == log_message))
+        and not _is_of_another(log, row, root)
+    ], note
+
+
+def _is_of_another(log: TrafficLog, row: int, root: int) -> bool:
+    """True if a row was carried by the HTTP exchange of another operation."""
+    columns = log.columns
+    exchange = columns.exchange[row]
+    return exchange >= 0 and columns.operation[exchange] not in (-1, root)
+
+
+def _resends(log: TrafficLog, members: Iterable[int]) -> dict[int, Role]:
+    resent = log.resent()
+    if not resent:
+        return {}
+    requests = {row for row in members if log.columns.kind[row] <= RecordKind.TEXT}
+    later = {new: Role.RESENT for new, old in resent.items() if old in requests}
+    return later | {resent[row]: Role.ORIGINAL for row in requests if row in resent}
+
+
+# ------------------------------------------------------------------ what they are
+
+_EVENTS: dict[int, Role] = {
+    RecordKind.STDERR: Role.STDERR,
+    RecordKind.TEXT: Role.OTHER,
+    RecordKind.PROCESS: Role.EVENT,
+    RecordKind.STATE: Role.EVENT,
+    RecordKind.LOCAL: Role.EVENT,
+    RecordKind.LOGIN: Role.EVENT,
+}
+_KINDS: dict[int, Role] = {
+    **_EVENTS,
+    RecordKind.HTTP: Role.HTTP,
+    RecordKind.SSE: Role.SSE,
+}
+_NOTIFICATIONS = {
+    "notifications/progress": Role.PROGRESS,
+    "notifications/cancelled": Role.CANCELLED,
+    "notifications/message": Role.LOG,
+    "notifications/tasks": Role.TASK,
+    "notifications/tasks/status": Role.TASK,
+}
+
+
+def _role(log: TrafficLog, row: int, root: int) -> Role:
+    kind, is_ours = log.kind(row), log.direction(row) == Direction.OUT
+    if row == root and kind == RecordKind.BATCH:
+        return Role.REQUEST
+    match kind:
+        case RecordKind.REQUEST if is_ours:
+            return _role_of_ours(log, row, root)
+        case RecordKind.REQUEST:
+            return Role.QUESTION
+        case RecordKind.RESULT | RecordKind.ERROR | RecordKind.BATCH:
+            return Role.REPLY if is_ours else Role.RESPONSE
+        case RecordKind.NOTIFICATION:
+            return _NOTIFICATIONS.get(log.method(row), Role.OTHER)
+    return _KINDS.get(kind, Role.OTHER)
+
+
+def _role_of_ours(log: TrafficLog, row: int, root: int) -> Role:
+    if row == root:
+        return Role.REQUEST
+    return Role.TASK if log.method(row).startswith("tasks/") else Role.RETRY
+
+
+# Per request; no user is asked that often.
+_MOST_QUESTIONS = 256
+
+
+class HumanWaits:
+    """Server requests that a user answers (sampling, elicitation), by operation.
+
+    Covers the whole log, whatever the filter, and reads each row once.
+    """
+
+    def __init__(self, log: TrafficLog) -> None:
+        self._log = log
+        self._seen = 0
+        self._words: set[int] = set()
+        self._rows = array("q")
+
+    def is_question(self, request: int) -> bool:
+        self._look()
+        return self._log.columns.method[request] in self._words
+
+    def questions(self, operation: int, first: int, last: int) -> list[int]:
+        """Return the rows of an operation's requests between `first` and `last`."""
+        self._look()
+        if not self._rows:
+            return []
+        start = bisect_left(self._rows, first)
+        rows = self._rows[start : start + _MOST_QUESTIONS]
+        return [row for row in rows if row < last and self._log.columns.operation[row] == operation]
+
+    def during(self, request: int) -> int:
+        """Return how much of a request's duration was spent waiting for the user.
+
+        All of it if it is such a server request itself.
+        """
+        self._look()
+        if not self._rows:
+            return 0
+        columns = self._log.columns
+        answer = columns.partner[request]
+        if columns.method[request] in self._words:
+            return max(0, columns.duration[request])
+        if answer <= request:
+            return 0
+        end, waited, until = columns.monotonic[answer], 0, columns.monotonic[request]
+        for row in self.questions(columns.operation[request], request, answer):
+            duration = columns.duration[row]
+            over = end if duration < 0 else min(columns.monotonic[row] + duration, end)
+            waited += max(0, over - max(columns.monotonic[row], until))  # two may be pending at a time
+            until = max(until, over)
+        return waited
+
+    def _look(self) -> None:
+        """Read the new rows."""
+        first, last = self._seen, len(self._log)
+        if first == last:
+            return
+        self._seen = last
+        columns, found = self._log.columns, []
+        for method in ASKS_A_PERSON:
+            word = self._log.words.number_of(method)
+            if word is not None:
+                self._words.add(word)
+                found += find_rows(columns.method, word, first, last)
+        self._rows.extend(
+            row
+            for row in sorted(found)
+            if columns.kind[row] == RecordKind.REQUEST and columns.direction[row] == Direction.IN
+        )
+
+
+def find_rows(column: array[int], value: int, first: int, last: int, most: int = 1 << 62) -> list[int]:
+    """Return the rows from `first` up to `last` with a value in a column, without a Python loop."""
+    rows: list[int] = []
+    try:
+        while len(rows) < most:
+            rows.append(column.index(value, first, last))
+            first = rows[-1] + 1
+    except ValueError:
+        pass
+    return rows

@@ -1,0 +1,333 @@
+"""Records a log into a capture's file as it grows, on a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import inspector
+from inspector.base.errors import UserError
+from inspector.base.signals import Signal
+from inspector.base.units import size as size_text
+from inspector.traffic.captures import file_format
+from inspector.traffic.captures.capture import copy_capture
+from inspector.traffic.captures.file_format import this_process
+from inspector.traffic.captures.reader import FileBodyStore
+from inspector.traffic.captures.writer import LogWriter, Run, Written
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.at_rest import AtRestMasker
+
+_log = logging.getLogger(__name__)
+
+GATHER_S = 0.1  # what arrives within this time is written together
+RETRY_S = 3.0
+_HURRY_ROWS = 8 * 1024
+_NEVER = 1 << 62
+_MEMORY_BYTES = 16 * 1024 * 1024  # stored rows that stay in memory, because the last ones are the most viewed
+_FAR_BEHIND = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingState:
+    """State of a recording.
+
+    `reason` and `next_step` are sentences, if there is something to say.
+    """
+
+    path: Path
+    rows: int = 0  # in the file
+    bytes_written: int = 0
+    is_paused: bool = False  # nothing is written; everything stays in memory, and writing is retried
+    is_closed: bool = False
+    reason: str = ""
+    next_step: str = ""
+
+
+class Recording:
+    """Records a log to a capture file, on a background thread.
+
+    Created on any thread; from then on `path` follows `log`, at most `GATHER_S` and one write behind. The
+    log's writer never waits for the disk. Bytes that are in the file are released from memory, except for
+    the last ones. The file contains no secrets (`atrest.py`): the log knows them for as long as this run
+    lasts. If the disk is full or gone, recording pauses and resumes by itself when possible.
+
+    Signals:
+        changed: `state` changed; carries it. On the recorder's thread: be quick.
+    """
+
+    def __init__(self, log: TrafficLog, path: Path, title: str = "", app: str = "") -> None:
+        """Create the file. Raises UserError if that fails."""
+        self.changed: Signal[RecordingState] = Signal()
+        self.state = RecordingState(path)
+        self._log = log
+        self._path = path
+        self._connection = _created(path, title, app or f"mcp-lens {inspector.__version__}")
+        self._file = os.stat(path)
+        self._at_rest = AtRestMasker(log.credentials)
+        self._writer = LogWriter(log, self._connection, at_rest=self._at_rest)
+        self._shelf = FileBodyStore(path, log.columns, self._at_rest.restored)
+        self._in_memory: deque[Run] = deque()  # stored rows whose bytes are still in memory
+        self._memory = 0
+        self._remarked: set[int] = set()
+        self._writing = threading.RLock()  # held while writing to the file
+        self._news, self._hurry = threading.Event(), threading.Event()
+        self._hurry_at = _HURRY_ROWS
+        self._turn = threading.Condition()
+        self._asked = self._answered = self._refused = 0  # `flush` tickets
+        log.shelve(self._shelf)
+        self._start()
+
+    def _start(self) -> None:
+        self._is_closing = False
+        self._log.grew.connect(self._on_grew)
+        self._log.noted.connect(self._on_noted)
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+        self._news.set()
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    # -------------------------------------------------------------- from any thread
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything published before is in the file; False if that failed."""
+        with self._turn:
+            self._asked = ticket = self._asked + 1
+            self._ring()
+            self._turn.wait_for(lambda: self._is_settled(ticket), timeout)
+            return not self._writer.is_behind() if self.state.is_closed else self._answered >= ticket
+
+    def _is_settled(self, ticket: int) -> bool:
+        return self.state.is_closed or max(self._answered, self._refused) >= ticket
+
+    def close(self) -> bool:
+        """Write the rest and leave one file that is marked as closed; False if that failed.
+
+        The log remains readable.
+        """
+        self._log.grew.disconnect(self._on_grew)
+        self._log.noted.disconnect(self._on_noted)
+        self._is_closing = True
+        self._ring()
+        self._thread.join()
+        return not self._writer.is_behind()
+
+    def resume(self) -> None:
+        """Continue after `close` in the same file, with what was added in between.
+
+        The log's released rows are nowhere else. Raises UserError.
+        """
+        try:
+            if not self._is_there():
+                raise _gone(self._path)
+            self._connection = file_format.reopen(self._path)
+        except (OSError, sqlite3.Error) as exc:
+            raise UserError(*_sentences(exc, self._path)) from exc
+        self._writer = LogWriter(self._log, self._connection, self._writer.at, self._at_rest)
+        self._set(replace(self.state, is_closed=False))
+        self._start()
+
+    def save_as(
+        self,
+        path: Path,
+        on_progress: Callable[[int, int], object] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Save a copy of everything so far, while recording goes on. Not for the window's thread.
+
+        Also works while the recording is paused: what is only in memory is added to the copy. Raises
+        UserError or RequestCancelled, and then `path` is unchanged.
+        """
+        if self._is_there() and path.exists() and os.path.samefile(path, self._path):
+            raise UserError(f"{path.name} is what is being recorded.", "Choose another name.")
+        if self.flush() and self._is_there():
+            copy_capture(self._path, path, None, on_progress, is_cancelled)
+            return
+        # What the copy lacks is added to it at the end, so the file must not grow meanwhile.
+        with self._writing:
+            # A deleted file still exists while it is open.
+            source = self._path if self._is_there() else self._connection
+            copy_capture(source, path, self._finish_copy, on_progress, is_cancelled)
+
+    # -------------------------------------------------------------- being told, on the threads of others
+
+    def _on_grew(self, length: int) -> None:
+        # Runs for every batch that arrives: must cost next to nothing.
+        if length >= self._hurry_at:
+            self._hurry_at = _NEVER
+            self._ring()
+        elif not self._news.is_set():
+            self._news.set()
+
+    def _on_noted(self, _row: int) -> None:
+        self._news.set()
+
+    def _ring(self) -> None:
+        self._hurry.set()
+        self._news.set()
+
+    # -------------------------------------------------------------- the recorder's thread
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            self._news.wait()
+            self._hurry.wait(RETRY_S if self.state.is_paused else GATHER_S)
+            self._news.clear()
+            self._hurry.clear()
+            self._bring_up_to_date()
+        self._bring_up_to_date()
+        self._finish()
+
+    def _bring_up_to_date(self) -> None:
+        ticket = self._asked
+        try:
+            is_first = True
+            while is_first or self._writer.is_behind():
+                self._write()
+                is_first = False
+        except Exception as exc:  # no error may end the recording
+            self._hurry_at = _NEVER  # traffic or not: a retry takes time and will not help for a while
+            self._pause(exc)
+            self._news.set()
+            self._answer(refused=ticket)
+        else:
+            self._hurry_at = self._writer.at.rows + _HURRY_ROWS
+            self._answer(answered=ticket)
+
+    def _write(self) -> None:
+        waiting = self._log.remarks_changed
+        while waiting:
+            self._remarked.add(waiting.popleft())
+        remarked = frozenset(self._remarked)
+        if not remarked and not self._writer.is_behind() and not self.state.is_paused:
+            return
+        if not self._is_there():
+            raise _gone(self._path)
+        with self._writing:
+            written = self._writer.write(remarked)
+        self._remarked -= remarked
+        self._let_go(written)
+        self._tell(written)
+
+    def _is_there(self) -> bool:
+        """True if the file still exists: a deleted file could be written to without being seen."""
+        try:
+            return os.path.samestat(os.stat(self._path), self._file)
+        except OSError:
+            return False
+
+    def _let_go(self, written: Written) -> None:
+        for row, exchange in written.exchanges.items():
+            self._shelf.forget_http(row)
+            if exchange.is_over and self._at_rest.can_restore(exchange):
+                self._log.let_go_http(row, exchange)
+                self._writer.forget(row)
+        # Rows whose bytes in the file are masked stay in memory: there are few of them.
+        exact = [run for run in written.runs if not run.is_masked]
+        self._in_memory.extend(exact)
+        self._memory += sum(run.size for run in exact)
+        while self._memory > _MEMORY_BYTES:
+            run = self._in_memory.popleft()
+            self._log.let_go(run.first, run.last)
+            self._memory -= run.size
+
+    def _finish(self) -> None:
+        with contextlib.suppress(sqlite3.Error), self._writing:
+            if not self._writer.is_behind():
+                file_format.put_about(self._connection, {"closed_at": str(time.time_ns())})
+            self._shelf.rest()
+            file_format.leave_one_file(self._connection)
+        self._connection.close()
+        self._set(replace(self.state, is_closed=True))
+        self._answer()
+
+    def _finish_copy(self, copy: sqlite3.Connection) -> None:
+        """Add what the file lacks to a copy of it."""
+        with self._writing:
+            writer = LogWriter(self._log, copy, self._writer.at, self._at_rest)
+            try:
+                remarked = {*self._remarked, *self._log.remarks_changed.copy()}
+                while remarked or writer.is_behind():
+                    writer.write(remarked)
+                    remarked = set()
+            finally:
+                self._writer.take_back()
+
+    # -------------------------------------------------------------- telling
+
+    def _tell(self, written: Written) -> None:
+        at = self._writer.at.rows
+        waiting = sum(self._log.columns.kept[at : len(self._log)]) if self._writer.is_behind() else 0
+        is_far = waiting > _FAR_BEHIND
+        self._set(
+            RecordingState(
+                path=self._path,
+                rows=at,
+                bytes_written=self.state.bytes_written + written.size,
+                reason=f"The disk is slower than the traffic: {size_text(waiting)} wait in memory."
+                if is_far
+                else "",
+                next_step="Let the servers say less, or keep captures on a faster disk." if is_far else "",
+            )
+        )
+
+    def _pause(self, exc: Exception) -> None:
+        reason, next_step = _sentences(exc, self._path)
+        self._set(replace(self.state, is_paused=True, reason=reason, next_step=next_step))
+
+    def _set(self, state: RecordingState) -> None:
+        if state == self.state:
+            return
+        self.state = state
+        try:
+            self.changed.emit(state)
+        except Exception:  # a bug in a receiver must not end the recording
+            _log.exception("could not tell how the recording stands")
+
+    def _answer(self, answered: int = 0, refused: int = 0) -> None:
+        with self._turn:
+            self._answered = max(self._answered, answered)
+            self._refused = max(self._refused, refused)
+            self._turn.notify_all()
+
+
+def _created(path: Path, title: str, app: str) -> sqlite3.Connection:
+    about = {"app": app, "title": title, "began_at": str(time.time_ns()), **this_process()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return file_format.create(path, about)
+    except (OSError, sqlite3.Error) as exc:
+        raise UserError(*_sentences(exc, path)) from exc
+
+
+def _gone(path: Path) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
+def _sentences(exc: Exception, path: Path) -> tuple[str, str]:
+    """Return the cause and the next step."""
+    if getattr(exc, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(exc, "errno", 0) == errno.ENOSPC:
+        return (
+            "The disk is full: traffic is kept in memory only.",
+            f"Make room on the disk that has {path.parent}.",
+        )
+    if isinstance(exc, FileNotFoundError):
+        return (
+            f"The capture {path} is gone: traffic is kept in memory only.",
+            "Put it back, or save a copy elsewhere.",
+        )
+    if isinstance(exc, FileExistsError) and exc.filename == str(path):
+        return f"There is a file {path} already.", "Choose another name."
+    reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    return f"{path} cannot be written: {reason}.", f"Check the disk and the permissions of {path.parent}."

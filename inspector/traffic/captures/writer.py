@@ -1,0 +1,239 @@
+"""Brings a capture's file up to date with a log: what is new, and what has changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TypeAlias
+
+from inspector.traffic.captures import file_format
+from inspector.traffic.captures import file_format as storedhttp
+from inspector.traffic.captures.file_format import CHUNK_BYTES, OWN_CHUNK_BYTES, SEGMENT_ROWS
+from inspector.traffic.columns import ID_OTHER, NO_LENGTHS
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.at_rest import AtRestMasker
+from inspector.traffic.records import HttpExchange
+
+_MOST_ROWS = 16 * 1024  # per transaction, so that a slow or failed one does not hold too much
+_MOST_BYTES = 32 * 1024 * 1024
+
+# By segment and masked row: the number of bytes in the file.
+_Lengths: TypeAlias = dict[int, dict[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive rows whose bytes form one chunk."""
+
+    first: int
+    last: int  # exclusive
+    size: int
+    is_masked: bool = False  # a single row, whose bytes in the file are masked
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one transaction wrote to the file."""
+
+    runs: tuple[Run, ...]
+    exchanges: dict[int, HttpExchange]
+    size: int  # bytes of bodies and columns
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of a log the file has."""
+
+    rows: int = 0
+    chunks: int = 0
+    touched: int = 0
+    words: int = 1  # number 0 is in every log
+    servers: int = 0
+    revisions: int = 1
+    resent: dict[int, int] = field(default_factory=dict)
+    lengths: _Lengths = field(default_factory=dict)
+
+
+class LogWriter:
+    """Writes a log to a capture file.
+
+    Not a thread, and used by one thread at a time. Fills the log's columns `chunk` and `offset`.
+    """
+
+    def __init__(
+        self,
+        log: TrafficLog,
+        connection: sqlite3.Connection,
+        at: Progress = Progress(),  # noqa: B008
+        at_rest: AtRestMasker | None = None,
+    ) -> None:
+        self.at = at
+        self._at_rest = at_rest or AtRestMasker(log.credentials)
+        self._log = log
+        self._connection = connection
+        self._exchanges: dict[int, HttpExchange] = {}  # as they are in the file
+
+    def is_behind(self) -> bool:
+        """True if rows, or changes to rows, are not in the file yet."""
+        return self.at.rows < len(self._log) or self.at.touched < len(self._log.touched)
+
+    def write(self, remarked: Collection[int] = ()) -> Written:
+        """Run one transaction: a batch of new rows, all changes, and the remarks on these rows.
+
+        Raises sqlite3.Error, and then neither the file nor this writer has changed.
+        """
+        # In this order: a row that changes while we look is in `touched` the next time.
+        touched, published = len(self._log.touched), len(self._log)
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            written, at = self._write(touched, published, remarked)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.rollback()
+            self.take_back()
+            raise
+        self.at = at
+        self._exchanges |= written.exchanges
+        return written
+
+    def forget(self, row: int) -> None:
+        """Forget an exchange that the log has released."""
+        self._exchanges.pop(row, None)
+
+    def take_back(self) -> None:
+        """Remove the column entries of rows that are in no file."""
+        columns = self._log.columns
+        del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
+
+    # --------------------------------------------------------------
+
+    def _write(self, touched: int, published: int, remarked: Collection[int]) -> tuple[Written, Progress]:
+        log, at, connection = self._log, self.at, self._connection
+        stop = self._stop(min(published, at.rows + _MOST_ROWS))
+        masked = self._at_rest.rows(log, at.rows, stop)
+        runs = self._runs(stop, masked)
+        rows = runs[-1].last if runs else at.rows
+        chunks = [
+            (number, masked[run.first] if run.is_masked else self._joined(run))
+            for number, run in enumerate(runs, at.chunks)
+        ]
+        self._place(runs)
+        file_format.put_chunks(connection, chunks)
+        lengths = _with_lengths(at.lengths, masked) if masked else at.lengths
+        segments = self._segments(rows, touched, lengths)
+        file_format.put_segments(connection, segments)
+        exchanges = self._write_exchanges(rows)
+        self._write_other_ids(rows)
+        if remarked:
+            remarks = {row: log.remark(row) for row in remarked}
+            mask = self._at_rest.text
+            remarks = {row: replace(each, comment=mask(each.comment)) for row, each in remarks.items()}
+            file_format.put_remarks(connection, remarks)
+        size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
+        at = self._write_texts(rows, at.chunks + len(runs), touched, lengths)
+        return Written(tuple(runs), exchanges, size), at
+
+    def _stop(self, end: int) -> int:
+        """Return the end of the rows that fit into one transaction."""
+        first = self.at.rows
+        kept = self._log.columns.kept[first:end]
+        return first + max(bisect_right(list(accumulate(kept)), _MOST_BYTES), 1) if kept else first
+
+    def _runs(self, end: int, masked: Collection[int]) -> list[Run]:
+        """Split the unwritten rows into chunks; large rows and masked rows get their own."""
+        first = self.at.rows
+        kept = self._log.columns.kept[first:end]
+        ends = list(accumulate(kept))
+        alone = {index for index, size in enumerate(kept) if size > OWN_CHUNK_BYTES}
+        alone.update(row - first for row in masked)
+        runs, start, before = [], 0, 0
+        for index in (*sorted(alone), len(kept)):
+            while start < index:
+                cut = max(bisect_right(ends, before + CHUNK_BYTES, start, index), start + 1)
+                runs.append(Run(first + start, first + cut, ends[cut - 1] - before))
+                start, before = cut, ends[cut - 1]
+            if index < len(kept):
+                row = first + index
+                runs.append(Run(row, row + 1, kept[index], is_masked=row in masked))
+                start, before = index + 1, ends[index]
+        return runs
+
+    def _joined(self, run: Run) -> bytes:
+        # Nothing is released before it is written, so there is no None among them.
+        raws: list[bytes] = self._log.in_memory(run.first, run.last)  # type: ignore[assignment]
+        return raws[0] if len(raws) == 1 else b"".join(raws)
+
+    def _place(self, runs: list[Run]) -> None:
+        columns = self._log.columns
+        for number, run in enumerate(runs, self.at.chunks):
+            columns.chunk.extend(array("I", [number]) * (run.last - run.first))
+            columns.offset.extend(array("I", accumulate(columns.kept[run.first : run.last - 1], initial=0)))
+
+    def _segments(self, rows: int, touched: int, lengths: _Lengths) -> list[tuple[int, int, bytes]]:
+        """Return the segments with new rows, and those with changes to rows already in the file."""
+        old = self.at.rows
+        numbers = {row // SEGMENT_ROWS for row in self._log.touched[self.at.touched : touched] if row < old}
+        if rows > old:
+            numbers.update(range(old // SEGMENT_ROWS, (rows - 1) // SEGMENT_ROWS + 1))
+        pack = self._log.columns.pack
+        bounds = ((number, number * SEGMENT_ROWS) for number in sorted(numbers))
+        ranges = ((number, first, min(first + SEGMENT_ROWS, rows)) for number, first in bounds)
+        return [
+            (number, last - first, pack(first, last, lengths.get(number, NO_LENGTHS)))
+            for number, first, last in ranges
+        ]
+
+    def _write_exchanges(self, rows: int) -> dict[int, HttpExchange]:
+        known = self._exchanges
+        new = {
+            row: exchange
+            for row, exchange in self._log.http_in_memory().items()
+            if row < rows and known.get(row) is not exchange
+        }
+        if new:
+            masked = {row: self._at_rest.exchange(exchange) for row, exchange in new.items()}
+            values = ((row, storedhttp.to_json(exchange)) for row, exchange in masked.items())
+            file_format.put_values(self._connection, "http", values)
+            bodies = {row: exchange.body for row, exchange in masked.items()}
+            file_format.put_http_bodies(self._connection, bodies)
+        return new
+
+    def _write_other_ids(self, rows: int) -> None:
+        first = self.at.rows
+        kinds = self._log.columns.id_kind[first:rows]
+        if ID_OTHER not in kinds.tobytes():
+            return
+        others = [row for row, kind in enumerate(kinds, first) if kind == ID_OTHER]
+        ids = [self._log.id(row) for row in others]
+        mask = self._at_rest.text
+        texts = [mask(id) if isinstance(id, str) else id for id in ids if id is not None]
+        file_format.put_other_ids(self._connection, others, texts)
+
+    def _write_texts(self, rows: int, chunks: int, touched: int, lengths: _Lengths) -> Progress:
+        log, at, connection = self._log, self.at, self._connection
+        servers, words, revisions, resent = log.servers(), len(log.words), len(log.revisions), log.resent()
+        if servers[at.servers :]:
+            file_format.put_texts(connection, "server", at.servers, servers[at.servers :])
+        if words > at.words:
+            texts = [self._at_rest.text(log.words.text(number)) for number in range(at.words, words)]
+            file_format.put_texts(connection, "word", at.words, texts)
+        if revisions > at.revisions:
+            texts = log.revisions[at.revisions : revisions]
+            file_format.put_texts(connection, "revision", at.revisions, texts)
+        if resent != at.resent:  # a rare user action: there are never many
+            file_format.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
+        return Progress(rows, chunks, touched, words, len(servers), revisions, resent, lengths)
+
+
+def _with_lengths(lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:
+    changed = {row // SEGMENT_ROWS for row in masked}
+    merged = {number: dict(of) if number in changed else of for number, of in lengths.items()}
+    for row, text in masked.items():
+        merged.setdefault(row // SEGMENT_ROWS, {})[row] = len(text)
+    return merged

@@ -1,0 +1,368 @@
+"""Base64 in a text, in both of its alphabets, and `data:` URLs.
+
+A plain word is base64, too, in form. So it counts only when it is long enough and what comes out is a
+known kind of file or a readable text, or when the member it stands in is one that MCP keeps files in.
+
+JSON inside a text, bare or in a Markdown code fence; URLs and percent-encoded texts.
+
+Finds what is packed inside the texts of a message, to a depth of three, with bounded work.
+
+`find_decodings` is a function of bytes and gives plain values: big messages go to the worker process with
+`worker.run(find_decodings, raw)`.
+
+JSON Web Tokens (RFC 7519) in a text: header and claims, decoded. Signatures are not checked here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from urllib.parse import parse_qsl, unquote, unquote_to_bytes, urlsplit
+
+from inspector.base.json.scanner import reindent
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, parse, pretty
+from inspector.base.redaction import is_secret_name
+from inspector.protocol.auth.jwt import read_part, times_of
+from inspector.traffic.compare.diff import Key, Path, path_text
+from inspector.traffic.decode.decodings import (
+    MOST_TEXT,
+    Decoding,
+    DecodingKind,
+    Found,
+    any_bytes,
+    is_svg,
+    placed,
+    readable,
+    recognised,
+    svg,
+)
+
+_SHORTEST = 16
+_SPACE = re.compile(r"[\r\n\t ]+")
+_STANDARD = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_URL_SAFE = re.compile(r"[A-Za-z0-9_-]+={0,2}")
+_DATA_URL = re.compile(r"data:([\w.+/-]{0,100})(?:;[\w=.-]{1,60}){0,5}?;base64,", re.ASCII)
+
+
+def decoded(text: str, said_type: str | None = None) -> Found | None:
+    """Decode a text as base64.
+
+    `said_type` is the declared MIME type, if the text is in a member for files.
+    """
+    data = _bytes(text)
+    if data is None:
+        return None
+    if said_type is not None:
+        return _checked(any_bytes(data, "base64"), said_type)
+    return recognised(data, "base64") if len(text) >= _SHORTEST else None
+
+
+def data_url(text: str) -> Found | None:
+    head = _DATA_URL.match(text)
+    data = _bytes(text[head.end() :]) if head is not None else None
+    return None if head is None or data is None else _checked(any_bytes(data, "data URL"), head[1])
+
+
+def _bytes(text: str) -> bytes | None:
+    """Return the bytes, if the whole text is base64."""
+    packed = _SPACE.sub("", text) if "\n" in text else text
+    is_url_safe = "-" in packed or "_" in packed
+    if not packed or not (_URL_SAFE if is_url_safe else _STANDARD).fullmatch(packed):
+        return None
+    bare = packed.rstrip("=")
+    padded = bare + "=" * (-len(bare) % 4)
+    try:
+        data = base64.b64decode(padded, altchars=b"-_" if is_url_safe else None, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    # Non-zero leftover bits: no encoder writes them, but ordinary words often have them.
+    again = base64.b64encode(data, altchars=b"-_" if is_url_safe else None)
+    return data if again.decode() == padded else None
+
+
+def _checked(found: Found, said_type: str) -> Found:
+    """Add a note if the bytes are of another type than declared."""
+    said = said_type.partition(";")[0].strip().lower()
+    if not said or not found.mime_type:
+        return replace(found, mime_type=found.mime_type or said)
+    if found.mime_type == said or {found.mime_type, said} in _ALIASES:
+        return found
+    note = f"It is said to be {said}, but its bytes are those of {found.mime_type}."
+    return replace(found, note=f"{note} {found.note}".strip())
+
+
+_ALIASES = (
+    {"image/jpeg", "image/jpg"},
+    {"audio/wav", "audio/x-wav"},
+    {"audio/wav", "audio/wave"},
+    {"audio/mpeg", "audio/mp3"},
+)
+
+
+_FENCE = re.compile(r"^ {0,3}```[ \t]*[\w+-]{0,20}[ \t]*\n", re.MULTILINE)
+_FENCE_END = re.compile(r"^ {0,3}```[ \t]*$", re.MULTILINE)
+_MOST_FENCES = 5
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}:[^\s<>\"]{1,8000}", re.ASCII)
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_LONGEST_URL = 8_000
+_MOST_PARAMETERS = 200
+
+
+def json_in(text: str) -> Iterator[Found]:
+    """Yield the object or array that a text is, or those in its code fences."""
+    bare = _json(text, "JSON")
+    if bare is not None:
+        yield bare
+        return
+    for block in islice(_fenced(text), _MOST_FENCES):
+        found = _json(block, "code block › JSON")
+        if found is not None:
+            yield found
+
+
+def _fenced(text: str) -> Iterator[str]:
+    place = 0
+    while (begin := _FENCE.search(text, place)) is not None:
+        end = _FENCE_END.search(text, begin.end())
+        if end is None:
+            return
+        yield text[begin.end() : end.start()]
+        place = end.end()
+
+
+def _json(text: str, step: str) -> Found | None:
+    bare = text.strip()
+    if not bare or bare[0] + bare[-1] not in ("{}", "[]") or len(bare) < 4:
+        return None
+    try:
+        value: JSON = parse(bare)
+    except JSONProblem:
+        return None
+    if not value:
+        return None
+    shown = reindent(bare, MOST_TEXT)
+    cut = f"Only the first {MOST_TEXT:,} characters are shown." if len(shown) > MOST_TEXT else ""
+    title = "JSON object" if isinstance(value, dict) else "JSON array"
+    return Found(
+        step,
+        DecodingKind.JSON,
+        title,
+        shown[:MOST_TEXT],
+        mime_type="application/json",
+        note=cut,
+        inside=value,
+    )
+
+
+def url_in(text: str) -> Found | None:
+    """Decode a URL's query, one parameter per line, or a percent-encoded text."""
+    if len(text) > _LONGEST_URL or ("%" not in text and "?" not in text):
+        return None
+    if _URL.fullmatch(text) and "?" in text:
+        return _query(text)
+    if len(_PERCENT.findall(text)) < 2 or " " in text:
+        return None
+    plain = readable(unquote_to_bytes(text))
+    return Found("percent", DecodingKind.TEXT, "Percent-encoded text", plain, inside=plain) if plain else None
+
+
+def _query(text: str) -> Found | None:
+    try:
+        parts = urlsplit(text)
+        parameters = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        return None
+    if not any(value for _, value in parameters):
+        return None
+    address = unquote(f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else parts.path)
+    lines = [address, *(f"  {name} = {value}" for name, value in parameters)]
+    if parts.fragment:
+        lines.append(f"  # {unquote(parts.fragment)}")
+    return Found(
+        "URL",
+        DecodingKind.URL,
+        "URL with its parameters",
+        "\n".join(lines),
+        is_secret=any(is_secret_name(name) and bool(value) for name, value in parameters),
+        inside=dict(parameters),
+    )
+
+
+DEEPEST = 3
+MOST_DECODINGS = 100
+_MOST_TEXTS = 2_000  # to search
+_MOST_CHARACTERS = 16 * 1024 * 1024  # in all texts together
+_MOST_VALUES = 200_000  # visited to find the texts
+_SHORTEST_FIND = 4  # characters of a text worth searching
+_DEEPEST_PATH = 200  # paths are written out: their length would grow with the square of the depth
+_FILE_MEMBERS = frozenset({"data", "blob"})
+
+
+@dataclass(slots=True)
+class _Budget:
+    texts: int = _MOST_TEXTS
+    characters: int = _MOST_CHARACTERS
+    values: int = _MOST_VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text to search. `said_type` is the declared MIME type, if it is in a member for files."""
+
+    path: str
+    text: str
+    depth: int
+    said_type: str | None = None
+
+
+def find_decodings(value: JSON | bytes) -> tuple[Decoding, ...]:
+    """Find decodings in document order, nested ones after their container.
+
+    Never raises; bounded in number and size.
+    """
+    return tuple(_Search().run(value))
+
+
+class _Search:
+    def __init__(self) -> None:
+        self._budget = _Budget()
+        self._waiting: deque[_Text] = deque()
+        self._found: list[Decoding] = []
+
+    def run(self, value: JSON | bytes) -> list[Decoding]:
+        if isinstance(value, bytes):
+            self._start_with_bytes(value)
+        else:
+            self._waiting.extend(self._texts(value, "", 0))
+        while self._waiting and len(self._found) < MOST_DECODINGS and self._may_go_on():
+            self._look_into(self._waiting.popleft())
+        return self._found
+
+    def _may_go_on(self) -> bool:
+        return self._budget.texts > 0 and self._budget.characters > 0
+
+    def _start_with_bytes(self, raw: bytes) -> None:
+        """Start with a message, or a body that is not JSON: a text or a file."""
+        text = readable(raw)
+        if text is None:
+            found = recognised(raw, "bytes")
+            if found is not None:
+                self._take(found, _Text("", "", 0))
+            return
+        try:
+            self._waiting.extend(self._texts(parse(text.removeprefix("\ufeff")), "", 0))
+        except JSONProblem:
+            self._waiting.append(_Text("", text, 0))
+
+    def _look_into(self, one: _Text) -> None:
+        self._budget.texts -= 1
+        self._budget.characters -= len(one.text)
+        inner: list[_Text] = []
+        for found in _decodings_of(one):
+            inner += self._take(found, one)
+        self._waiting.extendleft(reversed(inner))  # before its neighbours: document order
+
+    def _take(self, found: Found, one: _Text) -> list[_Text]:
+        path = f"{one.path} › {found.step}" if one.path else found.step
+        self._found.append(placed(found, path))
+        depth = one.depth + 1
+        if found.inside is None or depth >= DEEPEST:
+            return []
+        return [*self._texts(found.inside, path, depth)]
+
+    def _texts(self, value: JSON, outer: str, depth: int) -> Iterator[_Text]:
+        """Yield the texts in a value in document order, within the remaining budget."""
+        if isinstance(value, str):
+            return iter([_Text(outer, value, depth)])
+        return islice(self._walk(value, outer, depth), max(0, self._budget.texts))
+
+    def _walk(self, value: JSON, outer: str, depth: int) -> Iterator[_Text]:
+        stack = [_Level((), value)]
+        while stack and self._budget.values > 0:
+            level = stack[-1]
+            for key, child in level.children:
+                self._budget.values -= 1
+                if isinstance(child, str) and len(child) >= _SHORTEST_FIND:
+                    place = path_text((*level.path, key))
+                    where = f"{outer} › {place}" if outer else place
+                    yield _Text(where, child, depth, level.said_type if key in _FILE_MEMBERS else None)
+                elif isinstance(child, dict | list) and child and len(stack) < _DEEPEST_PATH:
+                    stack.append(_Level((*level.path, key), child))
+                    break
+            else:
+                stack.pop()
+
+
+class _Level:
+    """A container on the walk, with its remaining members."""
+
+    def __init__(self, path: Path, value: JSON) -> None:
+        self.path = path
+        self.children: Iterator[tuple[Key, JSON]] = iter(())
+        self.said_type: str | None = None  # MIME type that an object declares for its file
+        if isinstance(value, dict):
+            self.children = iter(value.items())
+            said = value.get("mimeType")
+            self.said_type = said if isinstance(said, str) else None
+        elif isinstance(value, list):
+            self.children = iter(enumerate(value))
+
+
+def _decodings_of(one: _Text) -> Iterator[Found]:
+    """Yield what a text holds, by the first format that matches."""
+    text = one.text
+    if text.startswith("data:") and (file := data_url(text)) is not None:
+        yield file
+    elif is_svg(text):
+        yield svg(text, "SVG")
+    elif structured := [*json_in(text)]:
+        yield from structured
+    elif found := [*tokens(text)]:
+        yield from found
+    elif (other := decoded(text, one.said_type) or url_in(text)) is not None:
+        yield other
+
+
+# A token starts at a word boundary: otherwise a long word without a dot would be scanned from every letter.
+_TOKEN = re.compile(r"(?<![\w-])(eyJ[\w-]{5,4000})\.([\w-]{4,20000})\.([\w-]{0,4000})(?![\w-])", re.ASCII)
+_MOST = 5
+_NOTE = "The signature was not checked."
+
+
+def tokens(text: str) -> Iterator[Found]:
+    """Yield the tokens in a text, a few at most."""
+    if "eyJ" not in text:
+        return
+    for count, match in enumerate(_TOKEN.finditer(text)):
+        header, claims = read_part(match[1]), read_part(match[2])
+        if header is not None and claims is not None and ("alg" in header or "typ" in header):
+            yield _token(header, claims, is_signed=bool(match[3]))
+        if count + 1 == _MOST:
+            return
+
+
+def _token(header: JSONObject, claims: JSONObject, *, is_signed: bool) -> Found:
+    pieces = ["Header", pretty(header), "", "Claims", pretty(claims)]
+    times = [*_times(claims)]
+    pieces += ["", "Times", *times] if times else []
+    return Found(
+        "JWT",
+        DecodingKind.JWT,
+        "JSON Web Token",
+        "\n".join(pieces),
+        mime_type="application/jwt",
+        note=_NOTE if is_signed else "It has no signature: anybody could have written it.",
+        is_secret=True,
+        inside=claims,
+    )
+
+
+def _times(claims: JSONObject) -> Iterator[str]:
+    for name, meaning, moment in times_of(claims):
+        when = f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment is not None else "at no possible time"
+        yield f"{name}: {meaning} {when}"

@@ -1,0 +1,250 @@
+"""Brings traffic of a file into a log: our JSON Lines, those of others, and HAR. The content says which.
+
+Untrusted, like everything: a line or an entry that cannot be used is a problem in words, and the rest is
+read; only a file that is none of these raises.
+
+Exports, ours and those of other tools, made into captures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from inspector.base.errors import RequestCancelled, UserError
+from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.base.units import size as size_text
+from inspector.protocol.framing import LineFramer, Overlong
+from inspector.traffic.captures.capture import Capture, open_capture
+from inspector.traffic.captures.file_format import side_files
+from inspector.traffic.captures.recording import Recording
+from inspector.traffic.export.har_reader import HarReader, entries_of
+from inspector.traffic.export.jsonlines_reader import (
+    BadRow,
+    ForeignJsonLinesReader,
+    JsonLinesReader,
+    version_problem,
+)
+from inspector.traffic.log import TrafficLog
+
+_CHUNK = 256 * 1024
+_HEAD = 1024 * 1024
+_BIGGEST_DOCUMENT = 1024 * 1024 * 1024
+_MOST_PROBLEMS = 1000
+_HAR = re.compile(rb'\s*\{\s*"log"\s*:')
+_BOM = b"\xef\xbb\xbf"
+_NEXT_STEP = "Choose a file of JSON Lines (one JSON-RPC message a line) or a HAR file."
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The rows that were added, and the problems as sentences."""
+
+    rows: range
+    problems: tuple[str, ...]
+
+
+class _Lines(Protocol):
+    def line(self, line: bytes) -> None: ...
+
+    def finish(self) -> int: ...
+
+
+class TrafficImporter:
+    """Imports one file into a log. `steps` does the work; then `imported` is complete."""
+
+    def __init__(self, path: Path, log: TrafficLog) -> None:
+        """Raise UserError if the file cannot be read."""
+        self._path = path
+        self._log = log
+        self._first = len(log)
+        self._problems: list[str] = []
+        try:
+            status = path.stat()
+        except OSError as exc:
+            raise _unreadable(path, exc) from exc
+        self.size = status.st_size
+        self._changed_ns = status.st_mtime_ns
+
+    @property
+    def imported(self) -> Imported:
+        more = len(self._problems) - _MOST_PROBLEMS
+        shown = self._problems[:_MOST_PROBLEMS] + ([f"… and {more:,} more."] if more > 0 else [])
+        return Imported(range(self._first, len(self._log)), tuple(shown))
+
+    def steps(self) -> Iterator[int]:
+        """Do the work; yield how many bytes of `size` are done.
+
+        Raises UserError for an unsupported file.
+        """
+        try:
+            with self._path.open("rb") as file:
+                head = file.read(_HEAD)
+                file.seek(0)
+                yield from self._read(head, file)
+        except OSError as exc:
+            raise _unreadable(self._path, exc) from exc
+        finally:
+            self._log.publish()
+
+    def _read(self, head: bytes, file: BinaryIO) -> Iterator[int]:
+        if head.startswith(b"SQLite format 3\0"):
+            raise UserError(f"{self._path.name} is a capture.", "Open it instead of importing it.")
+        first = _first_value(head, len(head) == self.size)
+        version = version_problem(first)
+        if version:
+            raise UserError(f"{self._path.name} cannot be imported: {version}.", "Update this program.")
+        if version is not None:
+            yield from self._lines(file, JsonLinesReader(self._log), has_header=True)
+        elif _HAR.match(head.removeprefix(_BOM)) or entries_of(first) is not None:
+            yield from self._har((yield from self._document(file)))
+        elif isinstance(first, dict | list) or _has_json_line(head):
+            yield from self._lines(file, self._foreign(), has_header=False)
+        elif head.lstrip()[:1] in (b"{", b"["):
+            yield from self._items((yield from self._document(file)))
+        else:
+            raise UserError(f"{self._path.name} holds no traffic that can be imported.", _NEXT_STEP)
+
+    def _foreign(self) -> ForeignJsonLinesReader:
+        return ForeignJsonLinesReader(self._log, self._path.stem, self._changed_ns)
+
+    def _lines(self, file: BinaryIO, lines: _Lines, *, has_header: bool) -> Iterator[int]:
+        for done, number, line in _numbered(file):
+            if not (has_header and number == 1):
+                self._line(lines, number, line)
+            yield done
+        lost = lines.finish()
+        if lost:
+            self._problems.append(f"{lost:,} links lead to rows that are not in the file.")
+
+    def _line(self, lines: _Lines, number: int, line: bytes | Overlong) -> None:
+        if isinstance(line, Overlong):
+            self._problems.append(f"Line {number}: it is {size_text(line.size)} long, which is too much.")
+        elif line.strip():
+            self._attempt(f"Line {number}", lambda: lines.line(line.removeprefix(_BOM)))
+
+    def _attempt(self, name: str, add: Callable[[], None]) -> None:
+        try:
+            add()
+        except (BadRow, JSONProblem, RecursionError) as exc:
+            self._problems.append(f"{name}: {exc}.")
+
+    def _har(self, document: JSON) -> Iterator[int]:
+        reading = HarReader(self._log, document)
+        for _ in reading.steps():
+            yield self.size
+        self._problems += reading.problems
+
+    def _items(self, document: JSON) -> Iterator[int]:
+        """Read a single JSON text: a list of what would be lines, or one of them."""
+        foreign = self._foreign()
+        for number, item in enumerate(document if isinstance(document, list) else [document], 1):
+            self._attempt(f"Item {number}", lambda item=item: foreign.item(item))  # type: ignore[misc]
+            yield self.size
+
+    def _document(self, file: BinaryIO) -> Generator[int, None, JSON]:
+        if self.size > _BIGGEST_DOCUMENT:
+            raise UserError(f"{self._path.name} is larger than {size_text(_BIGGEST_DOCUMENT)}.", "Split it.")
+        pieces, done = [], 0
+        while piece := file.read(_CHUNK):
+            pieces.append(piece)
+            done += len(piece)
+            yield done
+        try:
+            return parse(b"".join(pieces).removeprefix(_BOM).decode())
+        except (UnicodeDecodeError, JSONProblem) as exc:
+            raise UserError(f"{self._path.name} is not JSON: {exc}.", _NEXT_STEP) from exc
+
+
+def import_file(path: Path, log: TrafficLog) -> Imported:
+    """Import a small file at once. Raises UserError."""
+    importing = TrafficImporter(path, log)
+    for _ in importing.steps():
+        pass
+    return importing.imported
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, int, bytes | Overlong]]:
+    """Yield the bytes read so far, the line number and the line."""
+    framer, number, done = LineFramer(), 0, 0
+    while chunk := file.read(_CHUNK):
+        done += len(chunk)
+        for line in framer.feed(chunk):
+            number += 1
+            yield done, number, line
+    last = framer.end()
+    if last is not None:
+        yield done, number + 1, last
+
+
+def _first_value(head: bytes, is_all: bool) -> JSON:
+    """Parse the first non-empty line; None if it is not JSON or longer than the head."""
+    text, end, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
+    return _value(text) if end or is_all else None
+
+
+def _has_json_line(head: bytes) -> bool:
+    *lines, _ = head.split(b"\n")[:100]
+    return any(isinstance(_value(line), dict) for line in lines)
+
+
+def _value(line: bytes) -> JSON:
+    try:
+        return parse(line.decode())
+    except (UnicodeDecodeError, JSONProblem):
+        return None
+
+
+def _unreadable(path: Path, exc: OSError) -> UserError:
+    return UserError(f"{path} cannot be read: {exc.strerror or exc}.", "Check that it is there and readable.")
+
+
+_SQLITE = b"SQLite format 3\0"
+
+
+def looks_like_capture(path: Path) -> bool:
+    """True if the first bytes are those of a capture.
+
+    An empty or unreadable file is left to `open_capture`, which reports why.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except OSError:
+        return True
+    return not head or head == _SQLITE
+
+
+def import_capture(
+    path: Path,
+    target: Path,
+    on_progress: Callable[[int, int], object] | None = None,
+    is_cancelled: Callable[[], bool] | None = None,
+) -> Capture:
+    """Import JSON Lines or HAR into a new capture at `target`, and open it. Raises UserError."""
+    log = TrafficLog()
+    importing = TrafficImporter(path, log)
+    recording = Recording(log, target, title=path.name)
+    try:
+        for done in importing.steps():
+            if is_cancelled is not None and is_cancelled():
+                raise RequestCancelled(f"Opening {path.name} was cancelled.")
+            if on_progress is not None:
+                on_progress(done, importing.size)
+    except BaseException:
+        recording.close()
+        _remove(target)
+        raise
+    recording.close()
+    capture = open_capture(target)
+    return replace(capture, problems=(*importing.imported.problems, *capture.problems))
+
+
+def _remove(target: Path) -> None:
+    for file in (target, *side_files(target)):
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)

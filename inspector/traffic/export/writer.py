@@ -1,0 +1,167 @@
+"""The two bodies of an HTTP exchange, put together from the frames that rode on it.
+
+What the writers of all formats share.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Generator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from inspector import __version__
+from inspector.base.units import plural
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.recorder import EventText, read_event
+from inspector.traffic.records import Direction, HttpExchange, RecordKind
+
+
+@dataclass(slots=True)
+class Riders:
+    """The rows carried by one HTTP exchange, by direction."""
+
+    sent: list[int] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)  # frames and events, in their order
+
+
+def riders_of_all(log: TrafficLog) -> dict[int, Riders]:
+    """Return the rows carried by each exchange of the log."""
+    riders: dict[int, Riders] = {}
+    directions = log.columns.direction
+    for row, exchange in enumerate(log.columns.exchange[: len(log)]):
+        if exchange >= 0:
+            mine = riders.setdefault(exchange, Riders())
+            (mine.sent if directions[row] == Direction.OUT else mine.received).append(row)
+    return riders
+
+
+def riders_of(log: TrafficLog, exchange: int) -> Riders:
+    """Return the rows carried by this exchange."""
+    riders, row = Riders(), -1
+    with suppress(ValueError):  # no more of them
+        while True:
+            row = log.columns.exchange.index(exchange, row + 1, len(log))
+            is_sent = log.direction(row) == Direction.OUT
+            (riders.sent if is_sent else riders.received).append(row)
+    return riders
+
+
+def request_body(log: TrafficLog, riders: Riders) -> bytes:
+    return b"\n".join(log.raw(row) for row in riders.sent)
+
+
+def response_body(log: TrafficLog, exchange: HttpExchange, riders: Riders) -> bytes:
+    """Return the response body.
+
+    An event stream is rebuilt from its events; anything else is unmodified.
+    """
+    frames = [row for row in riders.received if log.kind(row) != RecordKind.SSE]
+    if len(frames) != len(riders.received):
+        return _stream(log, riders.received) + exchange.body
+    return b"\n".join(log.raw(row) for row in frames) or exchange.body
+
+
+def _stream(log: TrafficLog, rows: list[int]) -> bytes:
+    """Rebuild a stream. Events come before the frames that they carry, both in order."""
+    blocks: list[bytes] = []
+    heads: list[bytes] = []
+    for row in rows:
+        if log.kind(row) != RecordKind.SSE:
+            blocks.append(_block(heads.pop(0) if heads else b"", log.raw(row)))
+            continue
+        text = log.raw(row).decode(errors="replace")
+        event = read_event(text)
+        if event is None:
+            blocks.append(f"{text}\n".encode())  # a comment
+        elif event.data is not None:
+            blocks.append(_block(_head(event), event.data.encode()))
+        else:
+            heads.append(_head(event))
+    return b"".join(blocks)
+
+
+def _block(head: bytes, data: bytes) -> bytes:
+    return head + b"".join(b"data: %b\n" % line for line in data.split(b"\n")) + b"\n"
+
+
+def _head(event: EventText) -> bytes:
+    lines = [f"event: {event.event}"] if event.event != "message" else []
+    lines += [f"id: {event.id}"] if event.id is not None else []
+    lines += [f"retry: {event.retry_ms}"] if event.retry_ms is not None else []
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+APP = "mcp-lens"
+APP_VERSION = __version__
+
+
+class Sink(Protocol):
+    """Anything with a `write` for bytes, such as a file."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Dropped:
+    """What a format could not represent, counted by kind."""
+
+    def __init__(self, counts: Counter[str] | None = None) -> None:
+        self.counts: Counter[str] = counts or Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+    def __str__(self) -> str:
+        """Format for display: "3 stderr lines, 1 process event"; "" if nothing was dropped."""
+        return ", ".join(plural(count, noun) for noun, count in sorted(self.counts.items()))
+
+
+# A writer: yields the number of rows done so far, at least once per row; returns what it dropped.
+Writing: TypeAlias = Generator[int, None, Dropped]
+
+
+def write_all(writing: Writing) -> Dropped:
+    """Run a writer to its end."""
+    while True:
+        try:
+            next(writing)
+        except StopIteration as done:
+            dropped: Dropped = done.value
+            return dropped
+
+
+class Numbering:
+    """The exported rows in log order, and the number of each in the file."""
+
+    def __init__(self, rows: Iterable[int]) -> None:
+        self.rows = array("q", sorted(set(rows)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, row: int | None) -> int | None:
+        """Return a row's number; None if it is not exported."""
+        if row is None:
+            return None
+        place = bisect_left(self.rows, row)
+        return place if place < len(self.rows) and self.rows[place] == row else None
+
+
+NOUNS = {
+    RecordKind.STDERR: "stderr line",
+    RecordKind.PROCESS: "process event",
+    RecordKind.STATE: "connection event",
+    RecordKind.LOCAL: "local error",
+    RecordKind.LOGIN: "step of a login",
+    RecordKind.SSE: "server-sent event",
+    RecordKind.HTTP: "HTTP exchange",
+    RecordKind.TEXT: "line of stray output",
+}
+
+
+def noun(log: TrafficLog, row: int) -> str:
+    """Return the noun that a row is counted under."""
+    return NOUNS.get(RecordKind(log.kind(row)), "message without HTTP")

@@ -1,0 +1,82 @@
+"""Filters made by pointing: "filter on this", "exclude this"."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+
+from inspector.base.json.values import JSON, compact, write_number
+from inspector.traffic.filter.fields import FIELDS
+from inspector.traffic.filter.parser import parse, read_path
+from inspector.traffic.filter.predicates import Type
+from inspector.traffic.filter.tree import And, Compare, Node, Not, Operator, Or, Path, QueryError, to_text
+
+_LONGEST = 300  # maximum length of a value repeated in a filter
+_SECOND = 1_000_000_000
+
+
+def narrow(query_text: str, word_or_path: str | Path, value: JSON, *, exclude: bool = False) -> str:
+    """Add a condition for (or against) a value to a filter; what was typed stays as it is.
+
+    Durations and times may be given in nanoseconds. None, and the empty text of a column, mean that there
+    is no value; for a path they are values like any other. Raises QueryError if `query_text` is not a
+    filter, or the word never has such a value.
+    """
+    path = word_or_path if isinstance(word_or_path, Path) else read_path(word_or_path)
+    node, term = parse(query_text), _term(path, value, exclude)
+    added = to_text(term)
+    if node is None:
+        return _checked(added)
+    if term == node or (isinstance(node, And) and term in node.nodes):
+        return query_text
+    text = query_text.strip()
+    return _checked(f"({text}) and {added}" if isinstance(node, Or) else f"{text} and {added}")
+
+
+def _checked(text: str) -> str:
+    parse(text)
+    return text
+
+
+def _term(path: Path, value: JSON, exclude: bool) -> Node:
+    kind = FIELDS[path.word].type
+    if kind not in (Type.JSON, Type.BODY) and value in (None, ""):
+        anything: Node = _anything(path, kind)
+        return anything if exclude else Not(anything)
+    text = _written(kind, value)
+    if len(text) > _LONGEST and Operator.LIKE in FIELDS[path.word].operators:
+        begins = Compare(path, Operator.LIKE, (f"^{re.escape(text[:_LONGEST])}",))
+        return Not(begins) if exclude else begins
+    return Compare(path, Operator.IS_NOT if exclude else Operator.IS, (text,))
+
+
+def _anything(path: Path, kind: Type) -> Compare:
+    if kind in (Type.DURATION, Type.SIZE):
+        return Compare(path, Operator.AT_LEAST, ("0",))
+    if kind is Type.TIME:
+        return Compare(path, Operator.AT_LEAST, ("1970-01-01",))
+    return Compare(path, Operator.FITS, ("*",))
+
+
+def _written(kind: Type, value: JSON) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and kind is Type.DURATION:
+        return f"{value}ns"
+    if isinstance(value, int) and not isinstance(value, bool) and kind is Type.TIME:
+        return _moment(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) != math.inf:
+        return write_number(value)
+    try:
+        return compact(value)
+    except RecursionError as exc:
+        raise QueryError(0, "The value is nested too deeply to be written.") from exc
+
+
+def _moment(wall_ns: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(wall_ns // _SECOND, UTC)
+    except (OverflowError, OSError, ValueError) as exc:
+        raise QueryError(0, "The row's time is out of all bounds.") from exc
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{wall_ns % _SECOND:09d}Z"

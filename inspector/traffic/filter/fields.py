@@ -1,0 +1,324 @@
+"""Every word of the filter language, in one table: what it means, what it takes, how a row answers to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from inspector.protocol.revisions import REVISIONS, Era
+from inspector.traffic.filter import row_values
+from inspector.traffic.filter.predicates import OPERATORS, OfJSON, Type, value_test
+from inspector.traffic.filter.row_values import ROOTS, Read
+from inspector.traffic.filter.tree import Member, Operator, Path
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import DIRECTION_WORDS, KIND_WORDS, STATUS_WORDS
+
+# ------------------------------------------------------------ where the columns have it
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A one-byte column; `words` maps a code to its words."""
+
+    column: str
+    words: Callable[[TrafficLog, int], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A column of word indices; if `methods` is given, only for rows with one of them."""
+
+    column: str
+    methods: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The column of server numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A numeric column; values below `least` mean none, and `shift` is added for display."""
+
+    column: str
+    least: int = 0
+    shift: int = 0
+
+
+class Special(Enum):
+    """Columns that only one field uses."""
+
+    ID = 0
+    NUMBER = 1
+    TIME = 2
+    HTTP_STATUS = 3
+    REMARK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Not in a column: the row itself must be read, if its kind is one of these."""
+
+    kinds: frozenset[int] | None = None
+
+
+Where: TypeAlias = Coded | Worded | Named | Counted | Special | Row
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the filter language."""
+
+    word: str
+    type: Type
+    description: str
+    example: str
+    where: Where
+    read: Read
+    choices: tuple[str, ...] = ()
+    has_members: bool = False
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators, in manual order."""
+        return tuple(operator for operator in Operator if operator in OPERATORS[self.type])
+
+    def test(self, operator: Operator, values: Sequence[str], now_ns: int = 0) -> OfJSON:
+        """Return the test of one value of a row. Raises ValueError with a sentence."""
+        return value_test(self.type, operator, values, self.choices, now_ns)
+
+
+_RESOURCE_METHODS = frozenset(
+    (
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "notifications/resources/updated",
+    )
+)
+_TOOL_METHODS, _PROMPT_METHODS = frozenset(("tools/call",)), frozenset(("prompts/get",))
+
+
+def _statuses() -> tuple[str, ...]:
+    return tuple(word for word in STATUS_WORDS.values() if word)
+
+
+def _text(
+    word: str, description: str, example: str, column: str, read: Callable[[TrafficLog, int], str]
+) -> Field:
+    return Field(word, Type.TEXT, description, example, Worded(column), row_values.column_of_text(read))
+
+
+def _subject(word: str, description: str, example: str, methods: frozenset[str]) -> Field:
+    return Field(
+        word, Type.TEXT, description, example, Worded("subject", methods), row_values.subject_of(methods)
+    )
+
+
+def _json(word: str, description: str, example: str) -> Field:
+    return Field(
+        word, Type.JSON, description, example, Row(_MESSAGES), row_values.json_path(word), has_members=True
+    )
+
+
+_MESSAGES = frozenset(range(1, 7))
+_MAY_BE_ERROR = frozenset((4, 5))
+
+
+_FIELDS = (
+    Field(
+        "server",
+        Type.TEXT,
+        "The server's name",
+        "server:github",
+        Named(),
+        row_values.column_of_text(TrafficLog.server_name),
+    ),
+    _text(
+        "method",
+        "The method; of an answer, that of its request",
+        "method:tools/*",
+        "method",
+        TrafficLog.method,
+    ),
+    _subject("tool", "The tool that is called", "tool=add_issue", _TOOL_METHODS),
+    _subject(
+        "resource", "The resource that is read or subscribed to", "resource:file://*.md", _RESOURCE_METHODS
+    ),
+    _subject("prompt", "The prompt that is asked for", "prompt:review", _PROMPT_METHODS),
+    _text(
+        "subject",
+        "The tool, resource, prompt or log level that it is about; login, for all rows of a login",
+        "subject:error",
+        "subject",
+        TrafficLog.subject,
+    ),
+    Field(
+        "id",
+        Type.ID,
+        'The id of a request and of its answer; 7 fits 7 and "7"',
+        "id=7",
+        Special.ID,
+        row_values.id,
+    ),
+    Field(
+        "dir",
+        Type.CHOICE,
+        "From the server, or to it",
+        "dir:in",
+        Coded("direction", lambda log, code: row_values.words_of_direction(code)),
+        row_values.direction,
+        tuple(word for word in DIRECTION_WORDS.values() if word),
+    ),
+    Field(
+        "kind",
+        Type.CHOICE,
+        "What the row is. Groups: frame (all that is sent or received), event (all else), answer",
+        "kind in (result, error)",
+        Coded("kind", lambda log, code: row_values.words_of_kind(code)),
+        row_values.kind,
+        (*KIND_WORDS.values(), "frame", "event", "answer"),
+    ),
+    Field(
+        "status",
+        Type.CHOICE,
+        'How a request stands, on its row and on that of its answer; status:error fits "tool error" too',
+        "status:error",
+        Coded("status", lambda log, code: row_values.words_of_status(code)),
+        row_values.status,
+        _statuses(),
+    ),
+    Field(
+        "code",
+        Type.NUMBER,
+        "The code of a JSON-RPC error",
+        "code=-32602",
+        Row(_MAY_BE_ERROR),
+        row_values.code,
+    ),
+    Field(
+        "dur",
+        Type.DURATION,
+        "From a request to its answer, on both rows; of an HTTP exchange, all of it",
+        "dur>500ms",
+        Counted("duration"),
+        row_values.duration,
+    ),
+    Field("size", Type.SIZE, "Bytes on the wire", "size>10k", Counted("size"), row_values.size),
+    Field("time", Type.TIME, "When it was sent or came", "time>14:03", Special.TIME, row_values.wall_time),
+    Field(
+        "number",
+        Type.NUMBER,
+        "The row's number, as the table shows it",
+        "number>=1000",
+        Special.NUMBER,
+        row_values.number,
+    ),
+    Field(
+        "op",
+        Type.NUMBER,
+        "All that belongs to one operation: the number of its first request",
+        "op=12",
+        Counted("operation", shift=1),
+        row_values.operation,
+    ),
+    Field("task", Type.TEXT, "The id of a task", "task:786512e2", Row(_MESSAGES), row_values.task),
+    Field(
+        "text",
+        Type.BODY,
+        "The body alone, where free text looks at method, subject and problem too",
+        'text:"not found"',
+        Row(),
+        lambda source, row, steps: (),
+    ),
+    _text("problem", "What is wrong with a frame", "problem:id", "problem", TrafficLog.problem),
+    Field(
+        "mark",
+        Type.CHOICE,
+        "Did you mark the row?",
+        "mark:yes",
+        Special.REMARK,
+        row_values.mark,
+        ("yes", "no"),
+    ),
+    Field(
+        "comment",
+        Type.TEXT,
+        "What you noted about the row",
+        "comment:todo",
+        Special.REMARK,
+        row_values.comment,
+    ),
+    Field(
+        "rev",
+        Type.REVISION,
+        "The protocol revision that was agreed on by then",
+        "rev>=2025-06-18",
+        Coded("revision", lambda log, code: row_values.words_of_revision(_revision(log, code))),
+        row_values.revision,
+        tuple(map(str, REVISIONS)),
+    ),
+    Field(
+        "era",
+        Type.CHOICE,
+        "How revisions of that time set up a conversation",
+        "era:stateless",
+        Coded("revision", lambda log, code: row_values.words_of_era(_revision(log, code))),
+        row_values.era,
+        tuple(era.value for era in Era),
+    ),
+    Field(
+        "http.status",
+        Type.NUMBER,
+        "The status of an HTTP exchange, also on the frames that it carried",
+        "http.status:4*",
+        Special.HTTP_STATUS,
+        row_values.http_status,
+    ),
+    Field(
+        "http.header",
+        Type.TEXT,
+        "A header of the HTTP exchange, as `name: value`; `http.header.NAME` is the value of one",
+        "http.header.content-type:json",
+        Row(),
+        row_values.http_headers,
+        has_members=True,
+    ),
+    Field("finding", Type.TEXT, "What the checks found about a row", "finding:*", Row(), row_values.finding),
+    _json("params", "A path into the params of a request or a notification", "params.cursor:*"),
+    _json("args", "A path into the arguments of a call: short for `params.arguments`", 'args.path ~ "^/etc"'),
+    _json("result", "A path into a result", "result.content[*].type=image"),
+    _json("error", "A path into an error", "error.data.reason:denied"),
+    _json("body", "A path into the whole message", "body.jsonrpc!=2.0"),
+)
+
+FIELDS = {field.word: field for field in _FIELDS}
+assert all(root in FIELDS for root in ROOTS)
+
+
+def _revision(log: TrafficLog, code: int) -> str:
+    return log.revisions[code] if code < len(log.revisions) else ""
+
+
+def resolve(names: Sequence[str]) -> tuple[Field, int] | None:
+    """Return the field with the longest matching dotted name, and how many names it takes."""
+    for count in range(len(names), 0, -1):
+        field = FIELDS.get(".".join(names[:count]).lower())
+        if field is not None:
+            return field, count
+    return None
+
+
+def members_problem(path: Path) -> str:
+    """Return why a path cannot continue after its field; "" if it can."""
+    field = FIELDS[path.word]
+    if path.steps and not field.has_members:
+        return f"{path.word} has no members."
+    if path.word == "http.header" and (
+        len(path.steps) > 1 or not all(isinstance(s, Member) for s in path.steps)
+    ):
+        return "Expected the name of one header, such as http.header.content-type."
+    return ""

@@ -1,0 +1,348 @@
+"""A filter made ready for one log: which rows match, a window at a time.
+
+Does one row match? Asked of the row itself, through the log's plain reads.
+
+This is what a filter means. `matcher.py` finds the same rows much faster, column by column; the tests hold
+it against this.
+
+How a tree is worked off for a window of rows: cheap questions first, dear ones only of rows that are
+still in doubt.
+
+A plan is asked "which of these?", with masks as one big integer: a byte a row, so that `&`, `|` and `^` of
+16,000 rows are one step each.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from itertools import compress
+from typing import TypeAlias
+
+from inspector.base.json.values import JSON
+from inspector.traffic.filter.body_search import Needle, as_bytes, body_test, is_in_body, rows_with
+from inspector.traffic.filter.column_tests import (
+    CodedLeaf,
+    CountedLeaf,
+    HttpStatusLeaf,
+    IdLeaf,
+    Leaf,
+    NamedLeaf,
+    Numbers,
+    RemarkLeaf,
+    TimeLeaf,
+    Vocabulary,
+    WordedLeaf,
+    spans,
+)
+from inspector.traffic.filter.fields import FIELDS, Coded, Counted, Field, Named, Row, Special, Worded
+from inspector.traffic.filter.literals import read_duration, read_number, read_size
+from inspector.traffic.filter.predicates import Number, OfJSON, Type
+from inspector.traffic.filter.row_values import (
+    BIGGEST,
+    ROOTS,
+    Finding,
+    Source,
+    hint,
+    message_reader,
+    no_findings,
+)
+from inspector.traffic.filter.tree import ORDER, And, Compare, Node, Not, Operator, Or, Text
+from inspector.traffic.log import TrafficLog
+
+
+class Matcher:
+    """A filter compiled for one log.
+
+    Words and rows that are added later are seen by the next call.
+    """
+
+    def __init__(self, plan: Plan, matches: Callable[[int], bool]) -> None:
+        self._plan = plan
+        self.matches = matches  # for a single row, such as one that changed
+
+    @property
+    def is_cheap(self) -> bool:
+        """True if every row is matched from the columns alone, without reading its body."""
+        return self._plan.cost is Cost.COLUMNS
+
+    def rows(self, numbers: range) -> array[int]:
+        """Return the matching rows of a window, in order. Windows of some 16,000 rows are best."""
+        everybody = int.from_bytes(b"\1" * len(numbers), "little")
+        found = self._plan.among(numbers, everybody)
+        return array("q", compress(numbers, found.to_bytes(len(numbers), "little")) if found else ())
+
+
+def compile(node: Node | None, log: TrafficLog, *, now_ns: int, finding: Finding = no_findings) -> Matcher:
+    """Compile a filter; None matches every row.
+
+    `now_ns` is the wall time that relative times count from. `finding` returns the names and texts of the
+    findings about a row.
+    """
+    source = Source(log, finding)
+    if node is None:
+        return Matcher(Everything(), lambda row: True)
+    return Matcher(_plan(node, source, now_ns), row_test(node, source, now_ns))
+
+
+def _plan(node: Node, source: Source, now_ns: int) -> Plan:
+    match node:
+        case And(nodes):
+            return AllOf([_plan(inner, source, now_ns) for inner in nodes])
+        case Or(nodes):
+            return AnyOf([_plan(inner, source, now_ns) for inner in nodes])
+        case Not(inner):
+            return NoneOf(_plan(inner, source, now_ns))
+        case Text(text):
+            return _free_text(text, source.log)
+        case Compare(path, Operator.IS_NOT, values):
+            return NoneOf(_plan(Compare(path, Operator.IS, values), source, now_ns))
+        case Compare():
+            return _comparison(node, source, now_ns)
+
+
+def _free_text(text: str, log: TrafficLog) -> Plan:
+    needle = Needle(text)
+    vocabulary = Vocabulary(log, lambda word: needle.is_in(as_bytes(word)))
+    columns = [WordedLeaf(Worded(name), log, vocabulary) for name in ("method", "subject", "problem")]
+    return AnyOf([*map(Lookup, columns), Searching(log, needle)])
+
+
+def _comparison(node: Compare, source: Source, now_ns: int) -> Plan:
+    field = FIELDS[node.path.word]
+    if field.type is Type.BODY:
+        return _body_comparison(node, source.log)
+    test = field.test(node.operator, node.values, now_ns)
+    if isinstance(field.where, Row):
+        return _reading(node, field, field.where, source, test)
+    return Lookup(_leaf(node, field, source, test, now_ns))
+
+
+def _body_comparison(node: Compare, log: TrafficLog) -> Plan:
+    if node.operator is Operator.FITS:
+        return Searching(log, Needle(node.value))
+    fits = body_test(node.operator, node.values)
+    return Reading(lambda row: fits(log, row), Cost.BODIES)
+
+
+def _reading(node: Compare, field: Field, where: Row, source: Source, test: OfJSON) -> Plan:
+    steps, read = node.path.steps, field.read
+    if where.kinds is None:
+        return Reading(lambda row: any(map(test, read(source, row, steps))), Cost.ROWS)
+    kinds = where.kinds
+    of_kind = CodedLeaf(
+        Coded("kind", lambda log, code: ("",) if code in kinds else ()), source.log, lambda _: True
+    )
+    if field.word in ROOTS:
+        values = message_reader(ROOTS[field.word] + steps, hint(node.operator, node.value))
+        return path_reading(source.log, values, test, of_kind)
+    return Reading(lambda row: any(map(test, read(source, row, steps))), Cost.BODIES, of_kind)
+
+
+def _leaf(node: Compare, field: Field, source: Source, test: OfJSON, now_ns: int) -> Leaf:
+    log = source.log
+    match field.where:
+        case Coded() as where:
+            return CodedLeaf(where, log, test)
+        case Worded() as where:
+            return WordedLeaf(where, log, Vocabulary(log, test))
+        case Named():
+            return NamedLeaf(log, test)
+        case Counted() as where:
+            return CountedLeaf(where, log, _numbers(node, field, test))
+        case Special.NUMBER:
+            return CountedLeaf(None, log, _numbers(node, field, test))
+        case Special.HTTP_STATUS:
+            return HttpStatusLeaf(log, _numbers(node, field, test))
+        case Special.ID:
+            return IdLeaf(log, _numbers(node, field, test), test)
+        case Special.TIME:
+            return TimeLeaf(log, node.operator, node.values, now_ns)
+        case Special.REMARK:
+            return RemarkLeaf(source, field.read, test)
+    raise AssertionError(field.where)
+
+
+_READERS: dict[Type, Callable[[str], Number]] = {
+    Type.DURATION: read_duration,
+    Type.SIZE: read_size,
+    Type.NUMBER: read_number,
+    Type.ID: read_number,
+}
+
+
+def _numbers(node: Compare, field: Field, test: OfJSON) -> Numbers:
+    """Return a numeric comparison.
+
+    Only patterns have no spans; they are evaluated for each distinct number.
+    """
+    is_pattern = node.operator is Operator.LIKE or (node.operator is Operator.FITS and "*" in node.value)
+    if is_pattern:
+        return Numbers(None, test)
+    read, values = _READERS[field.type], node.values
+    if field.type is Type.ID and node.operator not in ORDER:
+        values = tuple(value for value in values if _is_written_like_an_integer(value))
+    return Numbers(spans(node.operator, list(map(read, values))), test)
+
+
+def _is_written_like_an_integer(text: str) -> bool:
+    """True for canonical integers. Ids are compared as text: 007 is not the integer 7."""
+    return re.fullmatch("0|-?[1-9][0-9]{0,18}", text) is not None
+
+
+RowTest: TypeAlias = Callable[[int], bool]
+
+
+def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
+    """Return a test of rows.
+
+    Raises ValueError if a value does not suit its field, which `parse` has already checked.
+    """
+    match node:
+        case And(nodes):
+            tests = [row_test(inner, source, now_ns) for inner in nodes]
+            return lambda row: all(test(row) for test in tests)
+        case Or(nodes):
+            tests = [row_test(inner, source, now_ns) for inner in nodes]
+            return lambda row: any(test(row) for test in tests)
+        case Not(inner):
+            test = row_test(inner, source, now_ns)
+            return lambda row: not test(row)
+        case Text(text):
+            return _text_test(text, source)
+        case Compare(path, Operator.IS_NOT, values):
+            return row_test(Not(Compare(path, Operator.IS, values)), source, now_ns)
+        case Compare():
+            return _comparison_naive(node, source, now_ns)
+
+
+def _comparison_naive(node: Compare, source: Source, now_ns: int) -> RowTest:
+    field, steps = FIELDS[node.path.word], node.path.steps
+    if field.type is Type.BODY:
+        fits = body_test(node.operator, node.values)
+        return lambda row: fits(source.log, row)
+    test = field.test(node.operator, node.values, now_ns)
+    return lambda row: any(test(value) for value in field.read(source, row, steps))
+
+
+def _text_test(text: str, source: Source) -> RowTest:
+    needle, log = Needle(text), source.log
+
+    def is_found(row: int) -> bool:
+        texts = (log.method(row), log.subject(row), log.problem(row))
+        return any(needle.is_in(as_bytes(text)) for text in texts if text) or is_in_body(log, row, needle)
+
+    return is_found
+
+
+class Cost(IntEnum):
+    COLUMNS = 0
+    ROWS = 1
+    BODIES = 2
+
+
+class Plan(ABC):
+    cost: Cost
+
+    @abstractmethod
+    def among(self, window: range, alive: int) -> int:
+        """Return the rows that match, among those that are alive."""
+
+
+class Lookup(Plan):
+    """Evaluated from columns."""
+
+    cost = Cost.COLUMNS
+
+    def __init__(self, leaf: Leaf) -> None:
+        self._leaf = leaf
+
+    def among(self, window: range, alive: int) -> int:
+        return int.from_bytes(self._leaf.mask(window), "little") & alive
+
+
+class Reading(Plan):
+    """Evaluated row by row, for rows of certain kinds."""
+
+    def __init__(self, fits: Callable[[int], bool], cost: Cost, of_kind: Leaf | None = None) -> None:
+        self._fits, self.cost, self._of_kind = fits, cost, of_kind
+
+    def among(self, window: range, alive: int) -> int:
+        if self._of_kind is not None:
+            alive &= int.from_bytes(self._of_kind.mask(window), "little")
+        fits, found = self._fits, bytearray(len(window))
+        for row in compress(window, alive.to_bytes(len(window), "little")):
+            if fits(row):
+                found[row - window.start] = 1
+        return int.from_bytes(found, "little")
+
+
+def path_reading(
+    log: TrafficLog, values: Callable[[bytes], Iterable[JSON]], test: OfJSON, of_kind: Leaf
+) -> Reading:
+    """Return a plan that tests values in messages; oversized bodies are not parsed."""
+    raw, kept = log.raw, log.columns.kept
+
+    def fits(row: int) -> bool:
+        return kept[row] <= BIGGEST and any(map(test, values(raw(row))))
+
+    return Reading(fits, Cost.BODIES, of_kind)
+
+
+class Searching(Plan):
+    """Evaluated by searching the bytes of bodies."""
+
+    cost = Cost.BODIES
+
+    def __init__(self, log: TrafficLog, needle: Needle) -> None:
+        self._log, self._needle = log, needle
+
+    def among(self, window: range, alive: int) -> int:
+        return int.from_bytes(
+            rows_with(self._log, self._needle, window, alive.to_bytes(len(window), "little")), "little"
+        )
+
+
+class AllOf(Plan):
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self._plans = sorted(plans, key=lambda plan: plan.cost)
+        self.cost = self._plans[-1].cost
+
+    def among(self, window: range, alive: int) -> int:
+        for plan in self._plans:
+            if not alive:
+                break
+            alive = plan.among(window, alive)
+        return alive
+
+
+class AnyOf(Plan):
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self._plans = sorted(plans, key=lambda plan: plan.cost)
+        self.cost = self._plans[-1].cost
+
+    def among(self, window: range, alive: int) -> int:
+        doubtful = alive
+        for plan in self._plans:
+            if not doubtful:
+                break
+            doubtful ^= plan.among(window, doubtful)
+        return alive ^ doubtful
+
+
+class NoneOf(Plan):
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self.cost = plan, plan.cost
+
+    def among(self, window: range, alive: int) -> int:
+        return alive ^ self._plan.among(window, alive)
+
+
+class Everything(Plan):
+    cost = Cost.COLUMNS
+
+    def among(self, window: range, alive: int) -> int:
+        return alive

@@ -1,0 +1,291 @@
+"""The types of values that words are compared with: which operators each takes, and what a comparison
+asks of a value of a row.
+
+What a comparison asks of one value. How the values of a row are found is none of its business.
+
+Every function takes an operator and the values as typed, and gives a test; it raises ValueError with a
+sentence when the values do not suit. `!=` is not known here: it is `not` of `=` (see `matcher.py`), so that
+a row without a value is unlike every value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TypeAlias
+
+from inspector.base.json.values import JSON, compact, write_number
+from inspector.protocol.revisions import REVISIONS, find_revision
+from inspector.traffic.filter.literals import (
+    Ago,
+    TimeOfDay,
+    glob,
+    read_amount,
+    read_duration,
+    read_number,
+    read_size,
+    read_time,
+    regular_expression,
+    searches,
+    time_of_day_ns,
+)
+from inspector.traffic.filter.tree import ORDER, Operator
+
+Number: TypeAlias = int | float
+OfText: TypeAlias = Callable[[str], bool]
+OfNumber: TypeAlias = Callable[[Number], bool]
+OfJSON: TypeAlias = Callable[[JSON], bool]
+Compares: TypeAlias = Callable[[Number, Number], bool]
+
+COMPARES: dict[Operator, Compares] = {
+    Operator.FITS: operator.eq,
+    Operator.IS: operator.eq,
+    Operator.IN: operator.eq,
+    Operator.ABOVE: operator.gt,
+    Operator.BELOW: operator.lt,
+    Operator.AT_LEAST: operator.ge,
+    Operator.AT_MOST: operator.le,
+}
+
+
+def of_text(kind: Operator, values: Sequence[str]) -> OfText:
+    """Test text.
+
+    `:` contains (or globs, with `*`), ignoring case; `=` and `in` match exactly; `~` searches.
+    """
+    if kind is Operator.LIKE:
+        pattern = regular_expression(values[0])
+        return lambda text: searches(pattern, text)
+    if kind is Operator.FITS:
+        return _fits(values[0])
+    return frozenset(values).__contains__
+
+
+def _fits(value: str) -> OfText:
+    if "*" in value:
+        fullmatch = glob(value).fullmatch
+        return lambda text: fullmatch(text.casefold()) is not None
+    folded = value.casefold()
+    return lambda text: folded in text.casefold()
+
+
+def of_choice(kind: Operator, values: Sequence[str]) -> OfText:
+    """Test a fixed word: like text, but always case-insensitive."""
+    if kind in (Operator.IS, Operator.IN):
+        return frozenset(value.casefold() for value in values).__contains__
+    return of_text(kind, values)
+
+
+def of_number(kind: Operator, values: Sequence[str]) -> OfNumber:
+    """Test a number: `:` is `=`, or globs its digits, with `*`; `~` searches its digits."""
+    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+        test = of_text(kind, values)
+        return lambda number: test(write_number(number))
+    return of_amount(kind, values, read_number)
+
+
+def of_amount(kind: Operator, values: Sequence[str], read: Callable[[str], Number]) -> OfNumber:
+    """Test a number with a unit, which `read` parses."""
+    compares, wanted = COMPARES[kind], [read(value) for value in values]
+    return lambda number: any(compares(number, limit) for limit in wanted)
+
+
+def of_id(kind: Operator, values: Sequence[str]) -> OfJSON:
+    """Test an id: compared as text, so 7 and "7" are equal; ordered as integers."""
+    if kind in ORDER:
+        in_order = of_number(kind, values)
+        return lambda id: isinstance(id, int) and in_order(id)
+    test = of_text(Operator.IS if kind is Operator.FITS and "*" not in values[0] else kind, values)
+    return lambda id: test(_text_of(id))
+
+
+def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
+    """Test a version by order of publication; unknown ones are neither before nor after others."""
+    if kind not in ORDER:
+        return of_text(kind, values)
+    limit = find_revision(values[0])
+    if limit is None:
+        raise ValueError(f"Expected a revision: {', '.join(map(str, REVISIONS))}.")
+    compares, place = COMPARES[kind], REVISIONS.index(limit)
+    wanted = {revision.date for revision in REVISIONS if compares(REVISIONS.index(revision), place)}
+    return wanted.__contains__
+
+
+def of_time(kind: Operator, values: Sequence[str], now_ns: int) -> Callable[[int], bool]:
+    """Test a wall time.
+
+    When ordered, a time is its first instant; `:` and `=` match all instants that are written the same.
+    """
+    tests = [_of_one_time(kind, value, now_ns) for value in values]
+    return tests[0] if len(tests) == 1 else lambda wall_ns: any(test(wall_ns) for test in tests)
+
+
+def _of_one_time(kind: Operator, value: str, now_ns: int) -> Callable[[int], bool]:
+    when = read_time(value)
+    if isinstance(when, Ago):
+        if kind not in ORDER:
+            raise ValueError(f"{value} is one moment: compare it with > or <.")
+        when_start, when_end = now_ns - when.distance, now_ns - when.distance
+    else:
+        when_start, when_end = when.start, when.end
+    if kind in ORDER:
+        compares = COMPARES[kind]
+        if isinstance(when, TimeOfDay):
+            return lambda wall_ns: compares(time_of_day_ns(wall_ns), when_start)
+        return lambda wall_ns: compares(wall_ns, when_start)
+    if isinstance(when, TimeOfDay):
+        return lambda wall_ns: when_start <= time_of_day_ns(wall_ns) < when_end
+    return lambda wall_ns: when_start <= wall_ns < when_end
+
+
+def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
+    """Test JSON: strings as text, numbers as numbers, arrays and objects as their JSON text."""
+    if kind in ORDER:
+        return _json_in_order(kind, values[0])
+    test = of_text(kind, values)
+    if kind is Operator.LIKE or (kind is Operator.FITS and "*" in values[0]):
+        return lambda value: test(_text_of(value))
+    wanted = [number for number in map(read_amount, values) if number is not None]
+    exactly = frozenset(values)
+
+    def fits(value: JSON) -> bool:
+        if isinstance(value, bool) or value is None:
+            return _text_of(value) in exactly
+        if isinstance(value, int | float):
+            return value in wanted or _text_of(value) in exactly  # NaN and Infinity are no numbers to type
+        return test(_text_of(value))
+
+    return fits
+
+
+def _json_in_order(kind: Operator, text: str) -> OfJSON:
+    compares, limit = COMPARES[kind], read_amount(text)
+    if limit is None:
+        return lambda value: isinstance(value, str) and _COMPARES_TEXT[kind](value, text)
+    return lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and compares(value, limit)
+    )
+
+
+_COMPARES_TEXT: dict[Operator, Callable[[str, str], bool]] = {
+    Operator.ABOVE: operator.gt,
+    Operator.BELOW: operator.lt,
+    Operator.AT_LEAST: operator.ge,
+    Operator.AT_MOST: operator.le,
+}
+
+
+def _text_of(value: JSON) -> str:
+    """Return a string as is, anything else as JSON; "" if it is nested too deeply to write."""
+    if isinstance(value, str):
+        return value
+    try:
+        return compact(value)
+    except (RecursionError, ValueError):
+        return ""
+
+
+class Type(Enum):
+    """Type of the values of a field; the enum value is its name in the manual."""
+
+    TEXT = "text"
+    CHOICE = "one of its values"
+    NUMBER = "number"
+    ID = "id"
+    DURATION = "duration"
+    SIZE = "size"
+    TIME = "time"
+    REVISION = "revision"
+    JSON = "any value"
+    BODY = "text, found as it is"
+
+
+_ALL = frozenset(Operator)
+_WORDS = _ALL - ORDER
+_AMOUNTS = _ALL - {Operator.LIKE}
+OPERATORS: dict[Type, frozenset[Operator]] = {
+    Type.TEXT: _WORDS,
+    Type.CHOICE: _WORDS,
+    Type.NUMBER: _ALL,
+    Type.ID: _ALL,
+    Type.DURATION: _AMOUNTS,
+    Type.SIZE: _AMOUNTS,
+    Type.TIME: _AMOUNTS,
+    Type.REVISION: _ALL,
+    Type.JSON: _ALL,
+    Type.BODY: _WORDS,
+}
+
+
+def value_test(
+    type: Type, operator: Operator, values: Sequence[str], choices: Sequence[str] = (), now_ns: int = 0
+) -> OfJSON:
+    """Return the test of one value.
+
+    Raises ValueError, with a sentence, if the operands are unsuitable.
+    """
+    return _TESTS[type](choices, operator, values, now_ns)
+
+
+def _test_text(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return _of_strings(of_text(operator, values))
+
+
+def _test_choice(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    test = of_choice(operator, values)
+    for value in values:
+        if not any(map(of_choice(operator, (value,)), choices)):
+            raise ValueError(f"Nothing fits {value}: expected one of {', '.join(choices)}.")
+    return _of_strings(test)
+
+
+def _test_number(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return _of_numbers(of_number(operator, values))
+
+
+def _test_duration(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return _of_numbers(of_amount(operator, values, read_duration))
+
+
+def _test_size(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return _of_numbers(of_amount(operator, values, read_size))
+
+
+def _test_time(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    test = of_time(operator, values, now_ns)
+    return lambda value: isinstance(value, int) and test(value)
+
+
+def _test_id(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return of_id(operator, values)
+
+
+def _test_revision(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return _of_strings(of_revision(operator, values))
+
+
+def _test_json(choices: Sequence[str], operator: Operator, values: Sequence[str], now_ns: int) -> OfJSON:
+    return of_json(operator, values)
+
+
+_TESTS = {
+    Type.TEXT: _test_text,
+    Type.CHOICE: _test_choice,
+    Type.NUMBER: _test_number,
+    Type.ID: _test_id,
+    Type.DURATION: _test_duration,
+    Type.SIZE: _test_size,
+    Type.TIME: _test_time,
+    Type.REVISION: _test_revision,
+    Type.JSON: _test_json,
+    Type.BODY: _test_text,
+}
+
+
+def _of_strings(test: OfText) -> OfJSON:
+    return lambda value: isinstance(value, str) and test(value)
+
+
+def _of_numbers(test: OfNumber) -> OfJSON:
+    return lambda value: isinstance(value, int | float) and not isinstance(value, bool) and test(value)

@@ -1,0 +1,284 @@
+"""Values at a path in a message. A body that is too big or cannot be read just has no values.
+
+The values of one row, by word: plain reads of the log, one row at a time.
+
+Values come in the shapes of JSON. A word that says nothing about a row gives no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.base.json.values import JSON, JSONProblem, parse
+from inspector.protocol.revisions import find_revision
+from inspector.protocol.tasks import RELATED_TASK_KEY
+from inspector.traffic.filter.tree import Every, Index, Member, Operator, Step
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.records import DIRECTION_WORDS, STATUS_WORDS, Direction, RecordKind, Status, kind_text
+
+BIGGEST = 1024 * 1024  # larger bodies are not parsed for a filter
+# Where each path field starts in a message.
+ROOTS: dict[str, tuple[Step, ...]] = {
+    "params": (Member("params"),),
+    "args": (Member("params"), Member("arguments")),
+    "result": (Member("result"),),
+    "error": (Member("error"),),
+    "body": (),
+}
+
+
+def is_message(log: TrafficLog, row: int) -> bool:
+    """True if the row may hold JSON that is worth parsing."""
+    return log.kind(row) < RecordKind.TEXT and log.kept(row) <= BIGGEST
+
+
+def message_reader(steps: Sequence[Step], hint: bytes = b"") -> Callable[[bytes], Iterable[JSON]]:
+    """Return a function that yields the values at a path of a body, or of each batch message.
+
+    `hint` is a lower-case text that relevant bodies contain, provided they are ASCII and have no escapes.
+    So is the last name of the path: most bodies then need no parsing.
+    """
+    names = [name for name in (_as_written(step.name) for step in steps if isinstance(step, Member)) if name]
+    last = names[-1] if names else b""
+
+    def values(raw: bytes) -> Iterable[JSON]:
+        if b"\\" not in raw and (last not in raw or (hint and raw.isascii() and hint not in raw.lower())):
+            return ()
+        body = _read(raw)
+        messages = body if isinstance(body, list) else [body]
+        return (value for message in messages for value in values_at(message, steps))
+
+    return values
+
+
+def values_at(value: JSON, steps: Sequence[Step]) -> Iterator[JSON]:
+    """What the steps lead to: nothing, one value, or several."""
+    values = iter((value,))
+    for step in steps:
+        values = _next(values, step)
+    yield from values
+
+
+def _next(values: Iterator[JSON], step: Step) -> Iterator[JSON]:
+    for value in values:
+        match step, value:
+            case Member(name), dict():
+                if name in value:
+                    yield value[name]
+            case Index(number), list():
+                if -len(value) <= number < len(value):
+                    yield value[number]
+            case Every(), dict():
+                yield from value.values()
+            case Every(), list():
+                yield from value
+
+
+def _read(raw: bytes) -> JSON:
+    try:
+        return parse(raw.decode(errors="replace"))
+    except JSONProblem:
+        return None
+
+
+def _as_written(name: str) -> bytes:
+    """Return a member's name in quotes; b"" if a writer would have to escape it."""
+    is_plain = name.isprintable() and not any(char in name for char in '"\\')
+    return f'"{name}"'.encode() if is_plain and name.isascii() else b""
+
+
+def hint(operator: Operator, value: str) -> bytes:
+    """Return the `hint` for `message_reader`: what a matching value must contain.
+
+    Only names are suitable: numbers can be spelled in several ways.
+    """
+    is_name = _NAME.fullmatch(value) is not None and value.lower() not in "infinity"
+    is_useful = is_name and operator in (Operator.FITS, Operator.IS)
+    return value.lower().encode() if is_useful else b""
+
+
+_NAME = re.compile("[A-Za-z_]{3}[A-Za-z0-9_./-]*")
+
+
+Finding: TypeAlias = Callable[[int], Iterable[str]]
+Steps: TypeAlias = tuple[Step, ...]
+Read: TypeAlias = Callable[["Source", int, Steps], Iterable[JSON]]
+
+
+def no_findings(row: int) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The log, and what is known of its rows elsewhere."""
+
+    log: TrafficLog
+    finding: Finding = no_findings  # the names and texts of the findings about a row
+
+
+def column_of_text(read: Callable[[TrafficLog, int], str]) -> Read:
+    """Return a reader of a text that is absent if empty."""
+
+    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+        text = read(source.log, row)
+        return (text,) if text else ()
+
+    return values
+
+
+def subject_of(methods: frozenset[str]) -> Read:
+    """Return a reader of a message's subject, if its method is one of these."""
+
+    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+        subject = source.log.subject(row) if source.log.method(row) in methods else ""
+        return (subject,) if subject else ()
+
+    return values
+
+
+def kind(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return words_of_kind(source.log.columns.kind[row])
+
+
+def direction(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return words_of_direction(source.log.columns.direction[row])
+
+
+def status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return words_of_status(source.log.columns.status[row])
+
+
+def words_of_kind(code: int) -> tuple[str, ...]:
+    return kind_text(RecordKind(code)) if code in _KINDS else ()
+
+
+def words_of_direction(code: int) -> tuple[str, ...]:
+    word = DIRECTION_WORDS[Direction(code)] if code in _DIRECTIONS else ""
+    return (word,) if word else ()
+
+
+def words_of_status(code: int) -> tuple[str, ...]:
+    word = STATUS_WORDS[Status(code)] if code in _STATUSES else ""
+    return (word,) if word else ()
+
+
+# A capture may be written by anyone: unknown codes have no word.
+_KINDS, _DIRECTIONS, _STATUSES = frozenset(RecordKind), frozenset(Direction), frozenset(Status)
+
+
+def revision(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return words_of_revision(source.log.revision(row))
+
+
+def era(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return words_of_era(source.log.revision(row))
+
+
+def words_of_revision(date: str) -> tuple[str, ...]:
+    return (date,) if date else ()
+
+
+def words_of_era(date: str) -> tuple[str, ...]:
+    known = find_revision(date)
+    return (known.era.value,) if known is not None else ()
+
+
+def id(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    value = source.log.id(row)
+    return () if value is None else (value,)
+
+
+def number(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    """Return the row number, 1-based as in the table."""
+    return (row + 1,)
+
+
+def operation(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    first = source.log.operation(row)
+    return () if first is None else (first + 1,)
+
+
+def duration(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    nanoseconds = source.log.duration_ns(row)
+    return () if nanoseconds is None else (nanoseconds,)
+
+
+def size(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return (source.log.size(row),)
+
+
+def wall_time(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return (source.log.wall_ns(row),)
+
+
+def http_status(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    """Return the HTTP status of an HTTP row, or of a frame that it carried."""
+    log, carrier = source.log, source.log.exchange(row)
+    code = log.columns.http_status[row] or (log.columns.http_status[carrier] if carrier is not None else 0)
+    return (code,) if code else ()
+
+
+def http_headers(source: Source, row: int, steps: Steps) -> Iterator[JSON]:
+    """Yield whole header lines, or the values of the named header."""
+    exchange = source.log.http(row)
+    if exchange is None:
+        return
+    for name, value in (*exchange.request_headers, *exchange.response_headers):
+        if not steps:
+            yield f"{name}: {value}"
+        elif isinstance(steps[0], Member) and steps[0].name.casefold() == name.casefold():
+            yield value
+
+
+def mark(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return ("yes" if source.log.remark(row).is_marked else "no",)
+
+
+def comment(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    text = source.log.remark(row).comment
+    return (text,) if text else ()
+
+
+def finding(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    return tuple(source.finding(row))
+
+
+def json_path(root: str) -> Read:
+    def values(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+        if not is_message(source.log, row):
+            return ()
+        return message_reader(ROOTS[root] + steps)(source.log.raw(row))
+
+    return values
+
+
+def code(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    """Return the code of an error response."""
+    if source.log.kind(row) not in (RecordKind.ERROR, RecordKind.BATCH):
+        return ()
+    return _error_code(source, row, (Member("code"),))
+
+
+_error_code = json_path("error")
+
+
+def task(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
+    """Return the id of the task that a message creates, requests, or belongs to."""
+    if not is_message(source.log, row):
+        return ()
+    raw = source.log.raw(row)
+    if b"task" not in raw and b"\\" not in raw:
+        return ()
+    found = (value for reader in _TASK_PLACES for value in reader(raw))
+    return {value: None for value in found if isinstance(value, str)}
+
+
+_TASK_PLACES = [
+    message_reader((Member(root), *(Member(name) for name in way), Member("taskId")))
+    for root in ("params", "result")
+    for way in ((), ("task",), ("_meta", RELATED_TASK_KEY))
+]

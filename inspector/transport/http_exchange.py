@@ -1,0 +1,463 @@
+"""From server-sent events to frames, and how far a stream has come: where a GET could take it up again.
+
+One HTTP exchange after another: sent, read within bounds, and reported part by part.
+
+All HTTP transports go through here, so that what is recorded of an exchange (headers, timings, events,
+how it ended) is the same for all, and so that an error of the library becomes a sentence in one place.
+
+Unpacking of an answer that came packed, although we ask for it plain.
+
+A few bytes can unpack to gigabytes, so nothing is unpacked in one go: whoever reads gets pieces of a
+bounded size, counts them, and stops when it has seen enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeAlias
+
+from inspector import __version__
+from inspector.base import units
+from inspector.base.clock import Clock
+from inspector.base.errors import ConfigError, ConnectionLost, UserError
+from inspector.protocol.framing import EventStreamReader, EventTooLarge, ServerSentEvent
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
+from inspector.transport.base import (
+    PLAIN,
+    Authorization,
+    Headers,
+    HttpAnswered,
+    HttpEnded,
+    HttpRequested,
+    Report,
+    SseReceived,
+)
+from inspector.transport.network import CURRENT, CheckAddresses, Network, Stopwatch, explain, make_client
+from inspector.transport.peer import Peer, peer_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+DEFAULT_RETRY = 1.0
+
+
+class StreamPosition:
+    """The position in one stream, across the exchanges that carried it.
+
+    `request` is the one that it responds to.
+    """
+
+    def __init__(self, request: RequestId | None = None) -> None:
+        self.request = request
+        self.is_open = False  # whether it ever was
+        self.is_answered = False
+        self.last_id = ""
+        self.retry = DEFAULT_RETRY
+        self.events = 0
+
+    def take(self, events: Sequence[ServerSentEvent]) -> list[bytes]:
+        """Advance past these events; return the frames among them."""
+        frames: list[bytes] = []
+        for event in events:
+            if event.id is not None:
+                self.last_id = event.id
+            if event.retry_ms is not None:
+                self.retry = event.retry_ms / 1000
+            if event.event:  # a comment keeps a stream alive, but does not advance it
+                self.events += 1
+            if event.data and is_frame(event):
+                frames.append(event.data)
+        if self.request is not None and not self.is_answered:
+            self.is_answered = any(answers(frame, self.request) for frame in frames)
+        return frames
+
+
+def is_frame(event: ServerSentEvent) -> bool:
+    """True if an event is a message.
+
+    Messages have the default name; under another name, only what looks like one is.
+    """
+    return event.event == "message" or (event.data or b"").lstrip()[:1] in (b"{", b"[")
+
+
+def answers(frame: bytes, request: RequestId) -> bool:
+    """True if a frame is the response to the request.
+
+    An error without an id can only be meant for it.
+    """
+    if b'"id"' not in frame and b'"error"' not in frame:
+        return False  # quick: in a flood of notifications nothing is parsed twice
+    return is_answer(read(frame), request)
+
+
+def is_answer(message: Message, request: RequestId | None) -> bool:
+    if message.kind is Kind.BATCH:
+        return any(is_answer(item, request) for item in message.items())
+    if message.kind is Kind.ERROR and message.id is None:
+        return True
+    return message.kind.is_answer and message.id == request
+
+
+NO_TAG = PLAIN.tag
+_KEPT_OF_BODY = 64 * 1024
+_KEPT_OF_EVENT = 2 * 1024
+_DEFAULTS: Headers = (("User-Agent", f"mcp-lens/{__version__}"), ("Accept-Encoding", "identity"))
+
+# Gets the events that arrived together, and when.
+TakeEvents: TypeAlias = Callable[[list[ServerSentEvent], int], None]
+
+
+class Exchanges:
+    """The exchanges with one server, over one client. Raises ConfigError when created.
+
+    They are numbered from 1, or by `numbers` where several servers are reported together. `check` is called
+    with the server's addresses before each connection. `authorization` provides the credentials (see
+    `run_exchange`).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        network: Network,
+        clock: Clock,
+        report: Report,
+        *,
+        numbers: Iterator[int] | None = None,
+        check: CheckAddresses | None = None,
+        authorization: Authorization | None = None,
+    ) -> None:
+        self.authorization = authorization
+        self.client = make_client(network, url, check)
+        self.cap = network.message_cap
+        self.clock = clock
+        self.report = report
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self._numbers = numbers or count(1)
+        self._urls: dict[str, httpx2.URL] = {}
+        self._configured = network.headers
+        self._overridden = frozenset(name.lower() for name, _ in network.headers)
+
+    def says_who_asks(self, headers: Headers) -> bool:
+        """True if the user configured an Authorization header, for this request or for all."""
+        names = {name.lower() for name, _ in headers} | self._overridden
+        return "authorization" in names
+
+    def begin(
+        self, method: str, url: str, headers: Headers, content: bytes = b"", tag: int = NO_TAG
+    ) -> Exchange:
+        """Create an exchange; entering it sends the request.
+
+        Headers that the user configured override `headers`.
+        """
+        request = self._make_request(method, url, headers, content)
+        return Exchange(self, next(self._numbers), request, len(content), tag)
+
+    async def close(self) -> None:
+        await self.client.aclose()
+
+    def _make_request(self, method: str, url: str, headers: Headers, content: bytes) -> httpx2.Request:
+        import httpx2
+
+        ours = [pair for pair in (*_DEFAULTS, *headers) if pair[0].lower() not in self._overridden]
+        try:
+            sent = [(name.encode(), value.encode()) for name, value in (*ours, *self._configured)]
+            request = httpx2.Request(method, self._parse(url), headers=sent, content=content or None)
+        except (httpx2.InvalidURL, ValueError) as exc:
+            raise ConfigError(
+                f"No request to {url} can be made: {exc}.", "Check the URL and headers."
+            ) from exc
+        if self.client.cookies:
+            self.client.cookies.set_cookie_header(request)
+        return request
+
+    def _parse(self, url: str) -> httpx2.URL:
+        import httpx2
+
+        parsed = self._urls.get(url)
+        if parsed is None:
+            parsed = self._urls[url] = httpx2.URL(url)
+        return parsed
+
+
+class Exchange:
+    """One request and its response; an async context manager.
+
+    Inside it, status and headers are available. Network errors leave it as ConnectionLost, a response
+    beyond the limits as UserError.
+    """
+
+    def __init__(
+        self, owner: Exchanges, number: int, request: httpx2.Request, sent: int, tag: int = NO_TAG
+    ) -> None:
+        self.number = number
+        self.url = str(request.url)
+        self.status = 0
+        self.headers: Headers = ()  # of the response, in order
+        self.content_type = ""
+        self._owner = owner
+        self._request = request
+        self._sent = sent
+        self._tag = tag
+        self._watch = Stopwatch(owner.clock)
+        self._response: httpx2.Response | None = None
+        self._size = 0
+        self._kept = b""
+        self._body: bytes | None = None
+        self._error = ""
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    def header(self, name: str) -> str:
+        assert self._response is not None
+        return str(self._response.headers.get(name, ""))
+
+    def peer(self, *, is_proxy: bool = False) -> Peer | None:
+        """Return the peer, while the response is open."""
+        assert self._response is not None
+        return peer_of(self._response, is_proxy=is_proxy)
+
+    def keep(self, body: bytes) -> None:
+        """Keep the start of a body that was not a message, with the exchange."""
+        self._kept = body[:_KEPT_OF_BODY]
+
+    # -------------------------------------------------------------- life
+
+    async def __aenter__(self) -> Exchange:
+        owner, request = self._owner, self._request
+        headers = _texts(request.headers.raw)
+        owner.report(
+            HttpRequested(
+                self.number, request.method, self.url, headers, self._sent, self._watch.started, self._tag
+            )
+        )
+        request.extensions["trace"] = self._watch.trace
+        CURRENT.set(self._watch)
+        try:
+            self._response = response = await owner.client.send(request, stream=True)
+        except BaseException as exc:
+            failure = self._failed(exc)
+            self._end()
+            if failure is exc:
+                raise
+            raise failure from exc
+        self.status = response.status_code
+        self.headers = _texts(response.headers.raw)
+        self.content_type = self.header("content-type").partition(";")[0].strip().lower()
+        owner.report(
+            HttpAnswered(self.number, self.status, response.http_version, self.headers, self._watch.now())
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._response is not None
+        if isinstance(exc, asyncio.CancelledError):
+            self._failed(exc)
+        try:
+            await self._response.aclose()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        now = self._watch.now()
+        timings = self._watch.timings(now)
+        self._owner.report(HttpEnded(self.number, self._size, timings, self._error, now, self._kept))
+
+    def _failed(self, error: BaseException) -> BaseException:
+        """Record why the exchange ended early; translate an error of the library."""
+        import httpx2
+
+        # An alert after the handshake is not wrapped by the library.
+        if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
+            error = explain(error, self.url, answered=self.status != 0)
+        elif isinstance(error, EventTooLarge | BadEncoding):
+            error = UserError(f"The server's answer cannot be used: {error}.", _BOUNDS_HINT)
+        if isinstance(error, asyncio.CancelledError):
+            self._error = "We closed it: nobody waited for it any more."
+        else:
+            self._error = error.summary if isinstance(error, UserError) else repr(error)
+        return error
+
+    # -------------------------------------------------------------- reading
+
+    async def read(self, take: TakeEvents) -> bytes | None:
+        """Read the response to its end. Events are passed to `take`; otherwise return the body.
+
+        A body that is labelled as one but is the other is read as what it is.
+        """
+        if self.content_type == "text/event-stream" and self._body is None:
+            return await self._read_stream(take)
+        body = await self.read_body()
+        if self.is_success and body.startswith(_EVENT_FIELDS):
+            self._take_events(EventStreamReader(self._owner.cap), body + b"\n\n", take)
+            return None
+        return body
+
+    async def read_body(self, cap: int | None = None) -> bytes:
+        """Read the whole body; `cap` overrides the network's, for short ones. Cached once read."""
+        if self._body is not None:
+            return self._body
+        parts = _Parts(self._owner.cap) if cap is None else _Parts(cap, _SHORT_HINT)
+        try:
+            await self._read_chunks(parts.add)
+        except BaseException:
+            self.keep(parts.joined())  # what arrived of a truncated response
+            raise
+        self._body = parts.joined()
+        return self._body
+
+    async def _read_stream(self, take: TakeEvents) -> bytes | None:
+        reader = EventStreamReader(self._owner.cap)
+        parts = _Parts(self._owner.cap)
+        is_json: bool | None = None
+
+        def feed(chunk: bytes) -> None:
+            nonlocal is_json
+            if is_json is None and (start := chunk.lstrip()[:1]):
+                is_json = start in b"{["
+            if is_json:
+                parts.add(chunk)
+            else:
+                self._take_events(reader, chunk, take)
+
+        try:
+            await self._read_chunks(feed)
+        finally:
+            self.keep(unfinished := reader.unfinished)
+        if unfinished:
+            raise self._failed(_ended_within_an_event(len(unfinished)))
+        return parts.joined() if is_json else None
+
+    def _take_events(self, reader: EventStreamReader, chunk: bytes, take: TakeEvents) -> None:
+        at = self._owner.clock.monotonic_ns()
+        events = reader.feed(chunk)
+        for event in events:
+            size = len(event.data) if event.data is not None else len(event.comment)
+            self._owner.report(
+                SseReceived(
+                    self.number, event.event, event.id, event.retry_ms, event.comment, size, at, _kept(event)
+                )
+            )
+        if events:
+            take(events, at)
+
+    async def _read_chunks(self, feed: Callable[[bytes], None]) -> None:
+        try:
+            await self._read_raw(feed)
+        except BaseException as exc:
+            failure = self._failed(exc)
+            if failure is exc:
+                raise
+            raise failure from exc
+
+    async def _read_raw(self, feed: Callable[[bytes], None]) -> None:
+        assert self._response is not None
+        inflater = inflater_for(self.header("content-encoding"))
+        gate = self._owner.may_read
+        async with aclosing(self._response.aiter_raw()) as chunks:
+            async for chunk in chunks:
+                if not gate.is_set():
+                    await gate.wait()
+                self._size += len(chunk)
+                if inflater is None:
+                    feed(chunk)
+                else:
+                    await _feed_unpacked(inflater, chunk, feed)
+
+
+async def _feed_unpacked(inflater: Inflater, chunk: bytes, feed: Callable[[bytes], None]) -> None:
+    for piece in inflater.feed(chunk):
+        feed(piece)
+        await asyncio.sleep(0)  # a chunk may decompress to a lot: let other tasks run
+
+
+class _Parts:
+    """A body as it arrives. Raises UserError if it exceeds the cap."""
+
+    def __init__(self, cap: int, hint: str = "") -> None:
+        self._cap = cap
+        self._hint = hint or _BOUNDS_HINT
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        self._size += len(part)
+        self._parts.append(part)
+        if self._size > self._cap:
+            raise UserError(f"The server's answer is larger than {units.size(self._cap)}.", self._hint)
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+
+_BOUNDS_HINT = "Make the server send less, or raise the limit for one message."
+_SHORT_HINT = "Nothing of this kind is so long. Is it the right URL?"
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+def _ended_within_an_event(size: int) -> ConnectionLost:
+    return ConnectionLost(
+        f"The event stream ended in the middle of an event ({size} bytes of it had come).",
+        "An event ends with an empty line: the server left it out, or was cut off.",
+    )
+
+
+def _texts(headers: list[tuple[bytes, bytes]]) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+
+
+def _kept(event: ServerSentEvent) -> bytes:
+    """Return what an event contains that is not recorded as a frame anyway."""
+    return b"" if is_frame(event) else (event.data or b"")[:_KEPT_OF_EVENT]
+
+
+_PIECE = 1024 * 1024
+_ZLIB_OR_GZIP = 47  # zlib's value for detecting the format from the header
+_RAW_DEFLATE = -15
+
+
+class BadEncoding(ValueError):
+    """The bytes are not encoded as the headers say, or in an unsupported encoding."""
+
+
+class Inflater:
+    """Decompresses chunks of a gzip or deflate body. Raises BadEncoding."""
+
+    def __init__(self) -> None:
+        self._unpack = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._is_begun = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        try:
+            while piece := self._unpack.decompress(chunk, _PIECE):
+                self._is_begun = True
+                yield piece
+                chunk = self._unpack.unconsumed_tail
+        except zlib.error as exc:
+            yield from self._feed_raw(chunk, exc)
+
+    def _feed_raw(self, chunk: bytes, error: zlib.error) -> Iterator[bytes]:
+        """Retry as raw deflate: some servers send "deflate" without the zlib header."""
+        if self._is_begun:
+            raise BadEncoding(f"it cannot be unpacked ({error})") from error
+        self._unpack, self._is_begun = zlib.decompressobj(_RAW_DEFLATE), True
+        yield from self.feed(chunk)
+
+
+def inflater_for(encoding: str) -> Inflater | None:
+    """Return the inflater for a Content-Encoding; None for a plain body. Raises BadEncoding."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return None
+    if encoding in ("gzip", "x-gzip", "deflate"):
+        return Inflater()
+    raise BadEncoding(f"it is packed with {encoding!r}, which was not asked for")

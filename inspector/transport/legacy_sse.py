@@ -1,0 +1,162 @@
+"""HTTP+SSE, the transport of 2024-11-05: one GET stream brings everything, and says where to POST to.
+
+The stream's first event names the endpoint; it must be of the same origin, since all headers of the
+person go there. A POST is only accepted or refused: the answer comes on the stream. There is no way to
+take up a stream again, so its end is the end of the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectFailed, ConnectionLost, UserError
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
+from inspector.protocol.framing import ServerSentEvent
+from inspector.protocol.http_rules import operation_of, overlaid, redirect_target, refusal, standard_headers
+from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
+from inspector.transport.base import (
+    PLAIN,
+    Authorization,
+    Envelope,
+    FramesReceived,
+    Headers,
+    Report,
+    RequestFailed,
+)
+from inspector.transport.http_exchange import Exchange, Exchanges, is_frame
+from inspector.transport.http_transport import HttpTransport, no_stream, run_exchange
+from inspector.transport.network import Network
+
+_POSTED: Headers = (("Content-Type", "application/json"),)
+_LISTENING: Headers = (("Accept", "text/event-stream"),)
+_ENDPOINT_LIMIT = 10.0
+_NO_STREAM = "Check the URL: servers of this transport often listen at /sse."
+
+
+class LegacySseTransport(HttpTransport):
+    """HTTP+SSE transport: one stream, and POSTs beside it."""
+
+    def __init__(
+        self,
+        url: str,
+        network: Network,
+        clock: Clock,
+        endpoint_limit: float = _ENDPOINT_LIMIT,
+        authorization: Authorization | None = None,
+    ) -> None:
+        super().__init__(url, network, clock, authorization)
+        self._endpoint_limit = endpoint_limit
+        self._endpoint = ""
+
+    async def open(self, report: Report) -> None:
+        """Open the stream, and wait for its first event: the endpoint. Raises ConnectFailed."""
+        self._report = report
+        self._http = self._exchanges(report)
+        endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._tasks.spawn("GET stream", self._listen(self._http, endpoint))
+        try:
+            async with asyncio.timeout(self._network.connect_timeout + self._endpoint_limit):
+                self._endpoint = await endpoint
+        except TimeoutError:
+            raise ConnectFailed(
+                "The server opened an event stream, but did not say where to send messages to.",
+                "It has no `endpoint` event: it may speak Streamable HTTP instead.",
+            ) from None
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        """Send a message.
+
+        A request is posted in the background, since some servers hold the POST until they have the
+        response.
+        """
+        self._require_open()
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._begin_post(message, message.id, self._post_request(message, message.id, envelope))
+        else:
+            await self._post(message, envelope)
+
+    async def close(self) -> None:
+        http, self._http = self._http, None
+        await self._tasks.close()
+        if http is not None:
+            await http.close()
+
+    # -------------------------------------------------------------- GET
+
+    async def _listen(self, http: Exchanges, endpoint: asyncio.Future[str]) -> None:
+        async def take(exchange: Exchange) -> None:
+            if not exchange.is_success or exchange.content_type != "text/event-stream":
+                exchange.keep(body := await exchange.read_body())
+                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
+
+            def on_events(events: list[ServerSentEvent], at: int) -> None:
+                self._on_events(exchange, events, at, endpoint)
+
+            await exchange.read(on_events)
+
+        try:
+            await run_exchange(http, "GET", self._url, _LISTENING, take, operation="the event stream")
+            error: UserError = ConnectionLost("The server ended the event stream.", "Connect again.")
+        except UserError as exc:
+            error = exc
+        if not endpoint.done():
+            endpoint.set_exception(error)
+        else:
+            self._close(error.summary, error.next_step)
+
+    def _on_events(
+        self,
+        exchange: Exchange,
+        events: list[ServerSentEvent],
+        at: int,
+        endpoint: asyncio.Future[str],
+    ) -> None:
+        frames: list[bytes] = []
+        for event in events:
+            if event.event == "endpoint" and not endpoint.done():
+                endpoint.set_result(self._resolve(exchange.url, event.data or b""))
+            elif event.data and is_frame(event):
+                frames.append(event.data)
+        if frames:
+            self._report(FramesReceived(frames, at, exchange.number))
+
+    def _resolve(self, url: str, data: bytes) -> str:
+        """Return the URL to POST to. Raises ConnectFailed if it has another origin."""
+        location = data.decode(errors="replace").strip()
+        target = redirect_target(url, location, "POST")
+        if target is None:
+            where = shorten(one_line(location), 200) or "nowhere"
+            raise ConnectFailed(
+                f"The server wants messages to be sent to {where}, which is another origin.",
+                "That is refused, since your headers would go there. Check the server's configuration.",
+            )
+        return target
+
+    # -------------------------------------------------------------- POST
+
+    async def _post_request(self, message: Message, id: RequestId, envelope: Envelope) -> None:
+        try:
+            await self._post(message, envelope)
+        except UserError as exc:
+            self._report(RequestFailed(message, exc, self._now()))
+        finally:
+            self._end_post(id)
+
+    async def _post(self, message: Message, envelope: Envelope) -> None:
+        async def take(exchange: Exchange) -> None:
+            body = await exchange.read_body()
+            is_message = bool(body.strip()) and read(body).kind not in (Kind.INVALID, Kind.TEXT)
+            if is_message:  # a violation of the protocol, but accepted
+                self._report(FramesReceived([body], self._now(), exchange.number))
+            else:
+                exchange.keep(body)
+            if not exchange.is_success:
+                raise refusal(exchange.status, message, body)
+
+        headers = overlaid((*_POSTED, *standard_headers(message, self._revision)), envelope.headers)
+        http = self._require_open()
+        await run_exchange(
+            http, "POST", self._endpoint, headers, take, message.raw, envelope.tag, operation_of(message)
+        )

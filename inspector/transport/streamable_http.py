@@ -1,0 +1,334 @@
+"""Streamable HTTP, both shapes: every message is a POST, answered with JSON or with an event stream.
+
+In the handshake shape the server may give a session, one GET stream is kept open for what it says by
+itself, and a stream that broke off is taken up again from its last event. In the stateless shape there
+is nothing but POSTs, and closing one cancels it. Which shape a message has depends on the revision that
+it is sent under, so that a probe of the other era can go out at any time.
+
+Who waits for what: a request is answered in the background, and fails alone (RequestFailed). Only the
+loss of the session, or of a server that does not come back, ends the whole conversation (Closed).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from inspector.base.clock import Clock
+from inspector.base.errors import ConnectionLost, HttpRefused, UserError
+from inspector.protocol.framing import ServerSentEvent
+from inspector.protocol.http_rules import SESSION_HEADER, name_of, operation_of, overlaid, standard_headers
+from inspector.protocol.jsonrpc import Kind, Message, RequestId
+from inspector.protocol.revisions import Era
+from inspector.transport.base import (
+    PLAIN,
+    Authorization,
+    Envelope,
+    FramesReceived,
+    Headers,
+    Report,
+    RequestFailed,
+)
+from inspector.transport.http_exchange import Exchange, Exchanges, StreamPosition
+from inspector.transport.http_transport import HttpTransport, judge_response, no_stream, run_exchange
+from inspector.transport.network import Network
+
+_POSTED: Headers = (
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+)
+_EVENT_STREAM = "text/event-stream"
+_MOST_FAILED_RESUMES = 3  # in a row, for a pending request
+_MOST_FAILED_LISTENS = 5  # in a row, for the server's own stream
+_LONGEST_WAIT = 30.0
+_ACCEPT_LIMIT = 30.0
+_FAREWELL_LIMIT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A message being sent. `has_session` says whether it carries a session id."""
+
+    message: Message
+    headers: Headers
+    is_stateless: bool
+    has_session: bool
+    tag: int
+
+    @property
+    def wants_no_answer(self) -> bool:
+        """True for a notification or response.
+
+        For anything else, such as bytes that are not a message, the body is the server's response.
+        """
+        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_answer
+
+
+class StreamableHttpTransport(HttpTransport):
+    """Streamable HTTP transport."""
+
+    def __init__(
+        self, url: str, network: Network, clock: Clock, authorization: Authorization | None = None
+    ) -> None:
+        super().__init__(url, network, clock, authorization)
+        self._session_id = ""
+        self._heard_session: str | None = None  # the session whose stream is open
+
+    async def open(self, report: Report) -> None:
+        self._report = report
+        self._http = self._exchanges(report)
+
+    async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
+        """Send a message.
+
+        A request is answered in the background; anything else has been accepted when this returns.
+        """
+        self._require_open()
+        post = self._address(message, envelope)
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._begin_post(message, message.id, self._post_request(post, message.id))
+            return
+        await self._post_and_leave(post)
+        if message.method == "notifications/initialized" and not post.is_stateless:
+            self._listen_once()
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        http, self._http = self._http, None
+        if http is not None:
+            await self._say_goodbye(http)
+            await http.close()
+
+    async def _say_goodbye(self, http: Exchanges) -> None:
+        """Delete the session. The server may be gone, or not allow it (405): nothing depends on it."""
+        if not self._session_id or self._closed is not None:
+            return
+
+        async def take(exchange: Exchange) -> None:
+            exchange.keep(await exchange.read_body())
+
+        headers = standard_headers(None, self._revision, self._session_id)
+        with suppress(UserError, TimeoutError):
+            async with asyncio.timeout(_FAREWELL_LIMIT):
+                await run_exchange(http, "DELETE", self._url, headers, take)
+
+    # -------------------------------------------------------------- POST
+
+    def _address(self, message: Message, envelope: Envelope) -> _Post:
+        revision = envelope.revision or self._revision
+        headers = standard_headers(message, revision, self._session_id)
+        is_stateless = revision is not None and revision.era is Era.STATELESS
+        headers = overlaid((*_POSTED, *headers), envelope.headers)
+        has_session = any(name.lower() == SESSION_HEADER.lower() for name, _ in headers)
+        return _Post(message, headers, is_stateless, has_session, envelope.tag)
+
+    async def _post_request(self, post: _Post, id: RequestId) -> None:
+        """Post a request; report an HTTP failure as a failure of the request."""
+        try:
+            await self._get_answer(post, StreamPosition(id))
+        except UserError as exc:
+            self._report(RequestFailed(post.message, exc, self._now()))
+            self._check_session(post, exc)
+        finally:
+            self._end_post(id)
+
+    async def _get_answer(self, post: _Post, stream: StreamPosition) -> None:
+        try:
+            await self._post(post, stream)
+        except HttpRefused:
+            raise
+        except ConnectionLost:
+            if not _can_resume(post, stream):
+                raise
+        if not stream.is_answered:
+            await self._resume(post, stream)
+
+    async def _post_and_leave(self, post: _Post) -> None:
+        """Send a message without a response.
+
+        The status accepts it; if a stream follows, it is read on in the background.
+        """
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        name = name_of(post.message)
+        self._tasks.spawn(f"POST {name}", self._post_until_accepted(post, accepted))
+        try:
+            async with asyncio.timeout(_ACCEPT_LIMIT):
+                await accepted
+        except TimeoutError:
+            raise ConnectionLost(
+                f"The server did not accept {name} within {_ACCEPT_LIMIT:.0f} s.",
+                "It may hang: look at its log.",
+            ) from None
+        except UserError as exc:
+            self._check_session(post, exc)
+            raise
+
+    async def _post_until_accepted(self, post: _Post, accepted: asyncio.Future[None]) -> None:
+        try:
+            await self._post(post, StreamPosition(), accepted)
+            if not accepted.done():
+                accepted.set_result(None)
+        except UserError as exc:
+            if not accepted.done():
+                accepted.set_exception(exc)
+        finally:
+            accepted.cancel()  # no effect if it is done
+
+    async def _post(
+        self, post: _Post, stream: StreamPosition, accepted: asyncio.Future[None] | None = None
+    ) -> None:
+        async def take(exchange: Exchange) -> None:
+            says_no_more = post.wants_no_answer or exchange.content_type == _EVENT_STREAM
+            if accepted is not None and exchange.is_success and says_no_more and not accepted.done():
+                accepted.set_result(None)
+            await self._take(exchange, post, stream)
+
+        http = self._require_open()
+        await run_exchange(
+            http,
+            "POST",
+            self._url,
+            post.headers,
+            take,
+            post.message.raw,
+            post.tag,
+            operation_of(post.message),
+        )
+
+    async def _take(self, exchange: Exchange, post: _Post, stream: StreamPosition) -> None:
+        if post.message.method == "initialize" and exchange.is_success:
+            self._session_id = exchange.header(SESSION_HEADER)
+        body = await self._read(exchange, stream)
+        if body is None and (exchange.is_success or stream.is_answered):
+            return
+        verdict = judge_response(
+            exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
+        )
+        if verdict.is_frame and body is not None:
+            # An error without an id belongs to the request only if it is the response to it.
+            request = stream.request if verdict.error is None else None
+            self._report(FramesReceived([body], self._now(), exchange.number, request))
+        elif body:
+            exchange.keep(body)
+        if verdict.error is not None:
+            raise verdict.error
+        stream.is_answered = True
+
+    async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
+        """Return the body; None for an event stream, whose events were reported as they arrived."""
+
+        def take(events: list[ServerSentEvent], at: int) -> None:
+            if frames := stream.take(events):
+                self._report(FramesReceived(frames, at, exchange.number, stream.request))
+
+        return await exchange.read(take)
+
+    # -------------------------------------------------------------- GET
+
+    async def _resume(self, post: _Post, stream: StreamPosition) -> None:
+        """Resume a stream that ended before its response.
+
+        A clean end is only a pause: the server is polled.
+        """
+        failures = 0
+        while not stream.is_answered:
+            if not _can_resume(post, stream):
+                raise _lost(post)
+            await asyncio.sleep(stream.retry)
+            try:
+                await self._get(stream)
+                failures = 0
+            except HttpRefused:
+                raise
+            except ConnectionLost:
+                failures += 1
+                if failures == _MOST_FAILED_RESUMES:
+                    raise
+
+    def _listen_once(self) -> None:
+        """Start listening, once per session: the user may send `initialized` twice."""
+        if self._heard_session != self._session_id:
+            self._heard_session = self._session_id
+            self._tasks.spawn("GET stream", self._listen())
+
+    async def _listen(self) -> None:
+        """Listen to the server's own stream. A server without one responds with 405."""
+        stream = StreamPosition()
+        try:
+            await self._keep_listening(stream)
+        except HttpRefused as exc:
+            if exc.status == 404 and stream.is_open and self._session_id:
+                self._close(*_SESSION_LOST, is_session_lost=True)
+        except ConnectionLost as exc:
+            if stream.is_open:
+                self._close(
+                    f"The server's event stream could not be opened again: {exc.summary}", exc.next_step
+                )
+        except UserError:
+            pass  # it exceeded the limits: the exchange says so, and POSTs continue
+
+    async def _keep_listening(self, stream: StreamPosition) -> None:
+        """Reopen the stream repeatedly, less often if it is idle. Raises what ended it for good."""
+        failures = quiet = 0
+        while True:
+            seen = stream.events
+            try:
+                await self._get(stream)
+                failures = 0
+            except HttpRefused:
+                raise
+            except ConnectionLost:
+                failures += 1
+                if failures == _MOST_FAILED_LISTENS:
+                    raise
+            quiet = 0 if stream.events > seen else quiet + 1
+            slower = min(stream.retry * 2 ** min(quiet, 10), _LONGEST_WAIT)
+            await asyncio.sleep(max(stream.retry, slower))
+
+    async def _get(self, stream: StreamPosition) -> None:
+        """Open a stream, or resume it after its last event, and read it to its end."""
+
+        async def take(exchange: Exchange) -> None:
+            if not exchange.is_success or exchange.content_type != _EVENT_STREAM:
+                exchange.keep(body := await exchange.read_body())
+                raise no_stream(exchange.status, exchange.content_type, body, _NO_STREAM)
+            stream.is_open = True
+            await self._read(exchange, stream)
+
+        headers = (("Accept", _EVENT_STREAM), *standard_headers(None, self._revision, self._session_id))
+        if stream.last_id:
+            headers = (*headers, ("Last-Event-ID", stream.last_id))
+        await run_exchange(
+            self._require_open(), "GET", self._url, headers, take, operation="the event stream"
+        )
+
+    # -------------------------------------------------------------- the end
+
+    def _check_session(self, post: _Post, error: UserError) -> None:
+        if post.has_session and isinstance(error, HttpRefused) and error.status == 404:
+            self._close(*_SESSION_LOST, is_session_lost=True)
+
+
+_SESSION_LOST = (
+    "The server no longer knows this session (HTTP 404).",
+    "A new session is begun. Nothing is sent again by itself.",
+)
+
+_NO_STREAM = "It offers no such stream; what came before is in the Traffic view."
+
+
+def _can_resume(post: _Post, stream: StreamPosition) -> bool:
+    """True if a stream can be resumed.
+
+    Events need ids for that, and the stateless era cannot resume.
+    """
+    return stream.is_answered or (bool(stream.last_id) and not post.is_stateless)
+
+
+def _lost(post: _Post) -> ConnectionLost:
+    why = "" if post.is_stateless else ", and its events had no ids from which to go on"
+    return ConnectionLost(
+        f"The event stream of {post.message.method} ended before the answer{why}.",
+        "Call again; the server may have done the work already.",
+    )

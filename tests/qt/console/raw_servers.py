@@ -1,0 +1,15 @@
+"""Servers for messages that are written by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from inspector.config.servers.entries import StdioEntry
+
+_PARROT = Path(__file__).parent.parent.parent / "helpers" / "parrot.py"
+
+
+def parrot(name: str = "parrot") -> StdioEntry:
+    """One that answers with the very bytes that it got."""
+    return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(_PARROT)), era="2025-11-25")

@@ -1,0 +1,131 @@
+"""Completion from real servers: typing shows what they suggest, and the keyboard takes one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.qt.panels.prompts.panel import PromptsPanel
+from inspector.qt.widgets.inputs.completion import CompletedLine
+from tests.peers.installs import NODE_SERVERS, Unavailable, npm_packages
+from tests.qt.features.feature_stage import open_prompts, open_resources, type_into
+from tests.qt.features.resources_stage import go_to_template, read
+from tests.qt.lens_driver import PATIENCE, Lens
+
+
+@pytest.fixture(params=["2025-11-25", "2026-07-28", "http"])
+def demo(request: pytest.FixtureRequest) -> Entry:
+    """Our demo server in both eras, and over HTTP, where it is found to be of the stateless one."""
+    if request.param == "http":
+        entry: Entry = request.getfixturevalue("http_demo")
+        return entry
+    args = ("-m", "inspector.demo", "everything")
+    return StdioEntry(name="demo", command=sys.executable, args=args, era=request.param)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Entry:
+    """The reference server of Node."""
+    try:
+        modules: Path = npm_packages(*NODE_SERVERS)
+    except Unavailable as exc:
+        pytest.skip(f"the peers are not here: {exc}")
+    script = modules / "@modelcontextprotocol/server-everything/dist/index.js"
+    return StdioEntry(name="everything", command="node", args=(str(script), "stdio"))
+
+
+def line_of(lens: Lens, line: CompletedLine | None) -> CompletedLine:
+    lens.window.activateWindow()
+    assert line is not None
+    return line
+
+
+def offered(line: CompletedLine) -> list[str]:
+    return [each.text for each in line.suggestions()]
+
+
+def choose_prompt(panel: PromptsPanel, name: str) -> None:
+    row = next(row for row in range(panel.model.rowCount()) if panel.model.index(row).data() == name)
+    panel.list.setCurrentIndex(panel.model.index(row))
+
+
+# ------------------------------------------------------------------ our demo server
+
+
+def test_an_argument_of_a_prompt_is_completed(lens: Lens, demo: Entry) -> None:
+    panel = open_prompts(lens, demo)
+    choose_prompt(panel, "greet")
+    line = line_of(lens, panel.view.form.rows["style"].line)
+    type_into(line, "f")
+    lens.until(lambda: offered(line) == ["formal", "friendly"])
+    QTest.keyClick(line, Qt.Key.Key_Down)
+    QTest.keyClick(line, Qt.Key.Key_Down)
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert (line.text(), offered(line)) == ("friendly", [])
+    panel.view.form.rows["name"].set_text("Ada")
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE):
+        lens.do("prompt.get")
+    assert lens.sent("prompts/get")[-1]["arguments"] == {"name": "Ada", "style": "friendly"}
+
+
+def test_variables_of_a_template_are_completed_one_after_the_other(lens: Lens, demo: Entry) -> None:
+    panel = open_resources(lens, demo)
+    go_to_template(panel, 1)
+    author = line_of(lens, panel.head.form.rows["author"].line)
+    type_into(author, "l")
+    lens.until(lambda: offered(author) == ["Lem"])
+    QTest.keyClick(author, Qt.Key.Key_Tab)
+    assert author.text() == "Lem"
+    title = line_of(lens, panel.head.form.rows["title"].line)
+    title.setFocus()
+    QTest.keyClick(title, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    lens.until(lambda: offered(title) == ["His Master's Voice", "Solaris", "The Cyberiad"])
+    QTest.keyClick(title, Qt.Key.Key_Down)
+    QTest.keyClick(title, Qt.Key.Key_Return)
+    read(lens, panel)
+    assert panel.reading.content.text.shown_text() == f"“{title.text()}” by {author.text()}."
+
+
+# ------------------------------------------------------------------ the reference server
+
+
+def test_reference_server_completes_an_argument_based_on_another(lens: Lens, reference: Entry) -> None:
+    panel = open_prompts(lens, reference)
+    choose_prompt(panel, "completable-prompt")
+    department = line_of(lens, panel.view.form.rows["department"].line)
+    type_into(department, "S")
+    lens.until(lambda: offered(department) == ["Sales", "Support"])
+    QTest.keyClick(department, Qt.Key.Key_Tab)
+    assert department.text() == "Sales"
+    name = line_of(lens, panel.view.form.rows["name"].line)
+    name.setFocus()
+    QTest.keyClick(name, Qt.Key.Key_Down)
+    lens.until(lambda: offered(name) == ["David", "Eve", "Frank"])
+    QTest.keyClick(name, Qt.Key.Key_Escape)
+    assert (name.text(), offered(name)) == ("", [])
+    type_into(name, "E")
+    lens.until(lambda: offered(name) == ["Eve"])
+    QTest.keyClick(name, Qt.Key.Key_Tab)
+    assert name.text() == "Eve"
+
+
+def test_the_reference_server_completes_a_variable_of_a_template(lens: Lens, reference: Entry) -> None:
+    panel = open_resources(lens, reference)
+    go_to_template(panel, 0)
+    line = line_of(lens, panel.head.form.rows["resourceId"].line)
+    type_into(line, "7")
+    lens.until(lambda: _answers(lens))
+    lens.settle()
+    assert offered(line) == [], "it suggests what is there already: nothing to choose"
+    assert b'"7"' in _answers(lens)[0]
+    read(lens, panel)
+    assert "Resource 7" in panel.reading.content.text.shown_text()
+
+
+def _answers(lens: Lens) -> list[bytes]:
+    return [each.raw for each in lens.records() if b'"completion"' in each.raw and b'"values"' in each.raw]

@@ -1,0 +1,167 @@
+"""Lists that a server changes: what stays in its place, and what is said about it, in all three panels."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.config.servers.entries import StdioEntry
+from inspector.qt.models.feature_list import FeatureListModel
+from inspector.qt.views.feature_list import FeatureList
+from tests.qt.features.feature_stage import offering, open_prompts, open_resources, search
+from tests.qt.features.resources_stage import read_aside
+from tests.qt.lens_driver import Lens, scripted, words_on
+
+
+def lots(kind: str, count: int = 200) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "uri": f"x://{name}", "uriTemplate": f"y://{name}/{{a}}"}
+        for number in range(count)
+        for name in [f"{kind}{number:03}"]
+    ]
+
+
+def on_top(view: FeatureList) -> tuple[object, int]:
+    """What the first row on screen says, and on which pixel it begins."""
+    row = view.rowAt(0)
+    return view.model().index(row, 0).data(), view.rowViewportPosition(row)
+
+
+def open_list(lens: Lens, kind: str) -> tuple[FeatureList, FeatureListModel, Any]:
+    """A panel with 200 entries, the view and the model of its list."""
+    script: dict[str, Any] = {kind: lots(kind)}
+    entry = offering(**script)
+    if kind == "prompts":
+        prompts = open_prompts(lens, entry)
+        return prompts.list, prompts.model, prompts
+    panel = open_resources(lens, entry)
+    if kind == "templates":
+        return panel.lists.template_list, panel.lists.templates, panel
+    return panel.lists.list, panel.lists.resources, panel
+
+
+@pytest.mark.parametrize("kind", ["resources", "templates", "prompts"])
+def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
+    lens: Lens, kind: str
+) -> None:
+    view, model, panel = open_list(lens, kind)
+    what = "resource templates" if kind == "templates" else kind
+    view.setCurrentIndex(model.index(100))
+    chosen = view.currentIndex().data()
+    view.verticalScrollBar().setValue(40 * view.rowHeight(0) + 7)
+    place = on_top(view)
+    read_aside(lens, f"do://{kind}/grow")
+    lens.until(lambda: "1 added: " in panel.news.text(what))
+    assert view.currentIndex().data() == chosen
+    assert on_top(view) == place, "it was scrolled elsewhere"
+    key = model.key(model.items()[0])
+    lens.until(lambda: model.mark_of(key) == "new")
+    panel.news.dismiss()
+    read_aside(lens, f"do://{kind}/edit")
+    lens.until(lambda: panel.news.text(what).endswith(f"1 changed: {key}."))
+    assert on_top(view) == place
+    assert view.currentIndex().data() == chosen
+    view.setCurrentIndex(model.index(0))
+    assert model.mark_of(key) == "", "it was looked at"
+    panel.news.dismiss()
+    read_aside(lens, f"do://{kind}/shrink")
+    lens.until(lambda: not model.total)
+    lens.until(lambda: "201 removed: " in panel.news.text(what))
+
+
+def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_position(lens: Lens) -> None:
+    view, model, panel = open_list(lens, "prompts")
+    search(panel.search, "prompts")
+    assert view.verticalScrollBar().value() == 0
+    view.verticalScrollBar().setValue(50 * view.rowHeight(0))
+    place = on_top(view)
+    read_aside(lens, "do://prompts/grow")
+    lens.until(lambda: panel.news.text("prompts"))
+    assert model.rowCount() == 200, "the new one does not fit the words"
+    assert on_top(view) == place
+
+
+def test_consecutive_changes_are_all_reported(lens: Lens) -> None:
+    _, _, panel = open_list(lens, "prompts")
+    for _ in range(3):
+        read_aside(lens, "do://prompts/grow")
+    told = "The list of prompts changed. 3 added: "
+    lens.until(lambda: panel.news.text("prompts").startswith(told))
+
+
+def test_search_shows_the_best_match_and_clearing_it_restores_the_selection(lens: Lens) -> None:
+    view, model, panel = open_list(lens, "prompts")
+    view.setCurrentIndex(model.index(150))
+    search(panel.search, "prompts")
+    assert view.verticalScrollBar().value() == 0
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert view.visualRect(view.currentIndex()).intersects(view.viewport().rect())
+
+
+def test_down_moves_from_the_search_to_the_list_and_end_to_its_last_row(lens: Lens) -> None:
+    view, model, panel = open_list(lens, "prompts")
+    lens.window.activateWindow()
+    panel.search.setFocus()
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    assert view.hasFocus()
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.currentIndex().row() == model.rowCount() - 1
+    assert "prompts199" in words_on(panel.view)
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    assert view.currentIndex().row() == 0
+
+
+@pytest.mark.parametrize("kind", ["resources", "prompts"])
+def test_list_that_cannot_be_refreshed_stays_with_the_reason_and_a_next_step(lens: Lens, kind: str) -> None:
+    view, model, panel = open_list(lens, kind)
+    view.setCurrentIndex(model.index(7))
+    read_aside(lens, "do://refuse")
+    lens.do(f"{kind[:-1]}.refresh")
+    lens.until(lambda: "The disk is full" in words_on(panel.alert))
+    assert f"The {kind} could not be listed again: The disk is full" in words_on(panel.alert)
+    assert view.isVisibleTo(panel)
+    assert view.currentIndex().row() == 7
+    assert panel.news.isHidden()
+
+
+def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) -> None:
+    tools = [{"name": "alters"}, {"name": "keeps"}, {"name": "last", "description": "Before."}]
+    panel = lens.connect(scripted(tools=tools))
+    panel.choose("last")
+    lens.run(lens.app.bridge.call_tool("scripted", "alters", {}, lambda event: None))
+    lens.until(lambda: panel.news.text("tools").endswith("1 changed: last."))
+    assert "Another." in words_on(panel.call_view.head)
+    assert panel.list.currentIndex().data() == "last"
+    lens.run(lens.app.bridge.call_tool("scripted", "drops", {}, lambda event: None))
+    lens.until(lambda: "1 removed: last." in panel.news.text("tools"))
+    assert not panel.list.currentIndex().isValid()
+    assert "last" in words_on(panel.call_view.head), "what is looked at does not go away"
+
+
+def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[{"name": "good"}, 7, 8]))
+    panel.list.setCurrentIndex(panel.model.index(2))
+    lens.do("tool.refresh")
+    lens.until(lambda: len(lens.sent("tools/list")) == 2)
+    lens.settle()
+    assert panel.list.currentIndex().row() == 2
+    assert "Not usable" in words_on(panel.call_view)
+
+
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, era: Any) -> None:
+    args = ("-m", "inspector.demo", "everything")
+    panel = lens.connect(StdioEntry(name="demo", command=sys.executable, args=args, era=era))
+    before = panel.model.total
+    panel.choose("echo")
+    if era == "2026-07-28":
+        told = "notifications/subscriptions/acknowledged"
+        lens.until(lambda: any(each.method == told for each in lens.records()))
+    lens.run(lens.app.bridge.call_tool("demo", "toggle_bonus_tool", {}, lambda event: None))
+    lens.until(lambda: panel.model.total > before)
+    lens.until(lambda: "added: " in panel.news.text("tools"))
+    assert panel.list.currentIndex().data() == "echo"

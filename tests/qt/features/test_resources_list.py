@@ -1,0 +1,238 @@
+"""The lists of the Resources panel: finding, what stays when they change, and what stands in their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.engine.views import ServerStatus
+from inspector.qt.models.feature_list import NoteRole
+from tests.qt.features.feature_stage import connect, offering, open_resources, search
+from tests.qt.features.resources_stage import (
+    RESOURCE_LIST,
+    go_to,
+    go_to_template,
+    offered,
+    read,
+    read_aside,
+    rows,
+)
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
+
+
+def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    assert rows(panel.lists.resources) == ["Notes", "a.csv", "it"]
+    assert rows(panel.lists.templates) == ["A book", "find"]
+    assert panel.lists.resources.index(0).data(NoteRole) == "markdown"
+    lines = words_on(panel).splitlines()
+    assert "Templates" in lines
+    assert "file:///home/ada/notes.md" in lines
+
+
+def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    search(panel.lists.search, "engine")
+    assert rows(panel.lists.resources) == ["a.csv"]
+    assert "1 of 3" in words_on(panel)
+    search(panel.lists.search, "AUTHOR")
+    assert rows(panel.lists.resources) == []
+    assert rows(panel.lists.templates) == ["A book"]
+    search(panel.lists.search, "nothing like it")
+    assert "Nothing fits." in words_on(panel.lists)
+    QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
+    assert panel.lists.list.currentIndex().data() == "Notes", "what was chosen is chosen again"
+
+
+def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
+    contents = {"hidden://x": [{"uri": "hidden://x", "text": "found"}]}
+    panel = open_resources(lens, offered(contents=contents))
+    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+        search(panel.lists.search, "hidden://x")
+    assert panel.reading.content.text.shown_text() == "found"
+    assert panel.lists.search.text() == ""
+    assert lens.sent("resources/read") == [{"uri": "hidden://x"}]
+
+
+def test_tree_groups_by_uri_and_keeps_the_selected_resource(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "file:///home/ada/data/a.csv")
+    lens.do("resource.tree")
+    tree, model = panel.lists.tree, panel.lists.tree_model
+    assert tree.isVisibleTo(panel)
+    assert rows(model) == ["file:///home/ada/", "counter://"]
+    folder = model.index(0, 0)
+    assert folder.data(NoteRole) == "2"
+    assert rows(model, folder) == ["notes.md", "data/"]
+    assert tree.currentIndex().data() == "a.csv"
+    tree.setCurrentIndex(model.index(0, 0, model.index(1, 0)))
+    assert panel.head.uri == "counter://it"
+    tree.setCurrentIndex(folder)
+    assert panel.head.uri == "counter://it", "a folder is nothing to read"
+    lens.do("resource.tree")
+    assert panel.lists.list.currentIndex().data() == "it"
+
+
+def test_tree_shows_matches_with_their_folders_expanded(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    lens.do("resource.tree")
+    search(panel.lists.search, "csv")
+    tree, model = panel.lists.tree, panel.lists.tree_model
+    assert rows(model) == ["file:///home/ada/data/"]
+    assert tree.isExpanded(model.index(0, 0))
+
+
+def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens: Lens) -> None:
+    resources = [
+        {"uri": f"file:///deep/{folder}/{number}.txt", "name": f"{number}"}
+        for folder in "abcdefgh"
+        for number in range(30)
+    ]
+    panel = open_resources(lens, offered(resources=resources))
+    go_to(panel, "file:///deep/c/7.txt")
+    lens.do("resource.tree")
+    tree, model = panel.lists.tree, panel.lists.tree_model
+
+    def folders() -> list[bool]:
+        top = next(index for beginning, index in model.folders() if beginning == "file:///deep/")
+        return [tree.isExpanded(index) for _, index in model.folders(top)]
+
+    top = model.index(0, 0)
+    tree.collapseAll()
+    tree.expand(top)
+    for row in (2, 4):
+        tree.expand(model.index(row, 0, top))
+    opened = folders()
+    assert opened == [False, False, True, False, True, False, False, False]
+    tree.verticalScrollBar().setValue(25 * 7)
+    place = tree.verticalScrollBar().value()
+    assert place
+    read_aside(lens, "do://edit")
+    lens.until(lambda: panel.news.text("resources"))
+    assert folders() == opened
+    assert tree.verticalScrollBar().value() == place
+    read_aside(lens, "do://grow")
+    lens.until(lambda: panel.lists.resources.total == 241)
+    assert folders() == opened
+    search(panel.lists.search, "d/1")
+    QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
+    assert folders() == opened, "a search opens folders only for as long as it lasts"
+
+
+def test_details_show_the_resource_metadata(lens: Lens) -> None:
+    annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
+    resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}
+    panel = open_resources(lens, offered(resources=[resource]))
+    words = words_on(panel.head)
+    for told in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
+        assert told in words
+
+
+# ------------------------------------------------------------------ lists that change
+
+
+def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "counter://it")
+    read_aside(lens, "do://grow")
+    lens.until(lambda: panel.lists.resources.total == 4)
+    assert panel.lists.list.currentIndex().data() == "it"
+    lens.until(lambda: panel.lists.resources.mark_of("x://new3") == "new")
+    assert "1 added: x://new3." in words_on(panel.news)
+    lens.press("Dismiss", panel.news)
+    assert panel.news.isHidden()
+    read_aside(lens, "do://edit")
+    lens.until(lambda: "1 changed: x://new3." in words_on(panel.news))
+    read_aside(lens, "do://shrink")
+    lens.until(lambda: "4 removed" in panel.news.text("resources"))
+    assert panel.head.uri == "counter://it", "what is looked at does not go away"
+
+
+def test_burst_of_list_changes_causes_few_requests(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    for _ in range(50):
+        lens.app.bridge.list_changed.emit("offering", "resources")
+    lens.until(lambda: len(lens.sent("resources/list")) > 1)
+    read(lens, panel, "counter://it")
+    lens.settle()
+    assert len(lens.sent("resources/list")) <= 3
+
+
+def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
+    panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
+    assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
+    panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
+    assert "Not usable" in words_on(panel.head)
+    assert "no uri" in panel.reading.message.shown_text()
+    assert not lens.actions["resource.read"].isEnabled()
+    lens.do("resource.tree")
+    assert rows(panel.lists.tree_model)[-1].startswith("⚠ not usable")
+
+
+# ------------------------------------------------------------------ states
+
+
+def test_panel_shows_its_state(lens: Lens) -> None:
+    lens.add(offered())
+    lens.do("view.resources")
+    panel = lens.workspace.resources
+    assert "Not connected" in words_on(panel)
+    lens.do("server.connect")
+    lens.until(lambda: panel.lists.total)
+    lens.do("server.disconnect")
+    lens.wait_for("offering", ServerStatus.IDLE)
+    assert "Not connected" in words_on(panel)
+    assert not lens.actions["resource.read"].isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ({"capabilities": {}}, "This server does not offer resources"),
+        ({"resources": [], "templates": []}, "The server's lists of resources and templates are empty."),
+        ({"refuses": True, "templates": []}, "The disk is full"),
+    ],
+)
+def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], words: str) -> None:
+    connect(lens, offered(**script))
+    lens.do("view.resources")
+    lens.until(lambda: words in words_on(lens.workspace.resources))
+
+
+def test_server_without_templates_causes_no_error(lens: Lens) -> None:
+    panel = open_resources(lens, offering(resources=RESOURCE_LIST))
+    assert rows(panel.lists.templates) == []
+    assert "Templates" not in words_on(panel.lists).splitlines()
+    assert not panel.alert.isVisibleTo(panel)
+
+
+def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
+    panel = open_resources(lens, offered(refuses=True))
+    assert rows(panel.lists.templates) == ["A book", "find"]
+    assert "The resources could not be listed: The disk is full" in words_on(panel)
+
+
+def test_panels_are_built_only_when_shown(lens: Lens) -> None:
+    lens.connect(scripted())
+    assert lens.workspace.made_resources() is None
+    assert lens.workspace.made_prompts() is None
+
+
+def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:
+    told = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
+    annotations = {"audience": [HOSTILE], "lastModified": HOSTILE, HOSTILE: HOSTILE}
+    uri = f"x://{HOSTILE}"
+    resource = {"uri": uri, **told, "annotations": annotations}
+    template = {"uriTemplate": f"{uri}/{{a}}", **told}
+    contents = {uri: [{"uri": uri, "text": HOSTILE}, {"uri": HOSTILE, "text": HOSTILE, "mimeType": HOSTILE}]}
+    panel = open_resources(lens, offered(resources=[resource, 7], templates=[template], contents=contents))
+    read(lens, panel, uri)
+    assert_harmless(lens.window)
+    lens.do("resource.tree")
+    assert_harmless(lens.window)
+    go_to_template(panel, 0)
+    assert_harmless(lens.window)

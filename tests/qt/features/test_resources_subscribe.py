@@ -1,0 +1,91 @@
+"""Hearing of changes of a resource, in both eras."""
+
+from __future__ import annotations
+
+import sys
+
+from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
+from inspector.qt.models.compare.diff_rows import Column
+from inspector.qt.panels.resources.panel import ResourcesPanel
+from tests.qt.features.feature_stage import open_resources
+from tests.qt.features.resources_stage import offered, read, read_aside
+from tests.qt.lens_driver import PATIENCE, Lens, words_on
+
+
+def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    read(lens, panel, "counter://it")
+    lens.do("resource.subscribe")
+    lens.until(lambda: panel.is_subscribed)
+    assert lens.actions["resource.subscribe"].text() == "Unsubscribe"
+    assert panel.lists.resources.mark_of("counter://it") == "subscribed"
+    read_aside(lens, "do://touch")
+    lens.until(lambda: panel.lists.resources.mark_of("counter://it") == "changed")
+    assert "It changed since it was read." in words_on(panel.reading)
+    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+        lens.press("Read again", panel.reading)
+    assert panel.lists.resources.mark_of("counter://it") == "subscribed"
+    assert "changed since" in words_on(panel)
+    lens.press("Changes", panel.reading)
+    model = panel.reading.changes.model
+    lens.until(lambda: model.rowCount())
+    changed = model.changes()[0]
+    cells = [model.index(changed, column).data().split() for column in (Column.LEFT, Column.RIGHT)]
+    assert cells == [["2", "0"], ["2", "1"]], "the second line, before and now"
+    lens.do("resource.subscribe")
+    lens.until(lambda: not panel.is_subscribed)
+    assert lens.sent("resources/unsubscribe") == [{"uri": "counter://it"}]
+    assert panel.lists.resources.mark_of("counter://it") == ""
+
+
+def test_subscribing_works_on_a_stateless_server(lens: Lens) -> None:
+    args = ("-m", "inspector.demo", "everything")
+    _subscribe(lens, StdioEntry(name="demo", command=sys.executable, args=args, era="2026-07-28"))
+
+
+def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: HttpEntry) -> None:
+    panel = _subscribe(lens, http_demo)
+    view = lens.run(lens.app.bridge.view("demo"))
+    assert view.agreement is not None
+    assert (view.transport, view.agreement.revision.date) == ("http", "2026-07-28")
+    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+        lens.press("Read again", panel.reading)
+    assert panel.reading.content.text.shown_text() == "1"
+    assert panel.lists.resources.mark_of("demo://counter") == "subscribed"
+    lens.do("resource.subscribe")
+    lens.until(lambda: not panel.is_subscribed)
+    lens.until(lambda: "demo://counter" not in _acknowledged(lens))
+
+
+def _subscribe(lens: Lens, entry: Entry) -> ResourcesPanel:
+    """Subscribe to the counter, and see that it changes."""
+    panel = open_resources(lens, entry)
+    read(lens, panel, "demo://counter")
+    lens.do("resource.subscribe")
+    lens.until(lambda: panel.is_subscribed)
+    wanted = {"resourceSubscriptions": ["demo://counter"]}
+    lens.until(lambda: wanted.items() <= lens.sent("subscriptions/listen")[-1]["notifications"].items())  # type: ignore[union-attr]
+    lens.until(lambda: "demo://counter" in _acknowledged(lens))
+    lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
+    lens.until(lambda: panel.lists.resources.mark_of("demo://counter") == "changed")
+    return panel
+
+
+def _acknowledged(lens: Lens) -> str:
+    acks = [each for each in lens.records() if each.method == "notifications/subscriptions/acknowledged"]
+    return acks[-1].raw.decode()
+
+
+def test_refused_subscription_says_why(lens: Lens) -> None:
+    panel = open_resources(lens, offered(resources=[{"uri": "x://stubborn", "name": "stubborn"}]))
+    lens.do("resource.subscribe")
+    lens.until(lambda: "Nobody watches that" in words_on(panel))
+    assert not panel.is_subscribed
+    lens.press("Dismiss", panel.alert)
+    assert "Nobody watches that" not in words_on(panel)
+
+
+def test_subscribing_is_not_offered_without_the_capability(lens: Lens) -> None:
+    open_resources(lens, offered(capabilities={"resources": {}}))
+    assert lens.actions["resource.read"].isEnabled()
+    assert not lens.actions["resource.subscribe"].isEnabled()

@@ -1,0 +1,242 @@
+"""A resource that is read again and again, and what was seen of it."""
+
+from __future__ import annotations
+
+from inspector.config.servers.entries import HttpEntry
+from inspector.engine.calls.repetition import Observation, WatchPlan
+from inspector.engine.content.content import Content, ContentKind
+from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.qt.models.compare.diff_rows import Column
+from inspector.qt.panels.resources.contents_view import ReadHistory
+from inspector.qt.panels.resources.panel import ResourcesPanel
+from inspector.qt.views.content_view import Form
+from inspector.qt.widgets.media.markdown import MarkdownView
+from inspector.traffic.compare.texts import compare_texts
+from tests.qt.features.feature_stage import open_resources
+from tests.qt.features.resources_stage import go_to, offered, read, read_aside
+from tests.qt.lens_driver import Lens, scripted, words_on
+
+RESULT = CallOutcome(OutcomeKind.RESULT, 1, b"{}")
+REFUSED = CallOutcome(OutcomeKind.RPC_ERROR, 1, b"{}", summary="gone")
+
+
+def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
+    """Begin, and wait for the first look."""
+    go_to(panel, uri)
+    panel.watching.start(WatchPlan(1))
+    lens.until(lambda: "1 look" in panel.watching.strip.words())
+
+
+def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "counter://it")
+    lens.do("resource.watch")
+    strip = panel.watching.strip
+    assert strip.plan().interval == 5
+    strip.interval.setValue(0.1)
+    assert strip.plan().interval == 1, "a server is not asked more often than once a second"
+    lens.press("Watch", strip)
+    lens.until(lambda: "1 look, 0 changes" in strip.words())
+    assert panel.reading.content.text.shown_text() == "count\n0\nend"
+    read_aside(lens, "do://touch")
+    lens.until(lambda: "1 change ·" in strip.words())
+    assert panel.reading.content.text.shown_text() == "count\n1\nend"
+    lens.press("Changes", panel.reading)
+    model = panel.reading.changes.model
+    lens.until(lambda: model.rowCount())
+    cells = [model.index(model.changes()[0], column).data().split() for column in (Column.LEFT, Column.RIGHT)]
+    assert cells == [["2", "0"], ["2", "1"]]
+    looks = strip.words().split(",")[0]
+    lens.until(lambda: strip.words().split(",")[0] != looks)
+    assert "unchanged since" in words_on(panel)
+    assert panel.reading.changes.isVisibleTo(panel), "the latest change can still be looked at"
+    lens.press("Stop", strip)
+    lens.until(lambda: "Stopped." in strip.words())
+    asked = len(lens.sent("resources/read"))
+    read(lens, panel)
+    assert len(lens.sent("resources/read")) == asked + 1, "nobody else reads any more"
+
+
+def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    lens.do("resource.watch")
+    watch(lens, panel, "counter://it")
+    go_to(panel, "file:///home/ada/notes.md")
+    assert "Watching counter://it" in words_on(panel.watching)
+    lens.do("resource.watch")
+    assert panel.watching.isVisibleTo(panel), "a watch is not hidden"
+    read_aside(lens, "do://touch")
+    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    assert panel.lists.resources.mark_of("counter://it") == "changed"
+    assert panel.reading.reading is None, "what is looked at is another one"
+    go_to(panel, "counter://it")
+    assert panel.lists.resources.mark_of("counter://it") == ""
+    assert panel.reading.content.text.shown_text() == "count\n1\nend"
+    assert "It changed since it was read" not in words_on(panel.reading)
+    assert "Watching" not in words_on(panel.watching)
+    go_to(panel, "file:///home/ada/notes.md")
+    lens.press("Stop", panel.watching)
+    lens.until(lambda: "Watched counter://it" in words_on(panel.watching))
+    go_to(panel, "counter://it")
+    assert "look" not in words_on(panel.watching), "figures stay with what they were of"
+
+
+def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    watch(lens, panel, "counter://it")
+    lens.do("server.disconnect")
+    lens.until(lambda: "The server is" in panel.watching.strip.words())
+    assert panel.watching.uri == ""
+    lens.until(lambda: not panel.watching.strip.watch_action.isEnabled())
+
+
+def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    go_to(panel, "counter://it")
+    panel.watching.start(WatchPlan(1))
+    panel.watching.stop()
+    lens.until(lambda: panel.watching.strip.words() == "Stopped.")
+    assert not lens.sent("resources/read")
+
+
+def test_pending_read_is_cancelled_with_the_watch(lens: Lens) -> None:
+    panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "silent"}]))
+    go_to(panel, "do://wait")
+    panel.watching.start(WatchPlan(1))
+    lens.until(lambda: lens.sent("resources/read"))
+    panel.watching.stop()
+    lens.until(lambda: lens.sent("notifications/cancelled"))
+    assert panel.watching.strip.words() == "Stopped."
+    assert len(lens.sent("resources/read")) == 1
+
+
+def test_unchanged_content_keeps_its_scroll_position_and_view(lens: Lens) -> None:
+    text = "\n".join(f"| {row} | x |" for row in range(500))
+    long = {"uri": "x://long", "mimeType": "text/markdown", "text": text}
+    script = {"resources": [{"uri": "x://long", "name": "long"}], "contents": {"x://long": [long]}}
+    panel = open_resources(lens, offered(**script))
+    read(lens, panel, "x://long")
+    lens.press("Text", panel.reading)
+    bar = panel.reading.content.text._code.verticalScrollBar()
+    bar.setValue(200)
+    reading = read(lens, panel)
+    assert not reading.is_changed
+    assert bar.value() == 200
+    assert panel.reading.content.text.isVisibleTo(panel)
+
+
+def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
+    """Every look is another text: the page grows, shrinks, and stays under the reader's eyes."""
+    panel = open_resources(lens, offered())
+    lens.window.show_tab("resources")
+    read(lens, panel, "counter://it")
+    view = panel.reading.content
+
+    def look(count: int) -> None:
+        data = f"# {count} lines\n\n" + "\n\n".join(f"Line {number}" for number in range(count))
+        view.show_content(Content(ContentKind.MARKDOWN, data.encode(), uri="x://page"))
+        page = view.findChild(MarkdownView)
+        assert page is not None
+        lens.until(lambda: not page.is_filling)
+
+    look(900)
+    page = view.findChild(MarkdownView)
+    assert page is not None
+    assert view.form() is Form.RENDERED
+    bar = page.page.verticalScrollBar()
+    assert bar.value() == 0
+    bar.setValue(700)
+    assert bar.value() == 700
+    for count in (901, 950, 899):
+        look(count)
+        assert bar.value() == 700
+        assert page.page.updatesEnabled()
+    look(3)
+    assert bar.value() == bar.maximum(), "as far as there is something"
+    view.show_content(Content(ContentKind.MARKDOWN, b"# Another", uri="x://other"))
+    assert bar.value() == 0
+    assert page.page.updatesEnabled()
+
+
+def test_changed_text_keeps_its_scroll_position_while_watched(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    lens.window.show_tab("resources")
+    read(lens, panel, "counter://it")
+    view = panel.reading.content
+    bar = view.text._code.verticalScrollBar()
+    words = [f"line {number}" for number in range(301)]
+    view.show_content(Content(ContentKind.TEXT, "\n".join(words[:300]).encode(), uri="x://page"))
+    bar.setValue(120)
+    view.show_content(Content(ContentKind.TEXT, "\n".join(words).encode(), uri="x://page"))
+    assert bar.value() == 120
+
+
+def test_watch_over_http_sees_a_change_on_a_stateless_server(lens: Lens, http_demo: HttpEntry) -> None:
+    panel = open_resources(lens, http_demo)
+    watch(lens, panel, "demo://counter")
+    assert panel.reading.content.text.shown_text() == "0"
+    lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
+    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    assert panel.reading.content.text.shown_text() == "1"
+    panel.watching.stop()
+    lens.until(lambda: "Stopped." in panel.watching.strip.words())
+
+
+def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> None:
+    panel = open_resources(lens, offered())
+    read(lens, panel, "file:///home/ada/notes.md")
+    assert panel.reading.message.isVisibleTo(panel)
+    read(lens, panel, "counter://it")
+    assert panel.reading.content.isVisibleTo(panel), "nobody chose the message"
+    lens.press("Message", panel.reading)
+    read(lens, panel)
+    assert panel.reading.message.isVisibleTo(panel), "somebody did"
+
+
+# ------------------------------------------------------------------ what was read so far
+
+
+def content(words: str) -> tuple[Content, ...]:
+    return (Content(ContentKind.TEXT, words.encode()),)
+
+
+def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
+    readings = ReadHistory()
+    first = readings.keep("x", RESULT, content("a"), 1)
+    assert (first.is_changed, first.before, first.same_since) == (False, None, 1)
+    changed = readings.keep("x", RESULT, content("b"), 2)
+    assert (changed.is_changed, changed.before, changed.before_at) == (True, content("a"), 1)
+    same = readings.keep("x", RESULT, content("b"), 3)
+    assert (same.is_changed, same.before, same.same_since) == (False, content("a"), 2)
+    assert same.contents is changed.contents
+    failed = readings.keep("x", REFUSED, (), 4)
+    assert (failed.is_changed, failed.contents) == (False, ())
+    back = readings.keep("x", RESULT, content("b"), 5)
+    assert (back.is_changed, back.before, back.same_since) == (False, content("a"), 2)
+    other = readings.keep("x", RESULT, content("c"), 6)
+    assert (other.is_changed, other.before, other.before_at) == (True, content("b"), 5)
+
+
+# ------------------------------------------------------------------ a tool that is watched
+
+
+def answer(number: int) -> CallOutcome:
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":%d}}}' % number
+    return CallOutcome(OutcomeKind.RESULT, 1, raw)
+
+
+def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
+    result = lens.connect(scripted()).call_view.result
+    result_of = [answer(1), answer(2)]
+    diff = compare_texts(result_of[0].answer, result_of[1].answer)
+    lens.run(result.show_sighting(Observation(1, 1, result_of[0])))
+    result.tabs.setCurrentWidget(result.whole)
+    lens.run(result.show_sighting(Observation(2, 2, result_of[1], result_of[0], True, diff, 1)))
+    assert result.tabs.currentWidget() is result.whole
+    assert '"n": 2' in result.whole.shown_text()
+    result.tabs.setCurrentWidget(result.changes)
+    lens.run(result.show_sighting(Observation(3, 3, result_of[1], result_of[1], False, None, 1)))
+    assert result.tabs.currentWidget() is result.changes
+    assert result.change_badge.text == "same as before"
+    lens.run(result.show_sighting(Observation(1, 4, result_of[0])))
+    assert result.tabs.currentWidget() is result.structured, "a new watch has no change yet"

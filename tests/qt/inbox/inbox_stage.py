@@ -1,0 +1,137 @@
+"""An Inbox panel over the real engine, a server that asks as it is told, and hands to answer with."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, QUrl
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.inbox.views import InboxRequest
+from inspector.engine.views import CallOutcome, ServerStatus
+from inspector.qt.link_opener import LinkOpener
+from inspector.qt.panels.inbox.elicitation import FormSection, UrlSection
+from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
+from inspector.qt.panels.inbox.request_view import RequestView
+from inspector.qt.panels.inbox.sampling import SamplingSection
+from inspector.qt.panels.inbox.section import Section
+from tests.qt.lens_driver import Lens, words_on
+
+_SERVER = Path(__file__).with_name("asking_server.py")
+FORM, SAMPLING = "elicitation/create", "sampling/createMessage"
+
+
+def asking(name: str = "asking", era: str = "2025-11-25") -> StdioEntry:
+    return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(_SERVER)), era=era)
+
+
+def form(message: str = "Your name?", required: tuple[str, ...] = (), **properties: JSON) -> JSONObject:
+    schema: JSONObject = {"type": "object", "properties": properties or {"name": {"type": "string"}}}
+    if required:
+        schema["required"] = list(required)
+    return {"method": FORM, "params": {"message": message, "requestedSchema": schema}}
+
+
+def page(url: str = "https://pages.test/a?b=c", id: str = "e1") -> JSONObject:
+    params: JSONObject = {"mode": "url", "message": "Sign in", "url": url, "elicitationId": id}
+    return {"method": FORM, "params": params}
+
+
+def sampling(text: str = "2 + 2?", **more: JSON) -> JSONObject:
+    messages: JSON = [{"role": "user", "content": {"type": "text", "text": text}}]
+    return {"method": SAMPLING, "params": {"messages": messages, "maxTokens": 100, **more}}
+
+
+class InboxStage:
+    """`opened` are the addresses that went to the browser; `browser_works` says whether there is one."""
+
+    def __init__(self, lens: Lens, *servers: StdioEntry) -> None:
+        self.lens = lens
+        self.opened: list[str] = []
+        self.browser_works = True
+        bridge, theme = lens.app.bridge, lens.app.front.theme
+        self.opener = LinkOpener(self._launch)
+        self.desk = RequestViewCache(bridge, theme, self.opener, lens.window)
+        for entry in servers or (asking(),):
+            lens.add(entry)
+            lens.choose(entry.name)
+            lens.do("server.connect")
+            lens.wait_for(entry.name, ServerStatus.CONNECTED)
+        self.panel = self.open()
+
+    def open(self, server: str | None = None) -> InboxPanel:
+        """Another panel, over the same cards."""
+        bridge, theme = self.lens.app.bridge, self.lens.app.front.theme
+        panel = InboxPanel(bridge, theme, self.opener, server, self.desk, self.lens.window)
+        panel.setWindowFlag(Qt.WindowType.Window)  # in front, and deleted with the window
+        panel.resize(1100, 700)
+        panel.show()
+        panel.activateWindow()
+        self.lens.settle()
+        return panel
+
+    def _launch(self, url: QUrl) -> bool:
+        self.opened.append(url.toString())
+        return self.browser_works
+
+    # -------------------------------------------------------------- the server's side
+
+    def call(self, server: str = "asking", tool: str = "ask", **arguments: JSON) -> asyncio.Task[CallOutcome]:
+        """Let a call run meanwhile."""
+        work = self.lens.app.bridge.call_tool(server, tool, arguments, lambda progress: None)
+        return asyncio.get_running_loop().create_task(work)
+
+    def said(self, call: asyncio.Task[CallOutcome]) -> Any:
+        """What a call gave: the answers that the server got, as it got them."""
+        self.lens.until(call.done)
+        result = json.loads(call.result().answer)["result"]
+        return json.loads(result["content"][0]["text"])
+
+    # -------------------------------------------------------------- the person's side
+
+    def wait_for(self, count: int, panel: InboxPanel | None = None) -> tuple[InboxRequest, ...]:
+        """Until so many cards wait."""
+        shown = panel or self.panel
+        self.lens.until(lambda: shown.count == count)
+        return shown.model.open_cards
+
+    @property
+    def view(self) -> RequestView:
+        view = self.panel.card_view
+        assert view is not None, "no card is in front"
+        return view
+
+    def section(self, key: str | None = None) -> Section:
+        """One question of the card in front; the only one without a key."""
+        return next(iter(self.view.sections.values())) if key is None else self.view.sections[key]
+
+    def form(self, key: str | None = None) -> FormSection:
+        section = self.section(key)
+        assert isinstance(section, FormSection)
+        return section
+
+    def page(self, key: str | None = None) -> UrlSection:
+        section = self.section(key)
+        assert isinstance(section, UrlSection)
+        return section
+
+    def sampling(self, key: str | None = None) -> SamplingSection:
+        section = self.section(key)
+        assert isinstance(section, SamplingSection)
+        return section
+
+    def press(self, words: str) -> None:
+        self.lens.press(words, self.view)
+
+    def words(self) -> str:
+        return words_on(self.view)
+
+    def earlier(self) -> list[InboxRequest]:
+        """Those that are done with, the latest first."""
+        cards = (self.panel.model.card(row) for row in range(self.panel.model.rowCount()))
+        return [card for card in cards if card is not None and not card.is_open]

@@ -1,0 +1,111 @@
+"""The demo server “everything” asks, in both eras, and a person answers its cards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from functools import partial
+
+import pytest
+
+from inspector.base.json.values import JSONObject
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.views import CallOutcome
+from inspector.qt.panels.inbox.reply_blocks import TextRow, ToolUseRow
+from inspector.schema.fields import ChoiceField
+from tests.qt.inbox.inbox_stage import InboxStage
+from tests.qt.lens_driver import Lens, words_on
+
+ERAS = pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+
+
+def demo(era: str) -> StdioEntry:
+    args = ("-m", "inspector.demo", "everything")
+    return StdioEntry(name="everything", command=sys.executable, args=args, era=era)
+
+
+def said(lens: Lens, call: asyncio.Task[CallOutcome]) -> str:
+    lens.until(call.done)
+    content = json.loads(call.result().answer)["result"]["content"]
+    return "\n".join(block["text"] for block in content)
+
+
+@ERAS
+def test_form_with_every_kind_of_field_keeps_its_defaults(lens: Lens, era: str) -> None:
+    stage = InboxStage(lens, demo(era))
+    call = stage.call("everything", "elicit_all_fields")
+    stage.wait_for(1)
+    assert "“enumNames” is deprecated" in words_on(stage.section().remarks)
+    editor = stage.form().editor
+    stage.press("Accept")
+    assert "problem" in stage.form().bar.alert.text("wrong"), "text and choice are required"
+    choice = next(member.field for member in editor.form.field.members if member.name == "choice")
+    assert isinstance(choice, ChoiceField)
+    value = {**editor.form.value(), "text": "héllo", "choice": choice.choices[0]}
+    editor.set_arguments(value)
+    stage.press("Accept")
+    received = json.loads(said(lens, call).partition("\n")[2])
+    assert received == value
+    assert received["integer_default"] == 7
+    assert received["several_titled"] == ["free"]
+
+
+@ERAS
+def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None:
+    stage = InboxStage(lens, demo(era))
+    call = stage.call("everything", "sampling_tools", prompt="How warm is it?")
+    stage.wait_for(1)
+    editor = stage.sampling().editor
+    editor.rows[0].removal_requested.emit()
+    editor.add_tool_use()
+    use = editor.rows[0]
+    assert isinstance(use, ToolUseRow)
+    use.editor.fill_with_example()
+    first = stage.view.card.id
+    stage.press("Send answer")
+    lens.until(lambda: stage.view.card.is_open and stage.view.card.id != first)
+    prompt = words_on(stage.sampling().prompt)
+    assert "uses the tool weather" in prompt
+    assert "result of a tool" in prompt
+    text = stage.sampling().editor.rows[0]
+    assert isinstance(text, TextRow)
+    text.box.set_text("Mild.")
+    stage.press("Send answer")
+    assert said(lens, call) == "mcp-lens-person said: Mild."
+
+
+@ERAS
+def test_trip_is_booked_step_by_step(lens: Lens, era: str) -> None:
+    stage = InboxStage(lens, demo(era))
+    call = stage.call("everything", "book_trip")
+    answers: list[JSONObject] = [{}, {"day": "2027-01-31"}, {"seats": 2}]
+    for step, answer in enumerate(answers, start=1):
+        lens.until(partial(is_at, stage, step))
+        if step == 1:
+            stage.form().editor.fill_with_example()
+        else:
+            stage.form().editor.set_arguments(answer)
+        if era == "2026-07-28":
+            assert f"Round {step} of at most 10" in stage.words()
+            assert len(stage.view.rounds.steps) == step - 1
+        stage.press("Accept")
+    booked = json.loads(said(lens, call).partition("\n")[2])
+    assert booked["day"] == "2027-01-31"
+    assert booked["seats"] == 2
+
+
+def is_at(stage: InboxStage, step: int) -> bool:
+    return stage.panel.card_view is not None and f"Step {step} of 3" in stage.words()
+
+
+@ERAS
+def test_roots_alongside_another_request_are_answered_automatically(lens: Lens, era: str) -> None:
+    stage = InboxStage(lens, demo(era))
+    call = stage.call("everything", "ask_twice", second="roots")
+    stage.wait_for(1)
+    assert "asks you to fill in a form" in stage.words()
+    stage.press("Decline")
+    answer = said(lens, call)
+    assert "decline" in answer
+    assert "second:" in answer

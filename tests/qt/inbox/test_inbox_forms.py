@@ -1,0 +1,234 @@
+"""Forms that a server asks for: filled in, declined, cancelled, wrong on purpose; the wire is compared."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.engine.inbox.views import InboxRequestEnd
+from tests.qt.inbox.inbox_stage import FORM, InboxStage, asking, form
+from tests.qt.lens_driver import Lens, words_on
+
+ALL_FIELDS: dict[str, JSON] = {
+    "name": {"type": "string", "title": "Full name", "minLength": 1},
+    "mail": {"type": "string", "format": "email", "default": "ada@example.org"},
+    "nights": {"type": "integer", "minimum": 1, "maximum": 30, "default": 3},
+    "rate": {"type": "number"},
+    "insured": {"type": "boolean", "default": True},
+    "seat": {
+        "type": "string",
+        "oneOf": [{"const": "w", "title": "Window"}, {"const": "a", "title": "Aisle"}],
+    },
+    "extras": {"type": "array", "items": {"type": "string", "enum": ["wifi", "meal"]}, "default": ["wifi"]},
+}
+
+
+def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[form("Book it", ("name",), **ALL_FIELDS)])
+    stage.wait_for(1)
+    words = stage.words()
+    for told in ("asking asks you to fill in a form", "tool ask waits", "Book it"):
+        assert told in words
+    section = stage.form()
+    line = section.editor.form.findChild(QLineEdit)
+    assert line is not None
+    QTest.keyClicks(line, "Ada")
+    stage.press("Accept")
+    defaults = {"mail": "ada@example.org", "nights": 3, "insured": True, "extras": ["wifi"]}
+    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
+    stage.wait_for(0)
+    assert [card.end for card in stage.earlier()] == [InboxRequestEnd.ANSWERED]
+    assert "accepted after" in stage.words()
+    assert '"Ada"' in stage.words()
+
+
+def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    for words, action in (("Decline", "decline"), ("Cancel", "cancel")):
+        call = stage.call(ask=[form()])
+        stage.wait_for(1)
+        stage.press(words)
+        assert stage.said(call) == [{"action": action}]
+        stage.wait_for(0)
+    tips = [stage.form().decline_action.toolTip(), stage.form().cancel_action.toolTip()]
+    assert len(set(tips)) == 2
+
+
+def test_form_without_fields_asks_for_confirmation(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    question = form("Delete 4 files?")
+    question["params"]["requestedSchema"]["properties"] = {}  # type: ignore[index,call-overload]
+    call = stage.call(ask=[question])
+    stage.wait_for(1)
+    assert "to accept is to say yes" in stage.words()
+    stage.press("Accept")
+    assert stage.said(call) == [{"action": "accept", "content": {}}]
+
+
+def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(
+        ask=[form("?", ("name",), name={"type": "string"}, n={"type": "integer", "maximum": 5})]
+    )
+    stage.wait_for(1)
+    stage.form().editor.set_arguments({"n": 9})
+    stage.press("Accept")
+    assert "problem" in stage.form().bar.alert.text("wrong")
+    lens.settle()
+    assert not call.done()
+    stage.press("Send anyway")
+    assert stage.said(call) == [{"action": "accept", "content": {"n": 9}}]
+
+
+def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[form()])
+    stage.wait_for(1)
+    editor = stage.form().editor
+    assert editor.show_json()
+    editor.json_view.box.setPlainText('{"name": "Ad')
+    stage.press("Accept")
+    assert "cannot be sent" in stage.form().bar.alert.text("wrong")
+    editor.json_view.box.setPlainText('{"name": "Ada", "extra": 1.50}')
+    stage.press("Accept")
+    assert "Not asked for" in stage.form().bar.alert.text("wrong")
+    stage.press("Send anyway")
+    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
+
+
+def test_fields_that_look_like_secrets_are_warned_about(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
+    stage.wait_for(1)
+    words = words_on(stage.form().secrets)
+    assert "seems to ask for a secret" in words
+    assert "password: Its name" in words
+    assert "user" not in words.replace("user,", "")
+    stage.press("Decline")
+
+
+def test_long_message_is_truncated_and_expanded_on_click(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    message = "Read <b>this</b>. " * 700
+    stage.call(ask=[form(message)])
+    stage.wait_for(1)
+    label = stage.form().message.label
+    assert len(label.text()) < 1_100
+    assert "<b>" in label.text()
+    stage.press("Show all")
+    assert label.text() == message.strip()
+    stage.press("Cancel")
+
+
+def test_control_return_accepts_and_calls_no_tool(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[form()])
+    stage.wait_for(1)
+    line = stage.form().editor.form.findChild(QLineEdit)
+    assert line is not None
+    line.setFocus()
+    QTest.keyClicks(line, "Ada")
+    QTest.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+    assert len(lens.sent("tools/call")) == 1
+
+
+def test_malformed_form_is_rejected_and_reported(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[{"method": "elicitation/create", "params": {"message": "No schema"}}])
+    assert stage.said(call)[0]["code"] == -32602
+    lens.until(lambda: stage.earlier())
+    card = stage.earlier()[0]
+    assert card.end is InboxRequestEnd.REFUSED
+    assert stage.panel.show_card(card.id)
+    assert "requestedSchema" in stage.view.head.note.text("note")
+    assert "refused" in stage.words()
+
+
+def test_stateless_form_elicitation_is_answered_the_same_way(lens: Lens) -> None:
+    stage = InboxStage(lens, asking(era="2026-07-28"))
+    call = stage.call(rounds=[{"who": form()}])
+    stage.wait_for(1)
+    stage.form().editor.set_arguments({"name": "Ada"})
+    stage.press("Accept")
+    assert stage.said(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
+
+
+def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
+    stage.wait_for(1)
+    user, password = stage.form().editor.form.rows()
+    assert "Careful: this seems to be a secret." in words_on(password)
+    assert "Careful" in password.slot.editor.widget.accessibleDescription()
+    assert "Careful" not in words_on(user)
+    stage.press("Decline")
+
+
+def test_message_form_and_warnings_share_a_left_edge(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form("Sign in", password={"type": "string"})])
+    stage.wait_for(1)
+    section = stage.form()
+    row = section.editor.form.rows()[0]
+    edges = {
+        each.mapTo(section, QPoint()).x() for each in (section.message.label, section.editor.switch, row)
+    }
+    assert len(edges) == 1
+    stage.press("Decline")
+
+
+def with_keys() -> QWidget:
+    """What has the keyboard."""
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    return focused
+
+
+def test_return_in_the_list_focuses_the_form(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    call = stage.call(ask=[form()])
+    stage.wait_for(1)
+    stage.panel.list.setFocus()
+    QTest.keyClick(stage.panel.list, Qt.Key.Key_Return)
+    QTest.keyClicks(with_keys(), "Ada")
+    QTest.keyClick(with_keys(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+
+
+def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    empty: JSONObject = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
+    call = stage.call(ask=[{"method": FORM, "params": empty}])
+    stage.wait_for(1)
+    stage.panel.list.setFocus()
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Return, Qt.Key.Key_Space):
+        QTest.keyClick(with_keys(), key)
+    lens.settle()
+    assert stage.panel.count == 1
+    stage.press("Accept")
+    assert stage.said(call) == [{"action": "accept", "content": {}}]
+
+
+def test_cancelled_untouched_form_mentions_no_lost_input(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form(name={"type": "string", "default": "Ada"})])
+    stage.wait_for(1)
+    stage.call(tool="withdraw")
+    stage.wait_for(0)
+    assert "What you wrote" not in stage.words()
+    assert stage.view.head.note.text("note") == "Reason: Somebody else answered."
+
+
+def test_focus_stays_in_the_card_when_its_button_disappears(lens: Lens) -> None:
+    stage = InboxStage(lens)
+    stage.call(ask=[form()])
+    stage.wait_for(1)
+    decline = next(each for each in stage.view.findChildren(QPushButton) if each.text() == "Decline")
+    decline.setFocus()
+    QTest.keyClick(decline, Qt.Key.Key_Space)
+    stage.wait_for(0)
+    assert stage.panel.isAncestorOf(with_keys())

@@ -1,0 +1,90 @@
+"""Options of logins in the Auth tab: they are remembered, all but secrets."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from inspector.oauth.login.steps import Overrides
+from inspector.protocol.auth.client_registration import Strategy
+from inspector.protocol.revisions import R3
+from tests.qt.login.login_stage import AuthStage, Desk
+
+CHOSEN = Overrides(
+    revision=R3,
+    strategy=Strategy.DYNAMIC,
+    issuer="https://as.example",
+    client_id="me",
+    client_document="https://me.example/client.json",
+    method="none",
+    scope="",
+    resource="https://mcp.example/",
+    redirect_host="localhost",
+    redirect_port=4711,
+    redirect_path="/back",
+    extras=(("prompt", "login"), ("audience", "a b")),
+    uses_dpop=False,
+    is_strict=True,
+    tolerates_slash=True,
+)
+
+
+@pytest.fixture
+def stage(qtbot: QtBot) -> AuthStage:
+    return opened(qtbot, Desk())
+
+
+def opened(qtbot: QtBot, desk: Desk) -> AuthStage:
+    stage = AuthStage(desk=desk)
+    qtbot.addWidget(stage.panel)
+    stage.panel.resize(1200, 700)
+    stage.panel.show()
+    stage.panel.show_view("Options")
+    return stage
+
+
+def test_previous_choices_are_restored(qtbot: QtBot) -> None:
+    desk = Desk()
+    desk.remembered = CHOSEN
+    stage = opened(qtbot, desk)
+    assert stage.panel.options.overrides() == CHOSEN
+    assert stage.desk.asked == []
+    stage.panel.controls.begin.trigger()
+    assert stage.desk.asked == [("begin", CHOSEN, False)]
+
+
+def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: AuthStage) -> None:
+    scope = stage.panel.options.scope
+    scope.setFocus()
+    QTest.keyClicks(scope, "read")
+    assert stage.desk.asked == []
+    QTest.keyClick(scope, Qt.Key.Key_Return)
+    assert stage.desk.asked == [("remember", Overrides(scope="read"))]
+    QTest.keyClick(scope, Qt.Key.Key_Return)
+    assert len(stage.desk.asked) == 1
+
+
+def test_choices_and_switches_are_saved_immediately(stage: AuthStage) -> None:
+    options = stage.panel.options
+    QTest.keyClick(options.mode, Qt.Key.Key_Down)
+    options.slash.click()
+    assert stage.desk.asked == [
+        ("remember", Overrides(is_strict=True)),
+        ("remember", Overrides(is_strict=True, tolerates_slash=True)),
+    ]
+
+
+def test_restored_defaults_are_saved_too(qtbot: QtBot) -> None:
+    desk = Desk()
+    desk.remembered = CHOSEN
+    stage = opened(qtbot, desk)
+    stage.panel.options.reset_action.trigger()
+    assert stage.desk.asked == [("remember", Overrides())]
+
+
+def test_incomplete_input_is_not_saved(stage: AuthStage) -> None:
+    stage.panel.options.path.setText("no slash")
+    QTest.keyClick(stage.panel.options.path, Qt.Key.Key_Return)
+    assert stage.desk.asked == []

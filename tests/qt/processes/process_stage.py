@@ -1,0 +1,79 @@
+"""A window with a server whose files a test edits: its Process tab, and calls that are watched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.engine.calls.reruns import RerunView
+from inspector.engine.processes.file_watch import WatchTiming
+from inspector.engine.views import ServerStatus
+from inspector.qt.panels.processes.panel import ProcessPanel
+from tests.helpers.editedserver import edited_entry, write_server
+from tests.qt.lens_driver import Lens
+
+SERVER = "edited"
+
+
+class ProcessStage:
+    """`start` first."""
+
+    def __init__(self, lens: Lens, folder: Path) -> None:
+        self.lens = lens
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        lens.app.thread.engine.filewatch.pace = WatchTiming(look=0.03, quiet=0.03, longest=1.0)
+
+    def save(self, tool: str, **more: Any) -> SavedCall:
+        call = SavedCall(f"Call of {tool}", tool, SERVER, watch=True, **more)
+        return self.lens.run(self.lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
+
+    def start(self, *watch: str, **answers: str | int) -> ProcessPanel:
+        """Connect, and go to the Process tab."""
+        self.write(**answers)
+        self.lens.connect(edited_entry(self.folder, *watch))
+        self.lens.do("view.process")
+        self.lens.until(lambda: self.panel.running.model.rowCount() == 1)
+        self.lens.settle()
+        return self.panel
+
+    def write(self, **answers: str | int) -> None:
+        write_server(self.folder, **answers)
+
+    def restart(self, **answers: str | int) -> None:
+        """Write the server anew, and connect anew by hand."""
+        self.write(**answers)
+        before = self.lens.view(SERVER).pid
+        self.lens.do("server.reconnect")
+        self.lens.until(lambda: self.lens.view(SERVER).pid not in (None, before))
+        self.lens.wait_for(SERVER, ServerStatus.CONNECTED)
+        self.lens.settle()
+
+    @property
+    def panel(self) -> ProcessPanel:
+        return self.lens.workspace.process
+
+    @property
+    def reruns(self) -> RerunView:
+        return self.panel.reruns._view
+
+    def run(self) -> None:
+        """By hand, to its end."""
+        number = self.reruns.number + 1
+        self.panel.reruns.run.trigger()
+        self.until_ran(number)
+
+    def until_ran(self, number: int) -> None:
+        self.lens.until(lambda: self.reruns.number == number and not self.reruns.is_running)
+
+    def until_watching(self) -> None:
+        self.lens.until(lambda: self.panel.files.words.text().startswith("Watching"))
+
+    def state(self, tool: str) -> str:
+        return next(each.state.value for each in self.reruns.results if each.call.tool == tool)
+
+    def choose(self, tool: str) -> None:
+        rows = range(self.panel.reruns.model.rowCount())
+        row = next(row for row in rows if self.panel.reruns.model.result(row).call.tool == tool)  # type: ignore[union-attr]
+        self.panel.reruns.table.selectRow(row)

@@ -1,0 +1,280 @@
+"""The Process tab: what runs of a server, how it ended, and what a call cost. With real processes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from inspector.base.plain_text import one_line
+from inspector.config.servers.entries import HttpEntry, StdioEntry
+from inspector.engine.processes.processes import EndedProcess, ProcessView
+from inspector.engine.processes.sample import ProcessFacts, Sample
+from inspector.engine.views import ServerStatus
+from inspector.qt.models.processes import HEADS, Column, ProcessesModel, age, cell, percent
+from inspector.qt.panels.processes.panel import ProcessPanel
+from inspector.qt.panels.processes.process_view import EndedProcesses
+from inspector.qt.theme import Theme
+from inspector.qt.views.sparklines import SparkLine
+from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
+
+WORK = Path(__file__).parent.parent.parent / "helpers" / "workserver.py"
+NOW = 1_790_000_000_000_000_000
+
+
+ICONS = Path(__file__).parents[3] / "resources" / "icons"
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+def work_entry(*args: str) -> StdioEntry:
+    words = ("-I", "-S", str(WORK), *args)
+    return StdioEntry(name="work", command=sys.executable, args=words, era="2025-11-25")
+
+
+def opened(lens: Lens, *args: str) -> ProcessPanel:
+    lens.connect(work_entry(*args))
+    lens.do("view.process")
+    panel = lens.workspace.process
+    lens.until(lambda: panel.running.model.rowCount())
+    return panel
+
+
+def text(panel: ProcessPanel, column: Column, row: int = 0) -> str:
+    return str(panel.running.model.index(row, column).data())
+
+
+def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -> None:
+    file = tmp_path / "kept.txt"
+    file.write_text("x")
+    panel = opened(lens, str(file))
+    pid = lens.view("work").pid
+    assert text(panel, Column.PID) == str(pid)
+    assert f"Process {pid} · up" in words_on(panel)
+    assert str(WORK) in panel.running.command.text()
+    assert panel.running.figures.value("Memory").endswith("MiB")
+    assert panel.running.figures.value("Threads") == "1"
+    assert panel.running.files_fold.button.text() == "Open files 1"
+    panel.running.files_fold.set_open(True)
+    assert panel.running.files.topLevelItem(0).text(1) == str(file)  # type: ignore[union-attr]
+    lens.until(lambda: panel.running.figures.value("CPU").endswith("%"))
+    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+
+
+def test_stale_sample_from_before_the_exit_is_not_kept(lens: Lens) -> None:
+    panel = opened(lens)
+    running = ProcessView("work", pid=lens.view("work").pid)
+    lens.do("server.disconnect")
+    lens.wait_for("work", ServerStatus.IDLE)
+    lens.until(lambda: not panel.running.gate.is_open())
+    panel.running.show_processes(running)
+    panel.running.show_processes(ProcessView("work"))
+    assert not panel.running.gate.is_open()
+    assert "Not connected" in words_on(panel.running)
+
+
+def test_child_processes_are_listed_below_their_parent(lens: Lens) -> None:
+    panel = opened(lens)
+    lens.do("view.tools")
+    lens.call("family")
+    lens.do("view.process")
+    lens.until(lambda: panel.running.model.rowCount() == 3)
+    names = [text(panel, Column.NAME, row) for row in range(3)]
+    assert [len(name) - len(name.lstrip()) for name in names] == [0, 4, 8]
+    panel.running.table.selectRow(2)
+    assert "time.sleep(600)" in panel.running.command.text()
+    assert "subprocess" not in panel.running.command.text()
+
+
+def test_processes_are_not_sampled_while_the_tab_is_hidden(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = opened(lens)
+    assert panel._timer.isActive()
+    lens.do("view.tools")
+    assert not panel._timer.isActive()
+    looks: list[str] = []
+    monkeypatch.setattr(lens.app.thread.engine.processes, "look", looks.append)
+    lens.do("server.reconnect")
+    lens.wait_for("work", ServerStatus.CONNECTED)
+    lens.settle()
+    assert looks == []
+
+
+def test_remote_server_has_no_local_process(lens: Lens) -> None:
+    lens.add(HttpEntry(name="far", url="http://127.0.0.1:9/mcp"))
+    lens.choose("far")
+    lens.do("view.process")
+    assert "This server runs elsewhere" in words_on(lens.workspace.process)
+    assert not lens.workspace.process.files.isVisible()
+
+
+def test_disconnected_server_offers_to_connect(lens: Lens) -> None:
+    lens.add(scripted())
+    lens.choose("scripted")
+    lens.do("view.process")
+    panel = lens.workspace.process
+    assert "Not connected" in words_on(panel)
+    lens.press("Connect", panel)
+    lens.until(lambda: panel.running.model.rowCount() == 1)
+
+
+def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
+    panel = opened(lens)
+    lens.do("view.tools")
+    lens.call("crash")
+    lens.wait_for("work", ServerStatus.FAILED)
+    lens.do("view.process")
+    lens.until(lambda: panel.running.ended.topLevelItemCount())
+    item = panel.running.ended.topLevelItem(0)
+    assert item is not None
+    assert item.text(1) == "was ended by signal SIGKILL"
+    assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
+    assert item.isExpanded()
+    assert "The connection failed" in words_on(panel)
+    lens.window.activateWindow()
+    panel.running.ended.setFocus()
+    panel.running.ended.setCurrentItem(item)
+    QTest.keyClick(panel.running.ended, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QGuiApplication.clipboard().text()
+    assert "was ended by signal SIGKILL" in copied
+    assert copied.endswith("    about to crash")
+
+
+def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
+    panel = opened(lens)
+    panel._look()
+    lens.do("server.remove")
+    lens.until(lambda: lens.window.servers.model.row_of("work") is None)
+    lens.settle()
+
+
+def test_new_process_resets_the_metrics(lens: Lens) -> None:
+    panel = opened(lens)
+    first = lens.view("work").pid
+    lens.until(lambda: len(panel.running.figures.lines["Memory"].values) > 1)
+    lens.do("server.reconnect")
+    lens.until(lambda: panel.running.model.rowCount() and text(panel, Column.PID) != str(first))
+    assert len(panel.running.figures.lines["Memory"].values) == 1
+    item = panel.running.ended.topLevelItem(0)
+    assert item is not None
+    assert "(by us)" in item.text(1)
+    assert not item.isExpanded()
+
+
+# ------------------------------------------------------------------ what a call cost
+
+
+def test_result_shows_the_cost_of_its_call_and_its_stderr(lens: Lens) -> None:
+    lens.connect(work_entry())
+    lens.call("burn", {"ms": 60})
+    result = lens.tools.call_view.result
+    assert "CPU " in result._facts.text()
+    assert "stderr" not in result._facts.text()
+    assert result.tabs.count() == 4
+    lens.call("chatter", {"stderr": 2, "stray": 1})
+    assert "2 stderr lines · 1 stray line" in result._facts.text()
+    assert result.output is not None
+    place = result.tabs.indexOf(result.output)
+    assert result.tabs.tabText(place) == "Output 3"
+    lines = sorted(result.output.lines.line(row) for row in range(3))
+    assert lines == ["note 0", "note 1", "stray 0"]
+    lens.call("nothing")
+    assert not result.tabs.isTabVisible(place)
+
+
+def test_operation_detail_shows_its_cost(lens: Lens) -> None:
+    lens.connect(work_entry())
+    outcome = lens.call("chatter", {"stderr": 2, "stray": 0})
+    traffic = lens.window.traffic
+    traffic.detail.show_row(outcome.row)
+    facts = {fact.label: fact.value for fact in traffic.detail.facts.facts}
+    assert facts["CPU time"].endswith("ms")
+    assert (facts["stderr lines"], facts["Stray lines"]) == ("2", "0")
+    initialize = next(each for each in lens.records() if each.method == "initialize")
+    traffic.detail.show_row(initialize.number)
+    assert "CPU time" not in {fact.label for fact in traffic.detail.facts.facts}
+
+
+# ------------------------------------------------------------------ parts
+
+
+def facts(pid: int = 7, **more: object) -> ProcessFacts:
+    plain = ProcessFacts(pid, 0, "python", "python x.py", "running", NOW - 65_000_000_000, 0, 0.5, 2048, 3, 4)
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
+    model = ProcessesModel(theme)
+    qtmodeltester.check(model)
+    for processes in ((facts(1), facts(2, depth=1)), (facts(1, share=None), facts(2, depth=1)), (facts(3),)):
+        model.show(Sample(1, processes))
+    model.show(None)
+    assert model.rowCount() == 0
+    assert len(HEADS) == model.columnCount() == len(Column)
+
+
+def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
+    model = ProcessesModel(theme)
+    model.show(Sample(1, (facts(1), facts(2))))
+    resets: list[int] = []
+    model.modelReset.connect(lambda: resets.append(1))
+    model.show(Sample(2, (facts(1, share=0.9), facts(2))))
+    assert resets == []
+    assert model.index(0, Column.CPU).data() == "90 %"
+    assert not model.index(5, 0, QModelIndex()).isValid()
+
+
+def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
+    words = [cell(facts(), column, NOW) for column in Column]
+    assert words == ["python", "7", "50 %", "2.0 KiB", "3", "4", "1 min 05 s"]
+    hidden = facts(share=None, rss=None, threads=None, handles=None)
+    assert [cell(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
+    assert cell(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59, "59 s"), (185, "3 min 05 s"), (7_620, "2 h 07 min"), (273_600, "3 d 4 h"), (-5, "0 s")],
+)
+def test_ages_have_at_most_two_units(seconds: int, words: str) -> None:
+    assert age(seconds * 1_000_000_000) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(None, "—"), (0.0, "0 %"), (0.0001, "0 %"), (0.004, "0.4 %"), (0.0999, "10 %"), (2.5, "250 %")],
+)
+def test_cpu_shares_are_relative_to_one_core(share: float | None, words: str) -> None:
+    assert percent(share) == words
+
+
+def test_hostile_last_output_stays_plain_text(theme: Theme, qtbot: object) -> None:
+    ended = EndedProcesses(theme)
+    last = (one_line(HOSTILE),)
+    ended.show_ended([EndedProcess(7, "exited with code 1", NOW, NOW + 1, False, last)])
+    assert_harmless(ended)
+    ended.deleteLater()
+
+
+def test_sparkline_keeps_the_latest_values_and_paints_any_input(theme: Theme, qtbot: object) -> None:
+    line = SparkLine(theme, 3)
+    for value in (0.0, 5.0, 1.0, 2.0):
+        line.add(value)
+    assert line.values == (5.0, 1.0, 2.0)
+    line.resize(100, 28)
+    assert not line.grab().isNull()
+    line.clear()
+    assert not line.grab().isNull()
+    line.deleteLater()

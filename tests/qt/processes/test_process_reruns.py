@@ -1,0 +1,291 @@
+"""Edit the server, save, see red or green: with a real server whose file is written anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.processes.file_watch import FileWatchView
+from inspector.engine.views import ServerStatus
+from inspector.qt.dialogs.saved_calls import SavedCallsDialog
+from inspector.qt.models.reruns import RerunsModel, summary, verdict
+from inspector.qt.panels.processes.panel import FileWatchBar, state_text
+from inspector.qt.theme import Theme
+from tests.qt.lens_driver import Lens, words_on
+from tests.qt.processes.process_stage import SERVER, ProcessStage
+
+
+@pytest.fixture
+def stage(lens: Lens, tmp_path: Path) -> ProcessStage:
+    return ProcessStage(lens, tmp_path)
+
+
+ICONS = Path(__file__).parents[3] / "resources" / "icons"
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    stage.save("two")
+    panel = stage.start("*.py", one="first", two="second")
+    lens.until(lambda: panel.reruns.model.rowCount() == 2)
+    assert "2 not run yet" in words_on(panel.reruns)
+    stage.run()
+    panel.reruns.accept_all.trigger()
+    lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
+    lens.until(lambda: lens.workspace.reruns_badge.text == "2 of 2 calls as expected")
+    stage.until_watching()
+    stage.write(one="first", two="other", three="new")
+    stage.until_ran(2)
+    assert (stage.state("one"), stage.state("two")) == ("as expected", "different")
+    assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
+    lens.until(lambda: "other" in panel.reruns.changes.rows.as_text())
+    assert "second" in panel.reruns.changes.rows.as_text()
+    assert "Differs from what was accepted: 1 changed." in words_on(panel.reruns)
+    lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
+    assert "server.py changed: restarted in" in panel.files.words.text()
+    stage.write(one="first", two="second", three="new")
+    stage.until_ran(3)
+    assert lens.workspace.reruns_badge.text == "2 of 2 calls as expected"
+    assert panel.files.alert.text("news tools") == ""
+
+
+def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start("*.py", one="first")
+    stage.run()
+    panel.reruns.accept_all.trigger()
+    lens.until(lambda: lens.workspace.reruns_badge.text == "1 of 1 calls as expected")
+    stage.until_watching()
+    (stage.folder / "server.py").write_text("no ( server")
+    stage.until_ran(2)
+    assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
+    lens.until(lambda: "The server did not come up." in words_on(panel.reruns.nothing))
+    assert not panel.reruns.accept_all.isEnabled()
+
+
+def test_red_call_comes_to_the_front_and_can_be_accepted(
+    lens: Lens, stage: ProcessStage, tmp_path: Path
+) -> None:
+    stage.save("one")
+    stage.save("two")
+    panel = stage.start(one="first", two="second")
+    stage.run()
+    stage.restart(one="first", two="other")
+    stage.run()
+    chosen = panel.reruns._chosen()
+    assert chosen is not None
+    assert chosen.call.tool == "two"
+    assert "Differs from the first good result of this run" in words_on(panel.reruns)
+    panel.reruns.accept.trigger()
+    lens.until(lambda: stage.state("two") == "as expected")
+    assert not panel.reruns.accept.isEnabled()
+    [written] = (tmp_path / "calls" / "expected").iterdir()
+    assert json.loads(written.read_text())["result"]["content"][0]["text"] == "other"
+
+
+def test_failed_restart_is_reported(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start("*.py", one="first")
+    stage.until_watching()
+    (stage.folder / "server.py").write_text("this is no python")
+    lens.until(lambda: "the server did not come up" in panel.files.words.text())
+    lens.wait_for(SERVER, ServerStatus.FAILED)
+    lens.until(lambda: "SyntaxError" in panel.running.ended.as_text())
+    stage.write(one="again")
+    lens.wait_for(SERVER, ServerStatus.CONNECTED)
+    lens.until(lambda: "restarted in" in panel.files.words.text())
+
+
+def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="first")
+    stage.run()
+    stage.restart(one="other")
+    stage.run()
+    lens.until(lambda: panel.reruns.changes.rows.changes())
+    menu = panel.reruns.make_menu(panel.reruns.changes.rows.changes()[0])
+    first: QAction = menu.actions()[0]
+    assert first.text().startswith("Ignore result.content")
+    first.trigger()
+    lens.until(lambda: stage.state("one") == "as expected")
+    menu.deleteLater()
+
+
+def test_without_watched_calls_the_panel_says_how_to_add_one(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    assert "No watched calls" in words_on(panel)
+    lens.do("call.rerun")
+    lens.until(lambda: "No saved call of this server is watched" in panel.reruns.alert.text("asked"))
+
+
+def test_a_call_is_watched_when_it_is_saved_and_opened_from_there(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    lens.do("view.tools")
+    lens.do("call.save")
+    saving = lens.tools.call_view.saving
+    lens.until(lambda: saving.popup)
+    popup = saving.popup
+    assert popup is not None
+    assert not popup.watch.isChecked()
+    popup.watch.setChecked(True)
+    popup.name.setText("Watched one")
+    QTest.keyClick(popup.name, Qt.Key.Key_Return)
+    lens.until(lambda: lens.tools.call_view.alert.text("saved"))
+    lens.do("view.process")
+    lens.until(lambda: panel.reruns.model.rowCount() == 1)
+    lens.do("call.rerun")
+    stage.until_ran(1)
+    panel.reruns.open_call.trigger()
+    assert lens.workspace.is_at("tools")
+    lens.do("view.process")
+    panel.reruns.unwatch.trigger()
+    lens.until(lambda: panel.reruns.model.rowCount() == 0)
+
+
+def test_calls_are_watched_from_the_saved_calls_list(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
+    call = SavedCall("Of any", "one")
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
+    stage.save("one")
+    stage.start(one="first")
+    lens.do("call.manage")
+    dialog = lens.dialog(SavedCallsDialog)
+    flags = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
+    lens.until(lambda: dialog.tree.findItems("Call of one", flags))
+    dialog.tree.setCurrentItem(dialog.tree.findItems("Call of one", flags)[0])
+    assert dialog.watch.isChecked()
+    dialog.watch.click()
+    path = tmp_path / "calls" / "Call-of-one.json"
+    lens.until(lambda: json.loads(path.read_text())["watch"] is False)
+    dialog.tree.setCurrentItem(dialog.tree.findItems("Of any", flags)[0])
+    assert not dialog.watch.isEnabled()
+    dialog.close()
+
+
+def test_hanging_rerun_can_be_stopped(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="never")
+    panel.reruns.run.trigger()
+    lens.until(lambda: stage.reruns.is_running and stage.state("one") == "running")
+    lens.press("Stop", panel.reruns)
+    lens.until(lambda: stage.state("one") == "stopped")
+    assert not stage.reruns.is_running
+
+
+def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> None:
+    stage.save("one")
+    panel = stage.start(one="first")
+    stage.run()
+    rows: list[int] = []
+    panel.row_requested.connect(rows.append)
+    panel.reruns.show_row.trigger()
+    assert lens.app.bridge.log.method(rows[0]) == "tools/call"
+
+
+# ------------------------------------------------------------------ which files
+
+
+def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage) -> None:
+    panel = stage.start(one="first")
+    files = panel.files
+    assert "No files are watched." in files.words.text()
+    assert not files.apply.isEnabled()
+    QTest.keyClicks(files.line, "*.py 'my files/*.txt'")
+    assert files.apply.isEnabled()
+    QTest.keyClick(files.line, Qt.Key.Key_Return)
+    stage.until_watching()
+    entry = lens.app.thread.engine.entry(SERVER)
+    assert entry.watch == ("*.py", "my files/*.txt")
+    assert files.line.text() == "*.py 'my files/*.txt'"
+    files.line.clear()
+    files.apply.trigger()
+    lens.until(lambda: "No files are watched." in files.words.text())
+
+
+@pytest.mark.parametrize(("typed", "words"), [("[z-a].py", "is no pattern of files"), ("'x", "not closed")])
+def test_invalid_pattern_is_rejected_with_the_reason(
+    lens: Lens, stage: ProcessStage, typed: str, words: str
+) -> None:
+    panel = stage.start(one="first")
+    panel.files.line.setText(typed)
+    panel.files.apply.trigger()
+    lens.until(lambda: words in panel.files.alert.text("globs"))
+    assert lens.app.thread.engine.entry(SERVER).watch == ()
+
+
+def test_unsaved_input_survives_updates(theme: Theme) -> None:
+    bar = FileWatchBar(theme)
+    bar.show_view(FileWatchView(SERVER, ("*.py",), "/x"))
+    assert bar.line.text() == "*.py"
+    QTest.keyClicks(bar.line, " *.js")
+    bar.show_view(FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=3))
+    assert bar.line.text() == "*.py *.js"
+    bar.show_view(FileWatchView(SERVER, ("*.py", "*.js"), "/x"))
+    assert not bar.apply.isEnabled()
+    bar.deleteLater()
+
+
+def test_watch_status_is_a_sentence_with_a_tone() -> None:
+    on = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, files=2)
+    assert state_text(on) == ("Watching 2 files in /x.", "muted")
+    assert state_text(FileWatchView(SERVER, ("*.py",), "/x"))[0] == "Watched while connected."
+    lost = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, problem="No file fits in /x.")
+    assert state_text(lost) == ("No file fits in /x.", "warn")
+
+
+# ------------------------------------------------------------------ the model
+
+
+def results(*states: RerunState) -> RerunView:
+    calls = (SavedCall(f"c{number}", "t", path=Path(f"/c/{number}.json")) for number in range(len(states)))
+    pairs = zip(calls, states, strict=True)
+    return RerunView("s", tuple(RerunResult(call, state) for call, state in pairs), 1)
+
+
+def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
+    model = RerunsModel(theme, lambda state: QIcon())
+    qtmodeltester.check(model)
+    for states in ((), (RerunState.NOT_RUN,) * 2, (RerunState.SAME, RerunState.FAILED), (RerunState.NEW,)):
+        model.show(results(*states))
+    assert (model.rowCount(), model.row_of(Path("/c/0.json")), model.row_of(None)) == (1, 0, -1)
+
+
+def test_the_verdict_is_red_green_or_neither() -> None:
+    same, red, new = RerunState.SAME, RerunState.DIFFERENT, RerunState.NEW
+    assert verdict(results()) == ("", "muted")
+    assert verdict(results(same, same)) == ("2 of 2 calls as expected", "ok")
+    assert verdict(results(same, red, RerunState.FAILED)) == ("2 of 3 calls not as expected", "error")
+    assert verdict(results(same, new)) == ("1 of 2 calls as expected", "warn")
+    assert summary(results(same, red, same)) == "1 different, 2 as expected"
+
+
+def test_call_from_a_project_folder_is_shown_before_it_runs(
+    lens: Lens, stage: ProcessStage, tmp_path: Path
+) -> None:
+    project = tmp_path / "checkout"
+    project.mkdir()
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.add_folder(project)))
+    pulled = {"server": SERVER, "tool": "one", "watch": True, "arguments": {"path": "/etc"}}
+    (project / "pulled.json").write_text(json.dumps(pulled))
+    panel = stage.start("*.py", one="first")
+    stage.until_watching()
+    stage.write(one="first again")
+    stage.until_ran(1)
+    assert stage.state("one") == "waits for you"
+    assert "Run now allows it" in words_on(panel.reruns)
+    lens.until(lambda: "/etc" in panel.reruns.answer.shown_text())
+    assert lens.sent("tools/call") == []
+    stage.run()
+    assert stage.state("one") == "new"

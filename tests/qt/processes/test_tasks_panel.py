@@ -1,0 +1,318 @@
+"""The Tasks panel, with a real server of either design."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
+from inspector.engine.tasks.views import TaskView, TrackingState
+from inspector.engine.views import OutcomeKind, ServerStatus
+from inspector.protocol.tasks import Task, TaskStatus
+from inspector.qt.models.tasks import HEADS, Column, TasksModel, about, cell
+from inspector.qt.panels.tasks.panel import TasksPanel
+from inspector.qt.window.workspace import TABS
+from tests.helpers.steps import steps_of
+from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.widgets.test_hostile_text import HIDDEN, HOSTILE, MARKUP
+
+SERVER = Path(__file__).parent.parent.parent / "helpers" / "taskserver.py"
+DESIGNS = ("core", "extension")
+
+
+def entry(design: str, file: Path | None = None) -> StdioEntry:
+    args = ("-I", "-S", str(SERVER), design, *((str(file),) if file else ()))
+    return StdioEntry(name="tasks", command=sys.executable, args=args)
+
+
+def open_tasks(lens: Lens, design: str, file: Path | None = None) -> TasksPanel:
+    lens.connect(entry(design, file))
+    lens.do("view.tasks")
+    panel = lens.workspace.tasks
+    lens.settle()
+    return panel
+
+
+def call(lens: Lens, tool: str, **arguments: int) -> None:
+    """As the Tools panel does."""
+    bridge = lens.app.bridge
+    work = bridge.call("tasks", ToolCall(tool, {**arguments}, as_task=True), lambda event: None)
+    bridge.start(f"call {tool}", work)
+
+
+def until(lens: Lens, panel: TasksPanel, status: TaskStatus, row: int = 0) -> TaskView:
+    def is_so() -> bool:
+        return panel.model.rowCount() > row and panel.model.view(row).task.status is status
+
+    lens.until(is_so)
+    return panel.model.view(row)
+
+
+def text(panel: TasksPanel, column: Column, row: int = 0) -> str:
+    return str(panel.model.index(row, column).data())
+
+
+BOTH = pytest.mark.parametrize("design", DESIGNS)
+
+
+@BOTH
+def test_before_the_first_task_the_panel_says_how_to_create_one(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    assert "Call a tool as a task" in words_on(panel)
+
+
+def test_server_without_task_support_says_so(lens: Lens) -> None:
+    lens.connect(scripted())
+    lens.do("view.tasks")
+    assert "does not offer tasks" in words_on(lens.workspace.tasks)
+
+
+@BOTH
+def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "count", polls=3)
+    view = until(lens, panel, TaskStatus.COMPLETED)
+    lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
+    assert (text(panel, Column.STATUS), text(panel, Column.TOOL)) == ("completed", "count")
+    assert text(panel, Column.ID) == view.id
+    assert text(panel, Column.LEFT) == "9 min 59 s" or text(panel, Column.LEFT) == "10 min 00 s"
+    assert panel.detail.badge.text == "completed"
+    assert "1 task, 0 running" in words_on(panel)
+    assert not panel.detail.poll.isEnabled()
+    assert not panel.detail.cancel.isEnabled()
+
+
+@BOTH
+def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() and text(panel, Column.NEWS).startswith("Step"))
+    panel.detail.cancel.trigger()
+    until(lens, panel, TaskStatus.CANCELLED)
+    lens.until(lambda: not panel.detail.cancel.isEnabled())
+    panel.detail.forget.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    assert "No tasks" in words_on(panel)
+
+
+@BOTH
+def test_the_failure_of_a_task_is_shown(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "fail")
+    until(lens, panel, TaskStatus.FAILED)
+    lens.until(lambda: "the disk is full" in words_on(panel.detail))
+
+
+@BOTH
+def test_finished_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    for _ in range(3):
+        call(lens, "count", polls=1)
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 4 and panel.model.count_running() == 1)
+    lens.until(lambda: sum(panel.model.view(row).standing is TrackingState.ENDED for row in range(4)) == 3)
+    panel.forget_ended.trigger()
+    lens.until(lambda: panel.model.rowCount() == 1)
+    assert text(panel, Column.TOOL) == "stay"
+
+
+@BOTH
+def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 1)
+    id = panel.model.view(0).id
+    panel.detail.forget.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    panel.id_line.setFocus()
+    QTest.keyClicks(panel.id_line, "nobody-knows")
+    QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
+    lens.until(lambda: "The server refused: Unknown task (-32602)." in words_on(panel))
+    panel.id_line.clear()
+    QTest.keyClicks(panel.id_line, f" {id} ")
+    QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
+    lens.until(lambda: panel.model.rowCount() == 1)
+    lens.until(lambda: not panel.id_line.text())
+    assert "refused" not in words_on(panel)
+    assert "added by its id" in panel.detail.facts.text()
+
+
+def test_lost_connection_is_reported_and_the_task_continues_afterwards(lens: Lens, tmp_path: Path) -> None:
+    panel = open_tasks(lens, "extension", tmp_path / "tasks.json")
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 1)
+    lens.do("server.disconnect")
+    lens.until(lambda: text(panel, Column.NEWS) == "Waits for the connection")
+    lens.until(lambda: not panel.detail.poll.isEnabled())
+    lens.do("server.connect")
+    lens.wait_for("tasks", ServerStatus.CONNECTED)
+    lens.until(lambda: text(panel, Column.NEWS).startswith("Step"))
+
+
+def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Lens, tmp_path: Path) -> None:
+    panel = open_tasks(lens, "core", tmp_path / "tasks.json")
+    call(lens, "count", polls=1)
+    until(lens, panel, TaskStatus.COMPLETED)
+    lens.until(lambda: panel.model.view(0).standing is TrackingState.ENDED)
+    panel.forget_ended.trigger()
+    lens.until(lambda: panel.model.rowCount() == 0)
+    panel.refresh.trigger()
+    lens.until(lambda: panel.model.rowCount() == 1)
+    assert "listed by the server" in panel.detail.facts.text()
+    assert "It was not fetched" in words_on(panel.detail)
+    panel.detail.fetch.trigger()
+    lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
+
+
+@BOTH
+def test_the_call_of_a_task_is_found_in_the_traffic(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "count", polls=1)
+    until(lens, panel, TaskStatus.COMPLETED)
+    lens.settle()
+    panel.detail.show_call.trigger()
+    row = panel.model.view(0).row
+    assert row is not None
+    lens.until(lambda: lens.window.traffic.current_number() == row)
+
+
+def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
+    tools = lens.connect(entry("core"))
+    tools.choose("stay")
+    view = tools.call_view
+    lens.do("call.options")
+    view.drawer.options.task.setChecked(True)
+    lens.do("tool.call")
+    lens.until(lambda: "Leave it running" in words_on(view))
+    view.running.leave.trigger()
+    lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
+    assert "its task goes on" in words_on(view.result)
+    call(lens, "count", polls=1)
+    lens.press("Show task", view.result)
+    panel = lens.workspace.tasks
+    lens.until(lambda: panel.model.rowCount() == 2 and panel.detail.view is not None)
+    lens.until(lambda: panel.detail.view is not None and panel.detail.view.tool == "stay")
+    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks 1")
+    panel.detail.cancel.trigger()
+    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks")
+
+
+@BOTH
+def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str) -> None:
+    panel = open_tasks(lens, design)
+    call(lens, "ask")
+    until(lens, panel, TaskStatus.INPUT_REQUIRED)
+    lens.until(lambda: "Asks you: the Inbox has the question" in text(panel, Column.NEWS))
+    call(lens, "stay")
+    lens.until(lambda: panel.model.rowCount() == 2)
+    panel.show_task(panel.model.view(0).id)
+    assert "Answer" not in words_on(panel.detail)
+    asking = panel.model.view(1)
+    panel.show_task(asking.id)
+    lens.press("Answer", panel.detail)
+    inbox = lens.workspace.inbox
+    lens.until(lambda: inbox.isVisible() and inbox.card_view is not None)
+    panel.show_task(panel.model.view(0).id)
+    assert inbox.card_view is not None
+    lens.press("Show task", inbox.card_view)
+    lens.until(lambda: panel.isVisible())
+    assert panel.detail.view is not None
+    assert panel.detail.view.id == asking.id
+
+
+def test_unknown_task_can_be_added(lens: Lens) -> None:
+    open_tasks(lens, "core")
+    lens.workspace.show_task("of somebody else")
+    panel = lens.workspace.tasks
+    lens.until(lambda: panel.id_line.text() == "of somebody else")
+
+
+# ------------------------------------------------------------------ the table
+
+
+def task_view(id: str = "t", status: str = "working", **more: object) -> TaskView:
+    from inspector.engine.tasks.views import TaskOrigin
+
+    task = Task.read({"taskId": id, "status": status, "statusMessage": str(more.pop("message", ""))})
+    values: dict[str, object] = {
+        "created_ns": 0,
+        "origin": TaskOrigin.LISTED,
+        "standing": TrackingState.FOLLOWED,
+    }
+    return TaskView(**{"server": "s", "task": task, "tool": "", **values, **more})  # type: ignore[arg-type]
+
+
+def test_durations_stay_readable_while_they_change() -> None:
+    second = 1_000_000_000
+    shown = [about(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
+    assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
+    view = task_view(expires_ns=90 * second, next_poll_ns=5 * second)
+    assert cell(view, Column.LEFT, 30 * second) == "1 min 00 s"
+    assert cell(view, Column.LEFT, 90 * second) == "over"
+    assert cell(view, Column.POLL, 4 * second) == "in 1 s"
+    assert cell(task_view(), Column.LEFT, 0) == "no limit"
+
+
+def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
+    from PySide6.QtGui import QIcon
+
+    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    model.put(task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}"))
+    for column in range(len(HEADS)):
+        words = str(model.index(0, column).data())
+        assert "\n" not in words
+        assert HIDDEN not in words
+        assert len(words) < 1_000
+        tip = model.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
+        assert tip is None or MARKUP not in tip
+
+
+def test_thousands_of_tasks_come_and_go_without_holding_up_the_window(lens: Lens) -> None:
+    panel = open_tasks(lens, "core")
+    call(lens, "count", polls=10_000)
+    until(lens, panel, TaskStatus.WORKING)
+    chosen = panel.model.view(0).id
+    emit = lens.app.bridge.tasks_changed.emit
+    many = [replace(task_view(f"t{number}"), server="tasks") for number in range(10_000)]
+
+    def change() -> None:
+        emit("tasks", {view.id: view for view in many})
+        emit("tasks", {view.id: view for view in many[5_000:]})
+        emit("tasks", {view.id: None for view in many[:9_000]})
+
+    assert steps_of(change) < 100 * len(many)  # rows are numbered once, not once for each
+    assert panel.model.rowCount() == 1_001
+    assert panel.detail.view is not None
+    assert panel.detail.view.id == chosen
+    assert panel.model.view(panel.table.currentIndex().row()).id == chosen
+    assert panel.count.text() == "1,001 tasks, 1,001 running"
+
+
+def test_thousands_of_tasks_are_added_and_removed_in_place(lens: Lens) -> None:
+    from PySide6.QtGui import QIcon
+
+    model = TasksModel(lens.app.front.theme, lambda view: QIcon())
+    for number in range(3_000):
+        model.put(task_view(f"t{number}"))
+    assert model.view(0).id == "t2999"
+    model.put(task_view("t5", "completed"))
+    assert model.view(model.row_of("t5")).is_terminal
+    model.remove("t6")
+    assert (model.rowCount(), model.row_of("t6"), model.view(model.row_of("t7")).id) == (2_999, -1, "t7")
+
+
+def test_task_does_not_enlarge_a_low_window(lens: Lens) -> None:
+    lens.window.resize(1000, 700)
+    panel = open_tasks(lens, "core")
+    call(lens, "ask")
+    until(lens, panel, TaskStatus.INPUT_REQUIRED)
+    lens.until(lambda: "Answer" in words_on(panel.detail))
+    lens.settle()
+    assert lens.window.minimumSizeHint().height() <= 700
+    assert lens.window.height() == 700

@@ -1,0 +1,306 @@
+"""Servers of other tools in the window: nothing runs before the person agreed, and then exactly that does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.engine.servers.inspection import FoundView, Trust
+from inspector.engine.views import ServerStatus
+from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
+from tests.qt.lens_driver import Lens, scripted, words_on
+
+ARGS = scripted().args
+
+
+def write(project: Path, **servers: JSONObject) -> None:
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def local(*more: str, **members: object) -> JSONObject:
+    return {"command": sys.executable, "args": [*ARGS, *more], **members}  # type: ignore[dict-item]
+
+
+def open_panel(lens: Lens) -> FoundServersPanel:
+    lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
+    lens.until(lambda: not lens.window.servers.found.isHidden())
+    QTest.mouseClick(lens.window.servers.found, Qt.MouseButton.LeftButton)
+    panel = lens.window.found
+    lens.until(lambda: panel.report.files)
+    return panel
+
+
+def view(panel: FoundServersPanel, name: str) -> FoundView:
+    return next(each for each in panel.report.servers if each.name == name)
+
+
+def choose(panel: FoundServersPanel, name: str) -> None:
+    assert panel.tree.choose(view(panel, name).id)
+
+
+def names(lens: Lens) -> list[str]:
+    return [each.name for each in lens.window.servers.model.views()]
+
+
+def all_words(panel: FoundServersPanel) -> str:
+    """Also those in texts that are scrolled."""
+    boxes = panel.review.findChildren(QPlainTextEdit)
+    return "\n".join([words_on(panel.review), *(box.toPlainText() for box in boxes)])
+
+
+def test_found_server_is_shown_in_full_and_nothing_is_run(project: Path, lens: Lens) -> None:
+    marker = project / "touched"
+    long = "x" * 4_000
+    write(project, evil={"command": "touch", "args": [str(marker), "; rm -rf /", long]})
+    panel = open_panel(lens)
+    choose(panel, "evil")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["touch", str(marker), "; rm -rf /", long]
+    assert "not trusted" in words_on(panel)
+    assert names(lens) == []
+    assert not marker.exists()
+
+
+def test_trusted_server_is_connected_and_comes_to_the_front(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    lens.until(lambda: lens.workspace.view.name == "mine")
+    assert lens.view("mine").origin
+    assert not lens.actions["server.edit"].isEnabled(), "the file is somebody else's"
+    assert not lens.catalogue.exists()
+
+
+def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    lens.do("server.disconnect")
+    lens.wait_for("mine", ServerStatus.IDLE)
+    write(project, mine=local("--and-something-else"))
+    lens.do("server.connect")
+    lens.wait_for("mine", ServerStatus.FAILED)
+    panel.look_action.trigger()
+    lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
+    lens.window.servers.choose_found()
+    choose(panel, "mine")
+    words = words_on(panel.review)
+    assert "What changed since you trusted it" in words
+    assert "--and-something-else" in words
+
+
+def test_trust_covers_only_what_was_shown(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    write(project, mine=local("--swapped"))
+    panel.review.trust_action.trigger()
+    lens.until(lambda: panel.alert.text("failed"))
+    assert names(lens) == []
+
+
+def test_import_makes_an_independent_copy(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    before = (project / ".mcp.json").read_bytes()
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    assert json.loads(lens.catalogue.read_text())["mcpServers"]["mine"]["command"] == sys.executable
+    assert lens.view("mine").status is ServerStatus.IDLE
+    assert (project / ".mcp.json").read_bytes() == before
+
+
+def test_variables_are_substituted_one_by_one_as_they_are_checked(
+    project: Path, lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LENS_SECRET", "s3cret")
+    write(project, mine=local("${LENS_SECRET}"))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert list(panel.review.variables) == ["LENS_SECRET"]
+    assert not panel.review.variables["LENS_SECRET"].isChecked()
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.FAILED)
+    assert "LENS_SECRET" in lens.view("mine").reason
+
+
+def test_inputs_are_asked_for_and_stored_as_secrets(project: Path, lens: Lens) -> None:
+    document = {
+        "mcpServers": {"mine": local("${input:key}")},
+        "inputs": [{"type": "promptString", "id": "key", "description": "Your key", "password": True}],
+    }
+    (project / ".mcp.json").write_text(json.dumps(document))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    field = panel.review.inputs["key"]
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "s3cret-input")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    for path in lens.folder.rglob("*"):
+        if path.is_file():
+            assert b"s3cret-input" not in path.read_bytes(), path
+
+
+def test_revoking_trust_removes_the_server(project: Path, lens: Lens) -> None:
+    write(project, mine=local())
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    lens.wait_for("mine", ServerStatus.CONNECTED)
+    lens.window.servers.choose_found()
+    choose(panel, "mine")
+    panel.review.distrust_action.trigger()
+    lens.until(lambda: names(lens) == [])
+    lens.until(lambda: view(panel, "mine").trust is Trust.NONE)
+
+
+def test_broken_file_is_shown_with_its_path_and_broken_server_beside_good_ones(
+    project: Path, lens: Lens
+) -> None:
+    write(project, good=local(), bad={"args": ["x"]})
+    panel = open_panel(lens)
+    choose(panel, "bad")
+    assert "command" in words_on(panel.review)
+    assert not panel.review.trust_action.isEnabled()
+    choose(panel, "good")
+    assert panel.review.trust_action.isEnabled()
+    (project / ".mcp.json").write_text('{"mcpServers": {\n  "a": {,}\n}}')
+    panel.look_action.trigger()
+    lens.until(lambda: panel.report.files[0].problem)
+    assert "line 2" in words_on(panel.review)
+
+
+def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -> None:
+    write(project, odd={"command": "run", "args": ["a\u202eb", "two\nlines"]})
+    panel = open_panel(lens)
+    choose(panel, "odd")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["run", "a⟨U+202E⟩b", "two␊lines"]
+
+
+def test_nothing_found_says_where_it_was_searched(project: Path, lens: Lens) -> None:
+    lens.do("app.found")
+    panel = lens.window.found
+    lens.until(lambda: "Nothing found" in words_on(panel))
+    assert ".mcp.json" in words_on(panel)
+
+
+def test_last_of_many_variables_is_shown_like_the_first(project: Path, lens: Lens) -> None:
+    """Behind three hundred harmless ones is where one would be hidden."""
+    harmless: JSONObject = {f"HARMLESS_{number}": "1" for number in range(300)}
+    write(project, mine=local(env={**harmless, "LD_PRELOAD": "/tmp/evil.so"}))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert "LD_PRELOAD = /tmp/evil.so" in all_words(panel).splitlines()
+    assert "It sets LD_PRELOAD, by which programs can be made to run other code." in all_words(panel)
+
+
+def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens) -> None:
+    before: JSONObject = {f"V_{number}": "1" for number in range(150)}
+    write(project, mine=local(env=before))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.trust_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+    write(project, mine=local(env=dict.fromkeys(before, "2") | {"NODE_OPTIONS": "-r /tmp/x"}))
+    lens.window.servers.choose_found()
+    panel.look_action.trigger()
+    lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
+    choose(panel, "mine")
+    lines = all_words(panel).splitlines()
+    assert "env.V_149: 1 → 2" in lines
+    assert "env.NODE_OPTIONS: not there → -r /tmp/x" in lines
+
+
+def test_argument_looks_like_one_whatever_it_contains(project: Path, lens: Lens) -> None:
+    write(project, spoof={"command": "node", "args": ["a\u2029--inspect\u2028b\n--c"]})
+    panel = open_panel(lens)
+    choose(panel, "spoof")
+    box = panel.review.findChild(QPlainTextEdit)
+    assert box is not None
+    assert box.toPlainText().split("\n") == ["node", "a⟨U+2029⟩--inspect⟨U+2028⟩b␊--c"]
+
+
+def test_long_argument_is_not_hidden_in_a_single_line_field(project: Path, lens: Lens) -> None:
+    write(project, long={"command": "node", "args": ["x " * 1000 + "--evil"]}, short={"command": "node"})
+    panel = open_panel(lens)
+    heights: dict[str, int] = {}
+    for name in ("short", "long"):
+        choose(panel, name)
+        box = panel.review.findChildren(QPlainTextEdit)[-1]
+        assert box.isVisible()
+        heights[name] = box.height()
+        assert name == "long" or box.verticalScrollBar().maximum() == 0
+    assert heights["long"] > 5 * heights["short"]
+
+
+def test_variable_used_in_a_header_is_shown(project: Path, lens: Lens) -> None:
+    write(
+        project, far={"url": "https://h.example/mcp", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}}
+    )
+    panel = open_panel(lens)
+    choose(panel, "far")
+    assert "Authorization = Bearer ${GITHUB_TOKEN}" in all_words(panel)
+
+
+def test_copy_is_possible_once_all_its_variables_are_checked(project: Path, lens: Lens) -> None:
+    write(project, mine=local("${LENS_SECRET:-x}"))
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    panel.review.import_action.trigger()
+    lens.until(lambda: "LENS_SECRET" in panel.alert.text("failed"))
+    assert names(lens) == []
+    panel.review.variables["LENS_SECRET"].setChecked(True)
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+
+
+def test_program_beside_the_file_is_not_trusted_but_can_be_imported(project: Path, lens: Lens) -> None:
+    write(project, mine={"command": "./run.sh"})
+    panel = open_panel(lens)
+    choose(panel, "mine")
+    assert not panel.review.trust_action.isEnabled()
+    assert "Import a copy" in all_words(panel)
+    panel.review.import_action.trigger()
+    lens.until(lambda: names(lens) == ["mine"])
+
+
+def test_review_of_an_enormous_server_does_not_hold_up_the_window(project: Path, lens: Lens) -> None:
+    wants: list[JSON] = [f"${{V{number}}}" for number in range(20_000)]
+    named: JSONObject = {"command": "node"}
+    write(
+        project,
+        first={"command": "node"},
+        wants={"command": "node", "args": wants},
+        long={"command": "node", "args": ["x" * 4_000_000]},
+        many={"command": "node", "env": {f"V{number}": "x" * 50 for number in range(20_000)}},
+        **{"n" * 2_000_000: named},
+    )
+    panel = open_panel(lens)
+    for name in ("wants", "long", "many", "n" * 2_000_000):
+        choose(panel, name)
+        panel.review.grab()
+        assert len(all_words(panel)) < 1_000_000
+        assert len(panel.review.findChildren(QWidget)) < 1_000
+        assert not panel.review.trust_action.isEnabled()
+        assert not panel.review.import_action.isEnabled()

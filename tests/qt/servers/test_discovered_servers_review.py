@@ -1,0 +1,42 @@
+"""A found server is examined before it is trusted: what can be seen is said, and nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from inspector.engine.servers.inspection import Trust
+from tests.qt.lens_driver import Lens, words_on
+from tests.qt.servers.test_discovered_servers_panel import choose, local, names, open_panel, view, write
+
+
+def test_missing_command_is_reported_before_it_is_trusted(project: Path, lens: Lens) -> None:
+    write(project, broken={"command": "no-such-program-anywhere", "args": ["--token", "hunter2hunter2"]})
+    panel = open_panel(lens)
+    choose(panel, "broken")
+    panel.review.examine_action.trigger()
+    lens.until(lambda: "There is no program called no-such-program-anywhere" in words_on(panel.alert))
+    assert "full path" in words_on(panel.alert)
+    assert "hunter2" not in words_on(panel.alert)
+
+
+def test_existing_command_is_reported_as_found_and_not_started(project: Path, lens: Lens) -> None:
+    marker = project / "ran"
+    write(project, fine={"command": "/bin/sh", "args": ["-c", f"touch {marker}"]})
+    panel = open_panel(lens)
+    choose(panel, "fine")
+    panel.review.examine_action.trigger()
+    lens.until(lambda: "/bin/sh" in words_on(panel.alert))
+    assert "not started" in words_on(panel.alert)
+    assert view(panel, "fine").trust is not Trust.GIVEN
+    assert not marker.exists()
+    assert names(lens) == []
+
+
+def test_check_result_is_hidden_when_another_server_is_selected(project: Path, lens: Lens) -> None:
+    write(project, broken={"command": "no-such-program-anywhere"}, fine=local())
+    panel = open_panel(lens)
+    choose(panel, "broken")
+    panel.review.examine_action.trigger()
+    lens.until(lambda: "no-such-program-anywhere" in words_on(panel.alert))
+    choose(panel, "fine")
+    assert "no-such-program-anywhere" not in words_on(panel.alert)

@@ -1,0 +1,111 @@
+"""Servers in the form of other tools: chosen, looked at, copied or saved, and never with a secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from inspector.config.foreign.discovery import ConfigLocation
+from inspector.config.foreign.export import FORM_NAMES
+from inspector.config.foreign.paste import read_pasted
+from inspector.config.servers.entries import HttpEntry, SecretRef, StdioEntry
+from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
+from tests.qt.lens_driver import Lens, words_on
+
+TOKEN = "s3cret-Zq9-marker"
+FILES = StdioEntry(
+    name="files",
+    command="npx",
+    args=("-y", "server-files", "${HOME}/x"),
+    env={"API_KEY": SecretRef("env/files/API_KEY")},
+    cwd="/srv",
+)
+REMOTE = HttpEntry(name="remote", url="https://mcp.example.com/mcp", headers={"X-API-Key": TOKEN})
+
+
+def open_dialog(lens: Lens) -> ExportServersDialog:
+    for entry in (FILES, REMOTE):
+        lens.run(lens.app.bridge.save_server(entry))
+    lens.until(lambda: lens.window.servers.model.rowCount() == 2)
+    lens.choose("files")
+    lens.do("server.export")
+    dialog = lens.dialog(ExportServersDialog)
+    lens.until(dialog.copy_action.isEnabled)
+    return dialog
+
+
+def choose(lens: Lens, dialog: ExportServersDialog, words: str) -> None:
+    """The form that begins with these words."""
+    forms = [dialog.form.itemText(row) for row in range(dialog.form.count())]
+    dialog.form.setCurrentIndex(next(row for row, text in enumerate(forms) if text.startswith(words)))
+    lens.settle()
+
+
+def test_current_server_is_checked_and_others_can_be_added(lens: Lens) -> None:
+    dialog = open_dialog(lens)
+    assert dialog.chosen() == ["files"]
+    dialog.all_action.trigger()
+    lens.until(lambda: '"remote"' in dialog.preview.text())
+    assert set(json.loads(dialog.preview.text())["mcpServers"]) == {"files", "remote"}
+    dialog.none_action.trigger()
+    assert "No server is ticked" in words_on(dialog)
+    assert not dialog.copy_action.isEnabled()
+    dialog.close()
+
+
+def test_each_format_previews_a_readable_file_without_secrets(lens: Lens) -> None:
+    dialog = open_dialog(lens)
+    assert dialog.form.count() == len(FORM_NAMES) + 1
+    dialog.all_action.trigger()
+    lens.until(dialog.copy_action.isEnabled)
+    for row in (*range(1, dialog.form.count()), 0):
+        dialog.form.setCurrentIndex(row)
+        if "registry" in dialog.form.currentText():
+            dialog.servers.item(1).setCheckState(Qt.CheckState.Unchecked)  # it takes one
+        lens.until(dialog.copy_action.isEnabled)
+        assert TOKEN not in dialog.preview.text()
+        found = read_pasted(dialog.preview.text())
+        assert any(isinstance(each.entry, StdioEntry) for each in found), dialog.form.currentText()
+    dialog.close()
+
+
+def test_fields_a_format_does_not_support_are_listed(lens: Lens) -> None:
+    dialog = open_dialog(lens)
+    choose(lens, dialog, "Claude Desktop")
+    lens.until(lambda: "Claude Desktop has nothing like: cwd" in words_on(dialog))
+    choose(lens, dialog, "MCP registry")
+    dialog.all_action.trigger()
+    lens.until(lambda: "for one server" in words_on(dialog))
+    assert not dialog.save_action.isEnabled()
+    dialog.close()
+
+
+def test_preview_is_what_is_copied_and_saved(lens: Lens, tmp_path: Path) -> None:
+    dialog = open_dialog(lens)
+    dialog.copy_action.trigger()
+    assert QGuiApplication.clipboard().text() == dialog.preview.text()
+    path = tmp_path / "mine.json"
+    dialog.save_to(path)
+    assert path.read_text() == dialog.preview.text()
+    assert str(path) in dialog.alert.text("saved")
+    dialog.save_to(tmp_path)
+    assert "not" in dialog.alert.text("saved")
+    dialog.close()
+
+
+def test_file_of_another_tool_is_not_written(
+    lens: Lens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / ".mcp.json"
+    theirs.write_text("{}")
+    place = ConfigLocation("Claude Code", "user", theirs, "mcp.json")
+    monkeypatch.setattr("inspector.qt.dialogs.servers.export_servers.local_locations", lambda: (place,))
+    dialog = open_dialog(lens)
+    dialog.save_to(tmp_path / "." / ".mcp.json")
+    assert "never writes into such files" in dialog.alert.text("saved")
+    assert theirs.read_text() == "{}"
+    dialog.close()

@@ -1,0 +1,36 @@
+"""What the window itself says and keeps of a server with secrets in its configuration: none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from inspector.config.servers.entries import HttpEntry, StdioEntry
+from inspector.engine.views import ServerStatus
+from tests.helpers.atrest import places_of
+from tests.qt.lens_driver import Lens, words_on
+
+SECRET = "M4rk3r/window+Zq9"
+# Nobody listens at port 1.
+URL = HttpEntry(
+    name="away",
+    url=f"http://127.0.0.1:1/mcp?api_key={SECRET.replace('+', '%2B')}",
+    headers={"Authorization": f"Bearer {SECRET}"},
+)
+PROGRAM = StdioEntry(name="program", command="no-such-program", args=("--token", SECRET))
+
+
+def test_window_titles_texts_and_files_contain_no_secret(make_lens: Callable[[], Lens]) -> None:
+    lens = make_lens()
+
+    def look() -> None:
+        for entry in (URL, PROGRAM):
+            lens.add(entry)
+            lens.choose(entry.name)
+            lens.do("server.connect")
+            lens.wait_for(entry.name, ServerStatus.FAILED)
+            assert lens.window.windowTitle() == f"{entry.name} — MCP Lens"
+            assert SECRET not in words_on(lens.window)
+
+    lens.play(look)
+    assert places_of(SECRET, lens.folder, but=("vault.json",)) == []
+    assert (lens.folder / "layout.ini").exists()

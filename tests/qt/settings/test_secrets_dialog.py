@@ -1,0 +1,345 @@
+"""Secrets in the window: where they are kept, which there are, what is wrong, and the status bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.errors import KeyringLocked
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+
+from inspector.config.secrets import keychain as keychains
+from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, make_name
+from inspector.qt.dialogs.secrets import SecretsDialog
+from inspector.qt.models.secrets import is_worth_saying, status_hint, status_text, status_tone
+from inspector.qt.window.notices import SecretsStatus
+from tests.helpers.keychains import FailingKeychain, MemoryKeychain, WaitingKeychain
+from tests.qt.lens_driver import Lens, words_on
+
+NAME = make_name("header", "My <b>server</b>", "X-Key")
+VALUE = "s3cret-value-of-the-marker"
+PASSPHRASE = "correct horse battery"
+
+
+def use(backend: MemoryKeychain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make it the system's keychain for a test."""
+    name = f"{type(backend).__module__}.{type(backend).__qualname__}"
+    monkeypatch.setattr(keychains, "ALLOWED", (name,))
+    monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+
+
+@pytest.fixture
+def keychain(monkeypatch: pytest.MonkeyPatch) -> MemoryKeychain:
+    backend = MemoryKeychain()
+    use(backend, monkeypatch)
+    return backend
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[WaitingKeychain]:
+    backend = WaitingKeychain()
+    use(backend, monkeypatch)
+    yield backend
+    backend.let_go.set()
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> FailingKeychain:
+    backend = FailingKeychain(KeyringLocked("locked"))
+    use(backend, monkeypatch)
+    return backend
+
+
+def put(lens: Lens, name: str = NAME, value: str = VALUE, *, for_this_run: bool = False) -> None:
+    lens.run(lens.app.bridge.ask_secrets(lambda each: each.put(name, value, for_this_run=for_this_run)))
+
+
+def get(lens: Lens, name: str = NAME) -> str | None:
+    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+
+
+def state(lens: Lens) -> SecretsState:
+    found = lens.app.thread.engine.secrets.state
+    assert found is not None
+    return found
+
+
+def open_dialog(lens: Lens) -> SecretsDialog:
+    lens.do("app.secrets")
+    dialog = lens.dialog(SecretsDialog)
+    lens.until(lambda: "keychain" in dialog._busy_words.text())  # it asks by itself
+    settle(lens, dialog)
+    return dialog
+
+
+def settle(lens: Lens, dialog: SecretsDialog) -> None:
+    """Until nothing is being done, and what was done is shown."""
+    lens.until(lambda: dialog._running == 0 and dialog._state == lens.app.thread.engine.secrets.state)
+    lens.until(lambda: dialog.list.topLevelItemCount() == state(lens).kept + state(lens).in_memory)
+    lens.settle()
+
+
+def status(lens: Lens) -> SecretsStatus | None:
+    return lens.window.secrets_status
+
+
+def choose(dialog: SecretsDialog, rung: StorageLevel) -> None:
+    dialog.place.buttons[rung].click()
+
+
+def rows(dialog: SecretsDialog) -> list[list[str]]:
+    items = [dialog.list.topLevelItem(row) for row in range(dialog.list.topLevelItemCount())]
+    return [[item.text(column) for column in range(3)] for item in items if item is not None]
+
+
+def on_disk(lens: Lens) -> str:
+    return "".join(path.read_text(errors="replace") for path in (lens.folder / "secrets").iterdir())
+
+
+# ------------------------------------------------------------------ the dialog
+
+
+def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    put(lens, "answers/endpoint/7", "other", for_this_run=True)
+    dialog = open_dialog(lens)
+    lens.until(lambda: len(rows(dialog)) == 2)
+    assert rows(dialog) == [
+        ["Answer rule", "endpoint › 7", "in memory"],
+        ["Header", "My <b>server</b> › X-Key", "in the file"],
+    ]
+    assert VALUE not in words_on(dialog)
+    assert dialog.place.rung is StorageLevel.KEYCHAIN
+    assert dialog.place.buttons[StorageLevel.KEYCHAIN].hasFocus()
+    assert not dialog.place.apply_action.isEnabled()
+    assert str(lens.folder / "secrets") in words_on(dialog)
+
+
+def test_empty_store_says_so(lens: Lens, keychain: MemoryKeychain) -> None:
+    dialog = open_dialog(lens)
+    lens.until(lambda: "No secrets yet" in words_on(dialog))
+    assert not dialog.delete_all_action.isEnabled()
+    assert not dialog.delete_action.isEnabled()
+
+
+def test_selected_secrets_are_deleted(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    put(lens, "a/b", "other")
+    dialog = open_dialog(lens)
+    lens.until(lambda: len(rows(dialog)) == 2)
+    item = dialog.list.topLevelItem(1)
+    assert item is not None
+    item.setSelected(True)
+    lens.press("Delete", dialog)
+    lens.until(lambda: [row[0] for row in rows(dialog)] == ["a"])
+    assert get(lens) is None
+    assert get(lens, "a/b") == "other"
+
+
+def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, StorageLevel.PASSPHRASE)
+    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
+    QTest.keyClicks(dialog.place.again, "other")
+    assert "not the same" in words_on(dialog)
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.place.again.setText(PASSPHRASE)
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is StorageLevel.PASSPHRASE)
+    settle(lens, dialog)
+    assert keychain.entries == {}
+    assert dialog.place.passphrase.text() == ""
+    lens.press("Lock", dialog)
+    lens.until(lambda: state(lens).standing is StorageStatus.LOCKED)
+    settle(lens, dialog)
+    assert dialog.passphrase.isVisible()
+    assert dialog.passphrase.hasFocus()
+    assert not dialog.place.passphrase.isVisible()
+    assert dialog.passphrase.echoMode() is QLineEdit.EchoMode.Password
+    QTest.keyClicks(dialog.passphrase, "wrong passphrase")
+    QTest.keyClick(dialog.passphrase, Qt.Key.Key_Return)
+    lens.until(lambda: "not the passphrase" in dialog.alert.text("problem"))
+    assert dialog.passphrase.text() == ""
+    QTest.keyClicks(dialog.passphrase, PASSPHRASE)
+    lens.press("Unlock", dialog)
+    lens.until(lambda: state(lens).standing is StorageStatus.OPEN)
+    settle(lens, dialog)
+    assert not dialog.passphrase.isVisible()
+    assert dialog.alert.text("problem") == ""
+    assert get(lens) == VALUE
+    assert dialog.isVisible()
+
+
+def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: MemoryKeychain) -> None:
+    dialog = open_dialog(lens)
+    choose(dialog, StorageLevel.PASSPHRASE)
+    for field in (dialog.place.passphrase, dialog.place.again):
+        QTest.keyClicks(field, "short")
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: "too short" in dialog.alert.text("problem"))
+    assert state(lens).is_chosen is False
+
+
+def test_typed_input_survives_added_and_removed_secrets(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, StorageLevel.PASSPHRASE)
+    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
+    put(lens, "a/b", "other")
+    lens.until(lambda: len(rows(dialog)) == 2)
+    assert dialog.place.rung is StorageLevel.PASSPHRASE
+    assert dialog.place.passphrase.text() == PASSPHRASE
+
+
+def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, StorageLevel.PLAIN)
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.place.unprotected.click()
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is StorageLevel.PLAIN)
+    settle(lens, dialog)
+    assert VALUE in on_disk(lens)
+    choose(dialog, StorageLevel.KEYCHAIN)
+    lens.press("Keep them there", dialog)
+    lens.until(lambda: state(lens).rung is StorageLevel.KEYCHAIN)
+    settle(lens, dialog)
+    assert VALUE not in on_disk(lens)
+    assert get(lens) == VALUE
+
+
+def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    choose(dialog, StorageLevel.MEMORY)
+    lens.press("Keep them there", dialog)
+    assert "1 secret would be gone" in dialog.alert.text("ask")
+    assert state(lens).rung is StorageLevel.KEYCHAIN
+    lens.press("Keep them in memory only", dialog)
+    lens.until(lambda: state(lens).rung is StorageLevel.MEMORY)
+    settle(lens, dialog)
+    assert get(lens) == VALUE
+    assert rows(dialog)[0][2] == "in memory"
+
+
+def test_deleting_everything_needs_confirmation_and_removes_the_key(
+    lens: Lens, keychain: MemoryKeychain
+) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    lens.until(lambda: rows(dialog))
+    lens.press("Delete all…", dialog)
+    lens.press("Cancel", dialog)
+    assert dialog.alert.text("ask") == ""
+    assert rows(dialog)
+    lens.press("Delete all…", dialog)
+    lens.press("Delete all secrets", dialog)
+    lens.until(lambda: not rows(dialog) and "No secrets yet" in words_on(dialog))
+    assert keychain.entries == {}
+    assert get(lens) is None
+
+
+# ------------------------------------------------------------------ keychains with troubles
+
+
+def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: FailingKeychain) -> None:
+    dialog = open_dialog(lens)
+    assert "The keychain is locked." in dialog.alert.text("state")
+    failing.error = None
+    lens.press("Try again", dialog)
+    lens.until(lambda: state(lens).standing is StorageStatus.OPEN)
+    settle(lens, dialog)
+    assert dialog.alert.text("state") == ""
+
+
+def test_window_stays_responsive_while_the_keychain_blocks_and_can_be_closed(
+    lens: Lens, waiting: WaitingKeychain
+) -> None:
+    lens.do("app.secrets")
+    dialog = lens.dialog(SecretsDialog)
+    lens.until(waiting.is_asked.is_set)
+    lens.until(lambda: "Asking the keychain…" in words_on(dialog))
+    assert not dialog.place.apply_action.isEnabled()
+    dialog.close()
+    lens.settle()  # the window and the engine go on
+    # Closing the window is the end of the test: it would wait 30 s if it waited for the keychain.
+
+
+def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> None:
+    put(lens)
+    dialog = open_dialog(lens)
+    assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
+    assert dialog.place.rung is StorageLevel.MEMORY
+    assert dialog.place.buttons[StorageLevel.MEMORY].hasFocus()
+    choose(dialog, StorageLevel.PASSPHRASE)
+    for field in (dialog.place.passphrase, dialog.place.again):
+        QTest.keyClicks(field, PASSPHRASE)
+    QTest.keyClick(dialog.place.again, Qt.Key.Key_Return)
+    lens.until(lambda: state(lens).rung is StorageLevel.PASSPHRASE)
+    settle(lens, dialog)
+    assert dialog.alert.text("state") == ""
+    assert (state(lens).kept, state(lens).in_memory) == (1, 0)
+    assert VALUE not in on_disk(lens)
+
+
+def test_unusable_secrets_file_can_be_deleted_from_here(lens: Lens, keychain: MemoryKeychain) -> None:
+    put(lens)
+    (lens.folder / "secrets" / "vault.json").write_text("{")
+    dialog = open_dialog(lens)
+    lens.until(lambda: "is damaged" in dialog.alert.text("state"))
+    lens.until(lambda: "The file of the secrets cannot be used" in words_on(dialog))
+    assert not dialog.place.isEnabled()
+    assert "no secrets" not in words_on(dialog)
+    lens.press("Delete all…", dialog)
+    lens.until(lambda: "Delete all secrets" in words_on(dialog))
+    lens.press("Delete all secrets", dialog)
+    lens.until(lambda: state(lens).standing is not StorageStatus.UNREADABLE)
+    put(lens, value="new")
+    assert get(lens) == "new"
+
+
+# ------------------------------------------------------------------ the status bar
+
+
+def test_status_bar_shows_where_secrets_are_stored_once_there_are_any(
+    lens: Lens, keychain: MemoryKeychain
+) -> None:
+    lens.settle()
+    assert status(lens) is None
+    put(lens)
+    lens.until(lambda: status(lens) is not None)
+    shown = status(lens)
+    assert shown is not None
+    assert shown.isVisible()
+    assert shown.text() == "Secrets: keychain"
+    assert "1 secret" in shown.toolTip()
+    shown.click()
+    dialog = lens.dialog(SecretsDialog)
+    settle(lens, dialog)
+    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.reset()))
+    lens.until(lambda: not shown.isVisible())
+    assert not lens.window.statusBar().isVisible()
+
+
+def test_empty_secret_store_adds_nothing_to_the_status_bar(lens: Lens) -> None:
+    dialog = open_dialog(lens)
+    assert state(lens).standing is StorageStatus.ABSENT
+    dialog.close()
+    lens.settle()
+    assert status(lens) is None
+
+
+@pytest.mark.parametrize("rung", list(StorageLevel))
+@pytest.mark.parametrize("standing", list(StorageStatus))
+def test_every_store_state_has_a_description(rung: StorageLevel, standing: StorageStatus) -> None:
+    found = SecretsState(rung, standing, "It is so.", "Do that.", 2, 1, Path("x"), True)
+    assert is_worth_saying(found)
+    assert status_text(found).startswith("Secrets: ")
+    assert "2 secrets and 1 secret in memory" in status_hint(found)
+    assert status_tone(found) in ("muted", "warn")

@@ -1,0 +1,100 @@
+"""A call made many times over, and a call that is watched."""
+
+from __future__ import annotations
+
+from inspector.engine.calls.repetition import RepeatPlan, WatchPlan
+from inspector.qt.views.result_view import ResultView
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+
+
+def tab_words(view: ResultView) -> list[str]:
+    return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
+
+
+def test_call_is_repeated_as_requested_with_metrics_and_the_latest_result(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("echo")
+    panel.call_view.arguments.set_arguments({"text": "again"})
+    lens.do("call.repeat")
+    strip = panel.call_view.drawer.repeating
+    assert strip.isVisibleTo(panel)
+    strip.times.setValue(25)
+    strip.in_flight.setValue(5)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+        lens.press("Run", strip)
+    assert [call["arguments"] for call in lens.sent("tools/call")] == [{"text": "again"}] * 25
+    assert strip.figures().startswith("25 of 25 calls in ")
+    assert "no errors" in strip.figures()
+    assert "median" in strip.figures()
+    assert "again" in panel.call_view.result.content.shown_text()
+
+
+def test_first_error_ends_the_repetition_and_can_be_viewed(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("fails")
+    panel.call_view.toggle_repeating()
+    strip = panel.call_view.drawer.repeating
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+        panel.call_view.repeat(RepeatPlan(10))
+    assert "1 of 10 calls" in strip.figures()
+    assert "Ended early: Call 1 gave no result." in strip.figures()
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+        lens.press("Show the first error", strip)
+    assert panel.call_view.result.badge.text == "tool error"
+
+
+def test_repetition_can_be_cancelled(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("waits")
+    panel.call_view.repeat(RepeatPlan(10))
+    lens.until(lambda: lens.sent("tools/call"))
+    assert not lens.actions["tool.call"].isEnabled()
+    lens.do("tool.cancel")
+    lens.until(lambda: lens.actions["tool.call"].isEnabled())
+    lens.until(lambda: lens.sent("notifications/cancelled"))
+    assert len(lens.sent("tools/call")) == 1
+
+
+def test_watch_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -> None:
+    panel = lens.connect(scripted(tools=[{"name": "counts", "inputSchema": {"type": "object"}}]))
+    view = panel.call_view
+    lens.do("call.watch")
+    strip = view.drawer.watching
+    assert strip.plan().interval == 5
+    strip.interval.setValue(0.1)
+    assert strip.plan().interval == 1, "a server is not asked more often than once a second"
+    lens.press("Watch", strip)
+    lens.until(lambda: view.result.change_badge.text == "changed")
+    assert "Changed since the look before: 1 changed." in view.result.alert.text("change")
+    lens.until(lambda: "Changes" in tab_words(view.result))
+    assert "1 change" in strip.words()
+    view.result.tabs.setCurrentWidget(view.result.changes)
+    shown = view.result.changes.rows
+    assert "Number 1" in shown.as_text()
+    assert "Number 2" in shown.as_text()
+    lens.do("tool.cancel")
+    lens.until(lambda: "Stopped." in strip.words())
+    assert lens.actions["tool.call"].isEnabled()
+
+
+def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    panel.choose("echo")
+    panel.call_view.arguments.set_arguments({"text": "still"})
+    panel.call_view.watch(WatchPlan(1))
+    lens.until(lambda: "1 look" in panel.call_view.drawer.watching.words())
+    lens.do("server.disconnect")
+    lens.until(lambda: "The server is" in panel.call_view.drawer.watching.words())
+    assert not panel.call_view.is_running
+
+
+def test_drawer_has_one_strip_open_at_a_time(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    for command in ("call.options", "call.repeat", "call.watch"):
+        lens.do(command)
+    view = panel.call_view
+    strips = (view.drawer.options, view.drawer.repeating, view.drawer.watching)
+    assert [strip.isVisibleTo(view) for strip in strips] == [False, False, True]
+    lens.do("call.watch")
+    assert not view.drawer.isVisibleTo(view)
+    assert "Every" not in words_on(view)

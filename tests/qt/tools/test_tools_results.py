@@ -1,0 +1,213 @@
+"""What a call gave back, shown by its kind, and checked against what the tool promised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspector.demo.everything.resources import as_base64, png
+from inspector.engine.calls.output_check import OutputCheck, OutputState
+from inspector.qt.views.content_view import Form
+from inspector.qt.views.result_view import ResultView
+from inspector.qt.widgets.media.media import ImageView
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+
+OUTPUT = {
+    "type": "object",
+    "properties": {"high": {"type": "number"}, "city": {"type": "string"}},
+    "required": ["city"],
+}
+
+
+def returning(output_schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"result": {"type": "object"}}}
+    promise = {"outputSchema": output_schema} if output_schema is not None else {}
+    return {"name": "returns", "inputSchema": schema, **promise}
+
+
+def shown(lens: Lens, result: dict[str, Any]) -> ResultView:
+    """Have the tool give this back."""
+    lens.call("returns", {"result": result})
+    return lens.tools.call_view.result
+
+
+def checked(lens: Lens, result: dict[str, Any]) -> tuple[ResultView, OutputCheck]:
+    view = lens.tools.call_view.result
+    with lens.bot.waitSignal(view.checked, timeout=PATIENCE) as signal:
+        shown(lens, result)
+    (check,) = signal.args
+    return view, check
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def tab_words(view: ResultView) -> list[str]:
+    return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
+
+
+def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    content = [
+        text("plain words"),
+        text("# Head\n\n- one\n- two\n"),
+        text('{"deep": [1, 2]}'),
+        text("name,size,kind\na,1,x\nb,2,y\n"),
+        {"type": "image", "data": as_base64(png()), "mimeType": "image/png"},
+        {"type": "hologram", "depth": 3},
+    ]
+    view = shown(lens, {"content": content})
+    assert view.content.list.isVisibleTo(view)
+    forms = []
+    for row in range(1, view.content.model.rowCount()):
+        view.content.choose(row)
+        forms.append(view.content.view.form())
+    assert forms == [
+        Form.TEXT,  # all texts together
+        Form.TEXT,
+        Form.RENDERED,
+        Form.PRETTY,
+        Form.TABLE,
+        Form.PICTURE,
+        Form.PRETTY,
+    ]
+    assert "An unknown kind of content." in words_on(view)
+    assert '"depth": 3' in view.content.shown_text()
+    view.content.choose(1)
+    assert view.content.shown_text().startswith("plain words\n\n# Head")
+    assert "6 parts" in words_on(view)
+
+
+def test_all_parts_are_stacked_and_long_ones_can_be_expanded(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    lens.window.show_tab("tools")
+    picture = {"type": "image", "data": as_base64(png()), "mimeType": "image/png"}
+    long = "word " * 2_000
+    view = shown(lens, {"content": [text("What it shows:"), picture, text(long)]})
+    parts = view.content
+    assert parts.list.currentIndex().data() == "All 3 parts"
+    assert len(parts.overview.cards) == 3
+    assert parts.overview.cards[1].findChildren(ImageView), "the picture is there without a click"
+    assert not parts.view.isVisibleTo(view)
+    shown_text = parts.shown_text()
+    assert shown_text.startswith("What it shows:\n\nword word")
+    assert len(shown_text) < len(long)
+    lens.press("Open", parts.overview.cards[2])
+    assert parts.list.currentIndex().data().startswith("3  word")
+    assert parts.shown_text() == long
+    parts.choose(0)
+    assert len(parts.overview.cards) == 3
+
+
+def test_many_parts_are_shown_in_batches(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    link = {"type": "resource_link", "uri": "demo://readme", "name": "readme"}
+    view = shown(lens, {"content": [text(f"Part {number}") for number in range(60)] + [link]})
+    assert len(view.content.overview.cards) == 20
+    lens.press("Show more of 41 parts", view.content.overview)
+    assert len(view.content.overview.cards) == 40
+
+
+def test_several_texts_and_nothing_else_are_merged(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {"content": [text("one"), text("two")]})
+    assert view.content.list.currentIndex().data() == "All 2 texts"
+    assert view.content.shown_text() == "one\n\ntwo"
+
+
+def test_selected_part_stays_selected_when_the_result_is_unchanged(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    result = {"content": [text("one"), {"type": "hologram"}]}
+    view = shown(lens, result)
+    view.content.choose(2)
+    shown(lens, result)
+    assert view.content.list.currentIndex().row() == 2
+
+
+def test_a_tool_without_arguments_asks_for_none(lens: Lens) -> None:
+    bare = {
+        "name": "bare",
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    }
+    lens.connect(scripted(tools=[returning(), bare]))
+    view = lens.tools.call_view.result
+    assert lens.tools.choose("bare")
+    assert "Call the tool." in words_on(view).split("\n")
+    assert lens.tools.choose("returns")
+    assert "Fill in the arguments and call the tool." in words_on(view).split("\n")
+
+
+def test_single_part_has_no_list(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {"content": [text("alone")]})
+    assert not view.content.list.isVisibleTo(view)
+    assert view.content.shown_text() == "alone"
+
+
+def test_resource_link_opens_in_the_resources_tab(lens: Lens) -> None:
+    capabilities: dict[str, Any] = {"tools": {}, "resources": {}}
+    lens.connect(scripted(tools=[returning()], capabilities=capabilities))
+    lens.window.show_tab("tools")
+    view = shown(lens, {"content": [{"type": "resource_link", "uri": "demo://readme", "name": "readme"}]})
+    lens.press("Open", view)
+    lens.until(lambda: lens.sent("resources/read"))
+    assert lens.sent("resources/read") == [{"uri": "demo://readme"}]
+    assert lens.workspace.tabs.tabText(lens.workspace.tabs.currentIndex()) == "Resources"
+
+
+def test_structured_content_that_matches_its_schema_says_so(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    value = {"city": "Lisbon", "high": 21.5}
+    view, check = checked(
+        lens, {"content": [text('{"city": "Lisbon", "high": 21.5}')], "structuredContent": value}
+    )
+    assert check.state is OutputState.FITS
+    assert view.check_badge.text == "fits schema"
+    assert tab_words(view) == ["Content", "Structured", "Message"]
+    assert not view.alert.text("check")
+
+
+def test_removed_tab_leaves_no_gap(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    lens.do("view.tools")
+    view = shown(lens, {"content": [text("{}")], "structuredContent": {"city": "Lisbon"}})
+    view.show_nothing()  # as when the person goes to another tool
+    view = shown(lens, {"content": [text("only words")]})
+    assert tab_words(view) == ["Content", "Message"]
+    bar = view.tabs.tabBar()
+    assert bar.tabRect(3).left() == bar.tabRect(0).right() + 1
+
+
+def test_output_schema_mismatches_are_listed_at_the_top(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    view, check = checked(lens, {"content": [], "structuredContent": {"high": "warm"}})
+    assert check.state is OutputState.DIFFERS
+    assert view.check_badge.text == "differs from schema"
+    words = view.alert.text("check")
+    assert "in 2 places" in words
+    assert "/high: " in words
+    assert "city" in words
+    assert view.alert.isVisibleTo(view)
+
+
+def test_missing_structured_content_is_reported_and_cleared_by_the_next_result(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning(OUTPUT)]))
+    view, _ = checked(lens, {"content": [text("only words")]})
+    assert "has none" in view.alert.text("check")
+    view, _ = checked(lens, {"content": [text("{}")], "structuredContent": {"city": "x"}})
+    assert not view.alert.text("check")
+
+
+def test_tool_error_and_protocol_error_are_explained_in_different_words(lens: Lens) -> None:
+    view = lens.connect(scripted()).call_view.result
+    lens.call("fails")
+    assert "isError" in view.alert.text("outcome")
+    lens.call("refuses")
+    assert view.alert.text("outcome").startswith("Protocol error, the tool gave no result: No such thing")
+    assert tab_words(view) == ["Message"]
+
+
+def test_empty_result_says_so(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = shown(lens, {})
+    assert "The result is empty" in view.alert.text("outcome")

@@ -1,0 +1,155 @@
+"""`${name}` in what is sent: shown, checked as what it stands for, replaced on the wire alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from inspector.base.json.values import JSON
+from inspector.qt.dialogs.variables import VariablesDialog
+from inspector.qt.panels.tools.panel import CallView
+from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+
+NUMBERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer", "maximum": 10},
+        "list": {"type": "array", "items": {"type": "integer"}},
+        "map": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "either": {"oneOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}]},
+        "whole": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+    },
+}
+TEXT: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+def connected(lens: Lens, schema: dict[str, Any], **values: JSON) -> CallView:
+    for name, value in values.items():
+        set_variable(lens, name, value)
+    lens.connect(scripted(tools=[{"name": "echo", "inputSchema": schema}]))
+    return lens.tools.call_view
+
+
+def set_variable(lens: Lens, name: str, value: JSON) -> None:
+    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.set_variable(name, value)))
+
+
+def put(lens: Lens, arguments: dict[str, Any]) -> CallView:
+    """Type it as a person would, and wait until what it stands for is known."""
+    view = lens.tools.call_view
+    view.arguments.show_json()
+    view.arguments.json_view.box.setPlainText(json.dumps(arguments))
+    view.arguments.show_form()
+    lens.until(lambda: view.variables_line.words())
+    return view
+
+
+def called(lens: Lens) -> dict[str, Any]:
+    with lens.bot.waitSignal(lens.tools.call_view.result.shown, timeout=PATIENCE):
+        lens.do("tool.call")
+    return dict(lens.sent("tools/call")[-1])
+
+
+def problems(view: CallView) -> list[str]:
+    return [str(error) for error in view.arguments.problems()]
+
+
+def checked(lens: Lens, view: CallView) -> None:
+    """Wait for the full check of what is written."""
+    with lens.bot.waitSignal(view.arguments._checking.checked, timeout=PATIENCE):
+        view.arguments._checking.value_changed()
+
+
+def test_variable_is_validated_by_its_value_in_a_number_list_map_and_union(lens: Lens) -> None:
+    connected(lens, NUMBERS, n=7, yes=True, both={"a": 1})
+    written = {"n": "${n}", "list": [1, "${n}"], "map": {"k": "${yes}"}, "either": "${n}", "whole": "${both}"}
+    view = put(lens, written)
+    lens.until(lambda: problems(view) == [])
+    checked(lens, view)
+    assert problems(view) == []
+    sent = {"n": 7, "list": [1, 7], "map": {"k": True}, "either": 7, "whole": {"a": 1}}
+    assert called(lens)["arguments"] == sent
+    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    assert history.calls[0].arguments() == written, "kept as it was written"
+
+
+def test_invalid_value_is_reported_at_its_field_and_nothing_is_sent(lens: Lens) -> None:
+    connected(lens, NUMBERS, n=70, both={"a": "x"})
+    view = put(lens, {"n": "${n}", "whole": "${both}"})
+    checked(lens, view)
+    assert problems(view) == [
+        "n: must be at most 10, got 70",
+        "whole: a: must be a whole number, got 'x'",
+    ]
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    set_variable(lens, "n", 3)
+    set_variable(lens, "both", {"a": 2})
+    view.refresh_variables()
+    lens.until(lambda: problems(view) == [])
+    assert called(lens)["arguments"] == {"n": 3, "whole": {"a": 2}}
+
+
+def test_a_variable_without_a_value_is_named_at_its_field(lens: Lens) -> None:
+    connected(lens, NUMBERS)
+    view = put(lens, {"list": [1, "${gone}"]})
+    checked(lens, view)
+    assert problems(view) == ["list[1]: ${gone} has no value: give it one under Variables"]
+    lens.do("tool.call")
+    lens.settle()
+    assert lens.sent("tools/call") == []
+    assert "${gone} has no value" in words_on(view.arguments.form)
+
+
+def test_secret_value_appears_in_no_message(lens: Lens) -> None:
+    connected(lens, NUMBERS, api_key="hunter2")
+    view = put(lens, {"n": "${api_key}"})
+    checked(lens, view)
+    assert problems(view) == ["n: stands for a value that does not fit here"]
+
+
+def test_variables_work_in_meta_too(lens: Lens) -> None:
+    view = connected(lens, TEXT, trace="t-1")
+    view.drawer.options.meta.setText('{"example.com/trace": "${trace}", "example.com/n": ["${nothing}"]}')
+    lens.until(lambda: "${nothing} has no value" in view.variables_line.words())
+    lens.do("tool.call")
+    lens.until(lambda: view.alert.text("sending"))
+    assert "${nothing} has no value" in view.alert.text("sending")
+    assert lens.sent("tools/call") == []
+    view.drawer.options.meta.setText('{"example.com/trace": "${trace}"}')
+    lens.until(lambda: view.variables_line.words() == "${trace} = t-1")
+    sent = called(lens)["_meta"]
+    assert sent["example.com/trace"] == "t-1"
+
+
+def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: Lens) -> None:
+    connected(lens, TEXT)
+    view = put(lens, {"text": "to ${city}"})
+    assert view.variables_line.words() == "${city} has no value"
+    lens.do("tool.call_anyway")
+    lens.until(lambda: view.alert.text("sending"))
+    assert "${city} has no value, so nothing was sent." in view.alert.text("sending")
+    assert lens.sent("tools/call") == []
+    lens.do("call.variables")
+    dialog = lens.dialog(VariablesDialog)
+    lens.until(lambda: dialog.rows)
+    dialog.rows[0].name.setText("city")
+    dialog.rows[0].value.setText("Lisbon")
+    with lens.bot.waitSignal(dialog.saved, timeout=PATIENCE):
+        dialog.save_action.trigger()
+    lens.until(lambda: view.variables_line.words() == "${city} = Lisbon")
+    assert called(lens)["arguments"] == {"text": "to Lisbon"}
+    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"
+
+
+def test_variable_with_an_invalid_name_is_not_saved(lens: Lens) -> None:
+    connected(lens, TEXT)
+    lens.do("call.variables")
+    dialog = lens.dialog(VariablesDialog)
+    lens.until(lambda: dialog.rows)
+    dialog.rows[0].name.setText("1 bad")
+    dialog.save_action.trigger()
+    assert "cannot be a name" in dialog.error_text()
+    assert not (lens.folder / "calls" / "variables.json").exists()

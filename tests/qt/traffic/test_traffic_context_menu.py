@@ -1,0 +1,129 @@
+"""Filters made by pointing: a right click on a fact, a header, a linked step or a bar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from inspector.qt.panels.traffic.detail import row_facts
+from inspector.qt.panels.traffic.detail.detail_view import DetailView
+from inspector.qt.panels.traffic.detail.http_view import exchange_text, header_at
+from inspector.qt.theme import Theme
+from inspector.traffic.filter.parser import parse
+from inspector.traffic.records import HttpExchange
+from tests.qt.lens_driver import Lens, scripted
+from tests.qt.traffic.detail.detail_stage import Stage
+from tests.qt.traffic.traffic_stage import find, numbers
+
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
+
+ICONS = Path(__file__).parents[3] / "resources" / "icons"
+EXCHANGE = HttpExchange(
+    "POST",
+    "http://x/mcp",
+    (("Content-Type", "application/json"), ("Authorization", "Bearer hush"), ("X-Odd name", "a")),
+    10,
+    status=200,
+    http_version="HTTP/1.1",
+    response_headers=(("Content-Type", "text/event-stream"), ("Set-Cookie", "id=1")),
+    response_size=20,
+)
+
+
+def offered(menu: QMenu) -> dict[str, object]:
+    return {action.text(): action for action in menu.actions() if not action.isSeparator()}
+
+
+@pytest.fixture
+def asked() -> list[tuple[str, object, bool]]:
+    return []
+
+
+@pytest.fixture
+def view(qapp: QApplication, qtbot: QtBot, asked: list[tuple[str, object, bool]]) -> DetailView:
+    """A call over HTTP and its answer; the request is shown."""
+    stage = Stage("shop")
+    row = stage.request("tools/call", {"name": "buy"}, "seven")
+    stage.after(0.01).result({"content": []}, "seven", stage.http(EXCHANGE, row))
+    view = DetailView(stage.source, stage.bridge.as_bridge(), Theme(ICONS))
+    qtbot.addWidget(view)
+    view.filter_requested.connect(lambda *words: asked.append(words))
+    view.show_row(row)
+    return view
+
+
+def press(menu: QMenu, words: str) -> None:
+    next(action for action in menu.actions() if action.text() == words).trigger()
+
+
+def test_facts_about_a_row_can_be_filtered_on(view: DetailView, asked: list[object]) -> None:
+    facts = {fact.label: fact for fact in view.facts.facts}
+    press(view.facts.menu_of(facts["Server"]), "Filter on this value")
+    press(view.facts.menu_of(facts["Id"]), "Exclude this value")
+    assert asked == [("server", "shop", False), ("id", "seven", True)]
+    assert "Filter on this value" not in offered(view.facts.menu_of(facts["Time"]))
+
+
+def test_every_header_is_found_in_its_line() -> None:
+    for exchange in (EXCHANGE, HttpExchange("GET", "http://x", (("A", "b"),), 0, status=204)):
+        lines = exchange_text(exchange, show_secrets=True).split("\n")
+        headers = [header_at(exchange, line) for line in range(len(lines))]
+        assert [each for each in headers if each] == [*exchange.request_headers, *exchange.response_headers]
+        for line, header in zip(lines, headers, strict=True):
+            assert header is None or line[2:] == f"{header[0]}: {header[1]}"
+
+
+def test_headers_can_be_filtered_on_but_not_while_they_are_masked(
+    view: DetailView, asked: list[tuple[str, object, bool]]
+) -> None:
+    view.http.show_exchange(EXCHANGE)
+    press(view.http.text.menu(1), "Filter on this header")
+    assert asked == [("http.header.content-type", "application/json", False)]
+    assert "Filter on this header" not in offered(view.http.text.menu(0))
+    assert "Filter on this header" not in offered(view.http.text.menu(2)), "it is masked"
+    view.http.secrets.setChecked(True)
+    press(view.http.text.menu(2), "Exclude this header")
+    press(view.http.text.menu(3), "Filter on this header")
+    assert asked[1] == ("http.header.authorization", "Bearer hush", True)
+    for path, value, _ in asked:
+        parse(f'{path}="{value}"')  # a name of any letters is written so that it can be read
+
+
+def test_linked_steps_can_be_filtered_on(view: DetailView, asked: list[object]) -> None:
+    view.tabs.setCurrentWidget(view.linked)
+    view._filled.clear()
+    view._fill_tab()
+    press(view.linked.menu(0), "Filter on tool buy")
+    assert asked == [("tool", "buy", False)]
+    gone: list[int] = []
+    view.row_requested.connect(gone.append)
+    press(view.linked.menu(0), "Go to this row")
+    assert gone == [0]
+
+
+def test_exchange_status_can_be_filtered_on() -> None:
+    stage = Stage()
+    row = stage.request("ping")
+    assert [fact.term for fact in row_facts.facts(stage.log, row) if fact.label == "Id"] == [("id", 1)]
+
+
+def test_right_click_on_a_bar_selects_its_row_and_opens_the_row_menu(lens: Lens) -> None:
+    panel = lens.window.traffic
+    lens.connect(scripted())
+    lens.call("echo", {"text": "hi"})
+    lens.settle()
+    lens.do("traffic.timeline")
+    timeline, call = panel.views.timeline, find(lens, "tools/call")
+    assert timeline is not None
+    timeline.menu_requested.emit(call, QPoint(10, 10))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert panel.current_number() == call
+    assert "Edit and resend…" in offered(menu)
+    press(menu, "Filter on tool echo")
+    menu.close()
+    assert set(numbers(panel)) == {call, call + 1}

@@ -1,0 +1,217 @@
+"""Contents for reading: Markdown, tables, bytes; and the words for what is new in a list."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTextEdit
+from pytestqt.qtbot import QtBot
+
+from inspector.config.paths import resource_folder
+from inspector.demo.everything.resources import png
+from inspector.engine.content.content import Content, ContentKind
+from inspector.engine.content.text_formats import read_table
+from inspector.qt.models.feature_list import ListChanges
+from inspector.qt.models.resources import uri_parts
+from inspector.qt.theme import Theme
+from inspector.qt.views.content_view import ContentView, Form, ending
+from inspector.qt.widgets.media.markdown import (
+    MOST_CHARACTERS,
+    MOST_PARAGRAPH,
+    Block,
+    BlockKind,
+    MarkdownView,
+    Span,
+    Style,
+    blocks,
+    spans,
+)
+from inspector.qt.widgets.media.media import CsvTable
+
+H, P, N, Q, C, R = (
+    BlockKind.HEADING,
+    BlockKind.PARAGRAPH,
+    BlockKind.ITEM,
+    BlockKind.QUOTE,
+    BlockKind.CODE,
+    BlockKind.RULE,
+)
+
+
+@pytest.fixture
+def theme(qapp: object) -> Theme:
+    return Theme(resource_folder() / "icons")
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# One\n## Two ##\n#none", [Block(H, "One", 1), Block(H, "Two", 2), Block(P, "#none")]),
+        ("a\nb\n\nc", [Block(P, "a b"), Block(P, "c")]),
+        ("a  \nb", [Block(P, "a\u2028b")]),
+        ("- a\n  more\n  - b", [Block(N, "a more", 0, "•"), Block(N, "b", 1, "•")]),
+        ("1. a\n2) b", [Block(N, "a", 0, "1."), Block(N, "b", 0, "2)")]),
+        ("- [x] done\n- [ ] open", [Block(N, "done", 0, "☑"), Block(N, "open", 0, "☐")]),
+        ("> a\n> b\n>> c", [Block(Q, "a b", 1), Block(Q, "c", 2)]),
+        ("```py\n# a\n\n  b\n```\nc", [Block(C, "# a\u2028\u2028  b"), Block(P, "c")]),
+        ("```\nnever closed", [Block(C, "never closed")]),
+        ("|a|b|\n|-|-|\nc", [Block(C, "|a|b|\u2028|-|-|"), Block(P, "c")]),
+        ("a\n| b", [Block(P, "a | b")]),
+        ("a\n\n---\n***", [Block(P, "a"), Block(R, ""), Block(R, "")]),
+        ("a\r\nb\r\n", [Block(P, "a b")]),
+    ],
+)
+def test_markdown_blocks_are_recognized(text: str, expected: list[Block]) -> None:
+    assert list(blocks(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a **b** c", [Span("a "), Span("b", Style.STRONG), Span(" c")]),
+        (
+            "*b* _c_ ~~d~~",
+            [
+                Span("b", Style.EMPHASIS),
+                Span(" "),
+                Span("c", Style.EMPHASIS),
+                Span(" "),
+                Span("d", Style.STRUCK),
+            ],
+        ),
+        ("**[a](b)**", [Span("a", Style.LINK | Style.STRONG), Span(" (b)", Style.MUTED | Style.STRONG)]),
+        ("`a*b*`", [Span("a*b*", Style.CODE)]),
+        ("snake_case_name 2*3*4", [Span("snake_case_name 2*3*4")]),
+        (r"\*a\*", [Span("*"), Span("a"), Span("*")]),
+        ("[a](b)", [Span("a", Style.LINK), Span(" (b)", Style.MUTED)]),
+        ("[x://y](x://y)", [Span("x://y", Style.LINK)]),
+        ("![a](b)", [Span("[picture: a]", Style.MUTED), Span(" (b)", Style.MUTED)]),
+        ("<https://a.b>", [Span("https://a.b", Style.LINK)]),
+        ("<img src=x>", [Span("<img src=x>")]),
+    ],
+)
+def test_inline_styles_are_recognized(text: str, expected: list[Span]) -> None:
+    assert list(spans(text)) == expected
+
+
+@given(st.text(alphabet=st.sampled_from("a*_`~[]()!<>#-|> \n\\1.") | st.characters()))
+def test_any_text_is_parsed_into_pieces_that_can_be_laid_out(text: str) -> None:
+    for block in blocks(text):
+        assert len(block.text) <= MOST_PARAGRAPH + 1
+        assert "\n" not in block.text
+        list(spans(block.text))
+
+
+@given(st.lists(st.text("abc xyz", min_size=1).filter(str.strip)))
+def test_plain_text_is_unchanged(lines: list[str]) -> None:
+    words = " ".join(block.text for block in blocks("\n".join(line.strip() for line in lines))).split()
+    assert words == " ".join(lines).split()
+
+
+def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBot, theme: Theme) -> None:
+    view = MarkdownView(theme, "Page")
+    qtbot.addWidget(view)
+    view.set_text("**a** `b` " * 40 + "\n\n" + "word\n\n" * MOST_CHARACTERS)
+    fills: bool = view.is_filling
+    assert fills, "the window gets its turn"
+    qtbot.waitUntil(lambda: not view.is_filling, timeout=10_000)
+    assert not view._note.isHidden()
+    view.set_text("short\u202e")
+    assert not view.is_filling
+    assert view.page.toPlainText() == "short⟨U+202E⟩"
+    assert view._note.isHidden()
+
+
+# ------------------------------------------------------------------ content
+
+
+def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None:
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    view.resize(300, 200)
+    view.show()
+    view.show_content(Content(ContentKind.MARKDOWN, ("# Title\n\n" + "Some words.\n\n" * 60).encode()))
+    (page,) = view.findChildren(QTextEdit)
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > 0)
+    QApplication.processEvents()
+    assert page.verticalScrollBar().value() == 0
+
+
+def test_broken_image_is_shown_as_bytes_with_the_reason(qtbot: QtBot, theme: Theme) -> None:
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    view.show_content(Content(ContentKind.PICTURE, png()[:60], "image/png"))
+    assert view.form() is Form.BYTES
+    assert "The picture is broken" in view.alert.text("picture")
+    view.show_content(Content(ContentKind.PICTURE, png(), "image/png"))
+    assert view.form() is Form.PICTURE
+    assert view.alert.isHidden()
+
+
+def test_text_is_copied_in_full_and_bytes_are_not(qtbot: QtBot, theme: Theme) -> None:
+    view = ContentView(theme)
+    qtbot.addWidget(view)
+    view.show_content(Content(ContentKind.MARKDOWN, b"# Title"))
+    view.copy_action.trigger()
+    assert QGuiApplication.clipboard().text() == "# Title"
+    view.show_content(Content(ContentKind.BINARY, b"\x00"))
+    assert not view.copy_action.isEnabled()
+    assert view.save_action.isEnabled()
+
+
+def test_file_names_are_chosen_by_us_whatever_the_server_says() -> None:
+    assert ending(Content(ContentKind.PICTURE, b"", "image/png")) == "png"
+    assert ending(Content(ContentKind.TEXT, b"", "../../etc/passwd")) == "txt"
+    assert ending(Content(ContentKind.JSON, b"", "application/json", "file:///x.exe")) == "json"
+
+
+def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: Theme) -> None:
+    table = CsvTable(theme, "Cells")
+    qtbot.addWidget(table)
+    read = read_table('a,b\n"x\ny",2\n3\n')
+    assert read is not None
+    table.set_table(read.header, read.rows)
+    assert table.model().index(0, 0).data() == "x y"
+    assert table.model().index(1, 1).data() == ""
+    assert table.model().headerData(1, Qt.Orientation.Horizontal) == "b"
+    table.selectAll()
+    table.show()
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "x\ny\t2\n3\t"
+
+
+# ------------------------------------------------------------------ lists and URIs
+
+
+def test_summary_of_many_changes_names_a_few_and_escapes_hidden_characters() -> None:
+    news = ListChanges(added=tuple(f"tool {n}" for n in range(1200)), removed=("x" * 500, "\u202eevil\n"))
+    assert news.sentence().startswith("1,200 added: tool 0, tool 1, tool 2 and 1,197 more. 2 removed: xxx")
+    assert "⟨U+202E⟩evil " in news.sentence()
+    assert len(news.sentence()) < 200
+
+
+@pytest.mark.parametrize(
+    ("uri", "parts"),
+    [
+        ("file:///a/b.txt", ["file://", "/", "a/", "b.txt"]),
+        ("demo://readme", ["demo://", "readme"]),
+        ("https://h/p/q?x=/y#z/", ["https://", "h/", "p/", "q?x=/y#z/"]),
+        ("urn:isbn:1", ["urn:", "isbn:1"]),
+        ("no uri", ["no uri"]),
+    ],
+)
+def test_uri_is_split_at_path_segments(uri: str, parts: list[str]) -> None:
+    assert uri_parts(uri) == parts
+
+
+@given(st.from_regex(r"[a-z]{1,4}:(//)?[a-z/?#.:]{0,20}", fullmatch=True) | st.text(min_size=1))
+def test_uri_parts_join_to_the_original_uri(uri: str) -> None:
+    assert "".join(uri_parts(uri)) == uri
+    assert all(uri_parts(uri))

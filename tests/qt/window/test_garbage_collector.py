@@ -1,0 +1,61 @@
+"""Garbage is collected on the window's thread, when there is enough of it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QObject
+
+from inspector.app.runtime_hooks import Collector
+
+
+class _Knot:
+    def __init__(self) -> None:
+        self.me = self
+
+
+@pytest.fixture
+def owner(qapp: object) -> Iterator[QObject]:
+    owner = QObject()
+    yield owner
+    owner.deleteLater()
+    gc.enable()
+
+
+def test_automatic_garbage_collection_is_disabled(owner: QObject) -> None:
+    gc.enable()
+    Collector(owner)
+    assert not gc.isenabled()
+
+
+def test_garbage_is_eventually_collected(owner: QObject) -> None:
+    collector, lost = Collector(owner), weakref.ref(_Knot())
+    assert lost() is not None
+    for _ in range(3):
+        heap = [_Knot() for _ in range(6_000)]
+        del heap
+        collector.look()
+    assert lost() is None
+
+
+def test_small_amounts_of_garbage_are_deferred(owner: QObject) -> None:
+    collector = Collector(owner)
+    gc.collect()
+    lost = weakref.ref(_Knot())
+    collector.look()
+    assert lost() is not None
+
+
+def test_deferred_garbage_is_collected_when_idle(owner: QObject) -> None:
+    collector, knot = Collector(owner), _Knot()
+    lost = weakref.ref(knot)
+    gc.collect()
+    gc.freeze()
+    del knot
+    gc.collect()
+    assert lost() is not None
+    collector.look_at_all()
+    assert lost() is None

@@ -1,0 +1,225 @@
+"""The window as a whole: colours, layout, tabs, the keyboard, and names for those who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QDockWidget,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from inspector.qt.dialogs.servers.add_server import AddServerDialog
+from inspector.qt.theme import DARK, LIGHT, Scheme
+from inspector.qt.window.workspace import TABS
+from tests.qt.lens_driver import Lens, scripted, words_on
+
+CONTROLS = (
+    *(QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QTabBar),
+    QTextEdit,
+)
+
+
+def ground(widget: QWidget) -> QColor:
+    """The colour in the bottom right corner, where nothing is written."""
+    image = widget.grab().toImage()
+    return image.pixelColor(image.width() - 3, image.height() - 3)
+
+
+def focus_chain(lens: Lens, start: QWidget) -> list[QWidget]:
+    """Where Tab leads from a widget, once round."""
+    start.setFocus(Qt.FocusReason.TabFocusReason)
+    chain: list[QWidget] = []
+    while (focused := QApplication.focusWidget()) is not None and focused not in chain:
+        chain.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is focused:
+            raise AssertionError(f"Tab does not leave {focused}")
+    return chain
+
+
+def owner(window: QWidget, widget: QWidget) -> str:
+    names = [type(each).__name__ for each in (widget, *ancestors(widget)) if each is not window]
+    return " < ".join(names)
+
+
+def ancestors(widget: QWidget) -> Iterator[QWidget]:
+    parent: QWidget | None = widget.parentWidget()
+    while parent is not None:
+        yield parent
+        parent = parent.parentWidget()
+
+
+# ------------------------------------------------------------------ colours and layout
+
+
+def test_theme_changes_while_the_window_is_shown_and_is_remembered(
+    style_sheet: None, make_lens: Callable[[], Lens]
+) -> None:
+    first = make_lens()
+
+    def switch() -> None:
+        first.connect(scripted())
+        first.window.show_tab("tools")
+        assert ground(first.window.traffic.table.viewport()) == QColor(LIGHT.surface)
+        first.do("view.dark")
+        assert ground(first.window.traffic.table.viewport()) == QColor(DARK.surface)
+        assert first.actions["view.dark"].isChecked()
+        assert not first.actions["view.light"].isChecked()
+        first.do("view.dark")
+        assert first.actions["view.dark"].isChecked(), "one of the three is always on"
+
+    first.play(switch)
+    second = make_lens()
+    assert second.app.front.theme.scheme is Scheme.DARK
+
+
+def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Callable[[], Lens]) -> None:
+    first = make_lens()
+
+    def change() -> None:
+        first.window.resize(777, 666)  # the offscreen platform's screen has 800 by 800
+        dock(first, "Servers").hide()
+        first.window.addDockWidget(Qt.DockWidgetArea.TopDockWidgetArea, dock(first, "Traffic"))
+        first.settle()
+
+    first.play(change)
+    second = make_lens()
+
+    def look() -> None:
+        assert (second.window.width(), second.window.height()) == (777, 666)
+        assert not dock(second, "Servers").isVisible()
+        area = second.window.dockWidgetArea(dock(second, "Traffic"))
+        assert area is Qt.DockWidgetArea.TopDockWidgetArea
+        dock(second, "Servers").toggleViewAction().trigger()
+        assert dock(second, "Servers").isVisible()
+
+    second.play(look)
+
+
+def test_corrupt_layout_file_is_harmless(make_lens: Callable[[], Lens]) -> None:
+    folder = make_lens().folder
+    (folder / "layout.ini").write_bytes(b"[General]\nscheme=@Invalid()\ngeometry=7\nstate=\xff\xfe\n\x00")
+    lens = make_lens()
+
+    def look() -> None:
+        assert lens.window.width() == 1440
+        assert dock(lens, "Servers").isVisible()
+
+    lens.play(look)
+
+
+def dock(lens: Lens, name: str) -> QDockWidget:
+    return next(each for each in lens.window.findChildren(QDockWidget) if each.objectName() == name)
+
+
+def test_welcome_says_what_to_do_and_offers_it(lens: Lens) -> None:
+    assert "Nothing to look at yet" in words_on(lens.window)
+    assert "No servers yet" in words_on(lens.window.servers)
+    assert lens.actions["server.add"].text() in words_on(lens.window).splitlines()
+
+
+def test_new_workspace_opens_on_the_current_tab_and_each_keeps_its_own(lens: Lens) -> None:
+    lens.add(scripted("one"))
+    lens.add(scripted("two"))
+    lens.do("view.console")
+    lens.choose("two")
+    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+    lens.do("view.tools")
+    lens.choose("one")
+    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+
+
+# ------------------------------------------------------------------ the keyboard
+
+
+def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.window.show_tab("tools")
+    lens.window.activateWindow()
+    lens.settle()
+    chain = focus_chain(lens, panel.search)
+    field = panel.call_view.arguments.form.rows()[0].slot.editor.widget
+    wanted = [panel.search, panel.list, field, *buttons(panel, "Call")]
+    places = [chain.index(widget) for widget in wanted]
+    assert places == sorted(places), [owner(lens.window, each) for each in chain]
+    for widget in (lens.window.servers.list, lens.window.traffic.table, lens.window.traffic.search):
+        assert widget in chain, "\n".join(owner(lens.window, each) + each.accessibleName() for each in chain)
+
+
+def test_shortcuts_reach_the_searches_and_the_tabs(lens: Lens) -> None:
+    panel = lens.connect(scripted())
+    lens.window.activateWindow()
+    for place, tab in enumerate(TABS[:10]):
+        press(lens, Qt.Key(Qt.Key.Key_0 + (place + 1) % 10))
+        assert lens.workspace.tabs.currentIndex() == TABS.index(tab)
+    press(lens, Qt.Key.Key_T)
+    assert lens.workspace.tabs.currentIndex() == TABS.index("tools")
+    assert panel.search.hasFocus()
+    press(lens, Qt.Key.Key_F, Qt.KeyboardModifier.ShiftModifier)
+    assert lens.window.traffic.search.hasFocus()
+
+
+def test_arrow_keys_walk_through_servers_and_tools(lens: Lens) -> None:
+    lens.add(scripted("one"))
+    lens.connect(scripted("two"))
+    lens.window.servers.list.setFocus()
+    QTest.keyClick(lens.window.servers.list, Qt.Key.Key_Up)
+    assert lens.workspace.view.name == "one"
+    QTest.keyClick(lens.window.servers.list, Qt.Key.Key_Down)
+    QTest.keyClick(lens.tools.list, Qt.Key.Key_Down)
+    assert "fails" in words_on(lens.tools.call_view)
+
+
+def press(lens: Lens, key: Qt.Key, *more: Qt.KeyboardModifier) -> None:
+    modifiers = Qt.KeyboardModifier.ControlModifier
+    for each in more:
+        modifiers |= each
+    QTest.keyClick(lens.window, key, modifiers)
+
+
+def buttons(widget: QWidget, words: str) -> list[QAbstractButton]:
+    return [each for each in widget.findChildren(QAbstractButton) if each.text() == words]
+
+
+# ------------------------------------------------------------------ accessible names
+
+
+def test_every_control_has_an_accessible_name(style_sheet: None, lens: Lens) -> None:
+    lens.connect(scripted())
+    lens.call("echo", {"text": "hi"})
+    lens.do("server.add")
+    lens.settle()
+    nameless = [
+        f"{owner(lens.window, widget)} ({widget.objectName()})"
+        for widget in lens.window.findChildren(QWidget)
+        if isinstance(widget, CONTROLS) and not is_part(widget) and not spoken(widget)
+    ]
+    assert nameless == []
+    lens.dialog(AddServerDialog).close()
+
+
+def spoken(widget: QWidget) -> str:
+    """What a screen reader says: the accessible name, or what Qt makes of the control's text or buddy."""
+    return QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
+
+
+def is_part(widget: QWidget) -> bool:
+    """Parts that Qt makes of a bigger control, which has the name; and what cannot be reached."""
+    if isinstance(widget, QHeaderView) or widget.objectName().startswith("qt_"):
+        return True
+    whole = (QComboBox, QAbstractSpinBox, QLineEdit, QAbstractItemView)
+    return any(isinstance(each, whole) for each in ancestors(widget))

@@ -1,0 +1,69 @@
+"""Reading and writing JSON values: one exception for whatever is wrong, and bytes that can always be sent."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.json.values import JSON, JSONProblem, compact, parse, pretty, shorten, to_wire
+
+json_values: st.SearchStrategy[JSON] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_serialized_value_parses_to_the_same_value(value: JSON) -> None:
+    assert parse(compact(value)) == value
+    assert parse(pretty(value)) == value
+    assert json.loads(to_wire(value)) == value
+
+
+@given(json_values)
+def test_wire_format_has_no_line_break(value: JSON) -> None:
+    assert b"\n" not in to_wire(value)
+
+
+def test_lone_surrogate_is_sent_as_an_escape() -> None:
+    value: JSON = {"text": "half a \ud83d"}
+    assert to_wire(value) == b'{"text":"half a \\ud83d"}'
+    assert parse(to_wire(value).decode()) == value
+
+
+def test_a_big_integer_keeps_every_digit() -> None:
+    assert parse(str(2**70)) == 2**70
+    assert to_wire(2**70) == str(2**70).encode()
+
+
+def test_nan_is_parsed_although_it_is_not_valid_json() -> None:
+    value = parse("NaN")
+    assert isinstance(value, float)
+    assert math.isnan(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Expecting value at line 1, column 1"),
+        ('{"a":\n  tru}', "Expecting value at line 2, column 3"),
+        ("{} {}", "Extra data at line 1, column 4"),
+        ("[" * 100_000, "nested too deeply to be read"),
+        ("9" * 5000, "Exceeds the limit"),
+    ],
+)
+def test_parse_failures_are_one_error_type_with_a_position(text: str, problem: str) -> None:
+    with pytest.raises(JSONProblem, match=problem):
+        parse(text)
+
+
+@given(st.text(), st.integers(min_value=1, max_value=50))
+def test_shortened_text_fits_and_starts_the_same(text: str, limit: int) -> None:
+    short = shorten(text, limit)
+    assert len(short) <= limit
+    assert short == text or (short.endswith("…") and text.startswith(short[:-1]))

@@ -1,0 +1,174 @@
+"""Web addresses of strangers: taken apart, judged, and never opened when two readers could differ."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.web_link import Link, may_open, read_link
+
+ODD = st.text(st.sampled_from("htps:/@[]%.?#\\ \t\naé。xn-0127٣ß\u200b\u202e\ud800"), max_size=20)
+
+
+@given(st.text() | ODD | ODD.map("https://{}".format) | ODD.map("http://a@{}:80/x".format))
+def test_any_text_is_a_link_or_has_a_reason_why_not(url: str) -> None:
+    link = read_link(url)
+    assert link.before + link.host + link.after == url
+    if may_open(link):
+        assert link.problem.endswith(".")
+        return
+    assert link.scheme in ("http", "https")
+    assert link.ascii_host.isascii()
+    again = read_link(link.encoded())
+    assert (again.problem, again.ascii_host, again.port) == ("", link.ascii_host, link.port)
+    assert link.encoded() == again.encoded()
+
+
+def test_ordinary_url_is_parsed_without_a_warning() -> None:
+    assert read_link("https://example.com/a/b?c=d#e") == Link(
+        url="https://example.com/a/b?c=d#e",
+        before="https://",
+        host="example.com",
+        after="/a/b?c=d#e",
+        scheme="https",
+        path="/a/b?c=d#e",
+        ascii_host="example.com",
+        unicode_host="example.com",
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:8000/x",
+        "http://app.localhost:1",
+        "http://127.0.0.1:8000",
+        "http://[::1]:3000/",
+        "https://EXAMPLE.com/",
+        "https://example.com:443/",
+        "https://example.com",
+        "https://a-b.example.co.uk/?x=%20",
+    ],
+)
+def test_ordinary_urls_and_localhost_need_no_warning(url: str) -> None:
+    link = read_link(url)
+    assert (may_open(link), link.warnings) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("javascript:alert(1)", "It begins with “javascript:”; only http and https are opened."),
+        ("file:///etc/passwd", "It begins with “file:”; only http and https are opened."),
+        ("ms-msdt:/id", "It begins with “ms-msdt:”; only http and https are opened."),
+        ("vscode://x", "It begins with “vscode:”; only http and https are opened."),
+        ("data:text/html,x", "It begins with “data:”; only http and https are opened."),
+        ("view-source:https://h", "It begins with “view-source:”; only http and https are opened."),
+        ("\\\\host\\share", "It holds a backslash, which no web address has."),
+        ("https://good.example\\@evil.example/", "It holds a backslash, which no web address has."),
+        ("//host/share", "It is no address of a web page; only http and https are opened."),
+        ("", "It is no address of a web page; only http and https are opened."),
+        ("https:host", "It has no host: “//” is missing."),
+        ("https:///path", "It has no host."),
+        ("https://user@/path", "It has no host."),
+        ("https://h/a b", "It holds a blank or a control character, which no web address has."),
+        ("https://h/\x1b[0m", "It holds a blank or a control character, which no web address has."),
+        ("https://h\u3000x/", "It holds a blank or a control character, which no web address has."),
+        (" https://h/", "It holds a blank or a control character, which no web address has."),
+        ("https://exa\u00admple.com/", "Its host holds characters that cannot be seen."),
+        ("https://exa\u202emple.com/", "Its host holds characters that cannot be seen."),
+        ("https://e%78ample.com/", "“e%78ample.com” is no name of a host."),
+        ("https://a..b/", "“a..b” is no name of a host."),
+        ("https://-a.b/", "“-a.b” is no name of a host."),
+        ("https://a$b/", "“a$b” is no name of a host."),
+        ("https://h:0/", "“:0” is no port."),
+        ("https://h:65536/", "“:65536” is no port."),
+        ("https://h:٣/", "“:٣” is no port."),
+        ("https://h:80:90/", "“:80:90” is no port."),
+        ("http://1.2.3.4.5/", "“1.2.3.4.5” is neither a name nor an address."),
+        ("http://256.1.1.1/", "“256.1.1.1” is neither a name nor an address."),
+        ("http://a.1/", "“a.1” is neither a name nor an address."),
+        ("http://[fe80::1%25eth0]/", "“[fe80::1%25eth0]” is no address."),
+        ("http://[::1/", "Its host cannot be read."),
+        ("https://h／x/", "Its host cannot be read."),
+        ("https://h/" + "a" * 40_000, "It is longer than 32,000 characters."),
+    ],
+)
+def test_forbidden_urls_say_why(url: str, reason: str) -> None:
+    link = read_link(url)
+    assert may_open(link) == reason
+    assert (link.before, link.warnings) == (url, ())
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0x7F000001", "127.0.0.1."]
+)
+def test_url_is_normalized(host: str) -> None:
+    link = read_link(f"http://{host}/")
+    assert (str(link.address), link.ascii_host, link.is_loopback) == ("127.0.0.1", "127.0.0.1", True)
+    disguised = (
+        ()
+        if host == "127.0.0.1"
+        else (f"The host {host} is a number in disguise: it is the address 127.0.0.1.",)
+    )
+    assert link.warnings == disguised
+
+
+@pytest.mark.parametrize("host", ["аррӏе.com", "xn--80ak6aa92e.com", "XN--80AK6AA92E.com"])
+def test_non_ascii_host_is_given_in_both_forms(host: str) -> None:
+    link = read_link(f"https://{host}/login")
+    assert (link.host, link.ascii_host, link.unicode_host) == (host, "xn--80ak6aa92e.com", "аррӏе.com")
+    assert link.is_international
+    assert link.warnings == (
+        "The host has letters outside of a–z, which can look like others: аррӏе.com is xn--80ak6aa92e.com.",
+    )
+    assert link.encoded() == "https://xn--80ak6aa92e.com/login"
+
+
+@pytest.mark.parametrize(
+    ("host", "is_mixed"), [("раypal.com", True), ("日本のテスト.jp", False), ("café.fr", False)]
+)
+def test_mixed_alphabets_in_one_name_cause_a_warning(host: str, is_mixed: bool) -> None:
+    said = read_link(f"https://{host}/").warnings
+    assert ("The host mixes letters of different alphabets." in said) == is_mixed
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://example.com/", "It is not encrypted (http): others can read it, and change it."),
+        ("https://example.com:8443/", "It names an unusual port: 8443."),
+        ("https://bank.com@evil.example/", "Before the host stands a user name (“bank.com”)"),
+        ("https://192.0.2.7/", "The host is an address, 192.0.2.7, not a name."),
+        ("https://[2001:db8::1]/", "The host is an address, [2001:db8::1], not a name."),
+        ("https://ｅxample.com/", "The host ｅxample.com is written in unusual letters: it is example.com."),
+        ("https://a。b/", "The host a。b is written in unusual letters: it is a.b."),
+        ("https://xn--zzzzzz99999.com/", "The host xn--zzzzzz99999.com is written in Punycode (xn--…)"),
+        ("https://h/\u202egnp.exe", "It holds characters that cannot be seen."),
+        ("https://h/" + "a" * 2_000, "It is very long: 2,010 characters."),
+    ],
+)
+def test_unusual_url_causes_a_warning_and_may_be_opened(url: str, said: str) -> None:
+    link = read_link(url)
+    assert may_open(link) == ""
+    assert len(link.warnings) == 1
+    assert link.warnings[0].startswith(said)
+
+
+def test_slash_lookalikes_cause_a_warning() -> None:
+    assert read_link("https://good.com⁄login.evil.example/").warnings[-1] == (
+        "The host holds signs that are no letters, which can look like a dot or a slash."
+    )
+
+
+def test_a_decoded_host_shows_its_hidden_characters() -> None:
+    host = "a\u202eb".encode("punycode").decode()
+    assert read_link(f"https://xn--{host}/").unicode_host == "a⟨U+202E⟩b"
+
+
+def test_encoded_url_has_no_shell_metacharacters() -> None:
+    link = read_link("https://u'ser@h/$(calc)`x`;a?q='\"|ü%zz%20&b=<c>#!{d}")
+    assert link.encoded() == (
+        "https://u%27ser@h/%24%28calc%29%60x%60;a?q=%27%22%7C%C3%BC%25zz%20&b=%3Cc%3E#%21%7Bd%7D"
+    )

@@ -1,0 +1,295 @@
+"""The history of calls: what comes back after a restart, what is never written, what is never overwritten."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.base.json.values import JSON, JSONObject, to_wire
+from inspector.config.calls.history import MOST_CHARACTERS, NOTHING_KEPT, CallHistory, RecordedCall
+from inspector.config.calls.variables import SECRET_MARK, is_secret_mark, mark_secrets, without_marks
+from inspector.config.json_file import read_exactly
+from inspector.config.preferences.sections import CallPrefs, CallPrefsFile
+from tests.unit.config.test_json_file import json_values
+
+objects = st.dictionaries(st.text(max_size=10), json_values, max_size=4)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[CallHistory]:
+    history = CallHistory(tmp_path)
+    yield history
+    history.close()
+
+
+def call(history: CallHistory, at: int = 1, **arguments: JSON) -> None:
+    history.add("srv", "tool", arguments, outcome="result", elapsed_ns=5, at_ns=at)
+
+
+def problems_of(history: CallHistory) -> list[str]:
+    problems: list[str] = []
+    history.problem_found.connect(problems.append)
+    return problems
+
+
+def the_file(folder: Path) -> Path:
+    (path,) = folder.glob("*.json")
+    return path
+
+
+# ------------------------------------------------------------------ what comes back
+
+
+def test_nothing_is_stored_for_a_tool_that_was_never_called(history: CallHistory) -> None:
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    assert NOTHING_KEPT.last_arguments() is None
+
+
+def test_call_is_available_immediately_and_after_a_restart(tmp_path: Path, history: CallHistory) -> None:
+    call(history, at=7, n=1)
+    expected = (RecordedCall(7, "result", 5, '{"n":1}', "{}"),)
+    assert history.of("srv", "tool").calls == expected
+    history.close()
+    later = CallHistory(tmp_path)
+    assert later.of("srv", "tool").calls == expected
+    assert later.of("srv", "tool").last_arguments() == {"n": 1}
+    assert later.of("srv", "other") == NOTHING_KEPT
+
+
+def test_call_options_are_restored_without_their_secrets(tmp_path: Path, history: CallHistory) -> None:
+    options: JSONObject = {"task": True, "capabilities": {}, "meta": {"password": "hunter2", "n": 1}}
+    history.add("srv", "tool", {}, outcome="result", elapsed_ns=5, options=options)
+    history.close()
+    assert "hunter2" not in the_file(tmp_path).read_text()
+    said = CallHistory(tmp_path).of("srv", "tool").calls[0].said()
+    assert said == {"task": True, "capabilities": {}, "meta": {"password": SECRET_MARK, "n": 1}}
+
+
+def test_call_saved_before_options_existed_is_readable(tmp_path: Path, history: CallHistory) -> None:
+    call(history, n=1)
+    history.close()
+    document = json.loads(the_file(tmp_path).read_text())
+    del document["calls"][0]["options"]
+    the_file(tmp_path).write_text(json.dumps(document))
+    (kept,) = CallHistory(tmp_path).of("srv", "tool").calls
+    assert (kept.arguments(), kept.said()) == ({"n": 1}, None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(max_size=20), st.text(max_size=20), objects)
+def test_any_arguments_of_any_tool_round_trip_exactly(server: str, tool: str, arguments: JSONObject) -> None:
+    with TemporaryDirectory() as name:
+        history = CallHistory(Path(name), keep_secrets=True)
+        history.add(server, tool, arguments, outcome="result", elapsed_ns=1)
+        history.close()
+        kept = CallHistory(Path(name), keep_secrets=True).of(server, tool)
+    back = kept.calls[0].arguments()
+    assert back is not None
+    assert to_wire(back) == to_wire(arguments)
+    assert kept.last_text == kept.calls[0].text
+
+
+def test_form_input_is_saved_without_a_call(history: CallHistory) -> None:
+    call(history, n=1)
+    history.set_last("srv", "tool", {"n": 2})
+    kept = history.of("srv", "tool")
+    assert (kept.last_arguments(), len(kept.calls)) == ({"n": 2}, 1)
+
+
+def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> None:
+    history = CallHistory(tmp_path, most_calls=3)
+    for at in range(1, 4):
+        call(history, at=at)
+    history.flush()
+    for at in range(4, 6):
+        call(history, at=at)
+    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [5, 4, 3]
+    history.close()
+    assert [kept.at_ns for kept in CallHistory(tmp_path).of("srv", "tool").calls] == [5, 4, 3]
+
+
+def test_too_long_arguments_are_reported_and_still_the_last_ones(history: CallHistory) -> None:
+    long = "x" * MOST_CHARACTERS
+    call(history, text=long)
+    kept = history.of("srv", "tool")
+    assert (kept.calls[0].text, kept.calls[0].arguments()) == ("", None)
+    assert kept.last_arguments() == {"text": long}
+
+
+def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, history: CallHistory) -> None:
+    for at in range(1, 51):
+        call(history, at=at, text="x" * (MOST_CHARACTERS - 100))
+    history.flush()
+    assert the_file(tmp_path).stat().st_size < 2 * 1024 * 1024
+    kept = history.of("srv", "tool").calls
+    assert kept[0].at_ns == 50
+    assert 10 < len(kept) < 50
+
+
+def test_changes_of_a_second_window_are_not_lost(tmp_path: Path, history: CallHistory) -> None:
+    other = CallHistory(tmp_path)
+    call(history, at=1)
+    history.flush()
+    call(other, at=2)
+    other.close()
+    call(history, at=3)
+    history.flush()
+    assert [kept.at_ns for kept in history.of("srv", "tool").calls] == [3, 2, 1]
+
+
+def test_writing_happens_on_a_separate_thread(tmp_path: Path) -> None:
+    told: list[str] = []
+    has_told = threading.Event()
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    history = CallHistory(blocked / "below a file")
+
+    def hear(sentence: str) -> None:
+        told.append(f"{threading.current_thread().name}: {sentence}")
+        has_told.set()
+
+    history.problem_found.connect(hear)
+    call(history)
+    assert has_told.wait(10)
+    history.close()
+    assert len(told) == 1
+    assert told[0].startswith("call history: ")
+    assert told[0].endswith("The tool's history is not kept.")
+
+
+@pytest.mark.parametrize("history", [CallHistory(None), CallHistory(Path("/nowhere"), is_on=False)])
+def test_when_disabled_nothing_is_read_or_written(history: CallHistory) -> None:
+    problems = problems_of(history)
+    call(history)
+    history.close()
+    assert (history.of("srv", "tool"), problems) == (NOTHING_KEPT, [])
+
+
+def test_forgotten_call_does_not_come_back(tmp_path: Path, history: CallHistory) -> None:
+    call(history)
+    history.flush()
+    call(history)
+    history.forget("srv", "tool")
+    history.flush()
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    call(history)
+    history.flush()
+    history.forget_all()
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------ broken files
+
+
+@pytest.mark.parametrize("text", ["{ half", "[]", '{"last": 5}', '{"last": "", "calls": [{"at": "x"}]}'])
+def test_broken_file_is_set_aside_and_reported(tmp_path: Path, history: CallHistory, text: str) -> None:
+    problems = problems_of(history)
+    call(history)
+    history.flush()
+    path = the_file(tmp_path)
+    path.write_text(text)
+    assert history.of("srv", "tool") == NOTHING_KEPT
+    call(history)
+    history.flush()
+    assert len(problems) == 1
+    assert "was set aside as" in problems[0]
+    (aside,) = tmp_path.glob("*.broken")
+    assert aside.read_text() == text
+    assert len(history.of("srv", "tool").calls) == 1
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, history: CallHistory) -> None:
+    call(history)
+    history.flush()
+    path = the_file(tmp_path)
+    newer = '{"version": 2, "last": {"other": "shape"}}'
+    path.write_text(newer)
+    call(history)
+    history.flush()
+    assert (path.read_text(), history.of("srv", "tool")) == (newer, NOTHING_KEPT)
+
+
+# ------------------------------------------------------------------ secrets
+
+
+def test_secrets_are_not_written_unless_requested(tmp_path: Path) -> None:
+    arguments: JSONObject = {
+        "password": "hunter2",
+        "path": "/etc",
+        "auth": {"api_key": 5},
+        "list": ["sk-abc1"],
+    }
+    history = CallHistory(tmp_path)
+    history.add("srv", "tool", arguments, outcome="result", elapsed_ns=1)
+    history.set_last("srv", "tool", arguments)
+    history.close()
+    assert not any(word in the_file(tmp_path).read_text() for word in ("hunter2", "sk-abc1"))
+    kept = history.of("srv", "tool").last_arguments()
+    assert kept == {
+        "password": SECRET_MARK,
+        "path": "/etc",
+        "auth": {"api_key": SECRET_MARK},
+        "list": [SECRET_MARK],
+    }
+    wanted = CallHistory(tmp_path, keep_secrets=True)
+    wanted.set_last("srv", "tool", arguments)
+    assert wanted.of("srv", "tool").last_arguments() == arguments
+    wanted.close()
+
+
+@pytest.mark.parametrize("value", ["${token}", "", None, True, [], {}])
+def test_values_without_secrets_are_kept_under_any_name(value: JSON) -> None:
+    assert mark_secrets({"token": value}) == {"token": value}
+
+
+def test_ambiguous_name_masks_text_values_only() -> None:
+    marked = mark_secrets({"key": "abc", "session": 5, "token": 5, "max_tokens": 5})
+    assert marked == {"key": SECRET_MARK, "session": 5, "token": SECRET_MARK, "max_tokens": 5}
+
+
+def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
+    kept: JSONObject = {"a/b": {"token": SECRET_MARK, "n": 1}, "list": [SECRET_MARK, 2], "plain": {}}
+    arguments, places = without_marks(kept)
+    assert arguments == {"a/b": {"n": 1}, "list": [2], "plain": {}}
+    assert places == ("/a~1b/token", "/list/0")
+    assert without_marks({"a": 1}) == ({"a": 1}, ())
+    assert is_secret_mark(read_exactly(json.dumps(SECRET_MARK)))
+
+
+# ------------------------------------------------------------------ preferences
+
+
+def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"captures": {}, "calls": {"later": 1}}')
+    chosen = CallPrefs(keep_history=False, keep_secrets=True, folders=("/a",), environment=("HOME",))
+    CallPrefsFile(path).save(chosen)
+    assert CallPrefsFile(path).load() == (chosen, [])
+    assert json.loads(path.read_text())["calls"]["later"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"calls": 5}', "“calls”"),
+        ('{"calls": {"keepSecrets": "yes"}}', "“calls.keepSecrets”"),
+        ('{"calls": {"environment": "HOME"}}', "“calls.environment”"),
+        ('{"calls": {"folders": [1]}}', "“calls.folders”"),
+        ("{", "preferences.json"),
+    ],
+)
+def test_invalid_preference_is_named_and_the_safe_default_applies(
+    tmp_path: Path, text: str, place: str
+) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text(text)
+    prefs, (problem,) = CallPrefsFile(path).load()
+    assert prefs == CallPrefs()
+    assert place in problem

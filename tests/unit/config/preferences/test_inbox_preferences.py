@@ -1,0 +1,51 @@
+"""How long a question waits, in the file of what people chose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.config.preferences.sections import InboxPrefs, InboxPrefsFile
+from inspector.engine.inbox.inbox import Inbox
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "preferences.json"
+
+
+def test_without_a_file_requests_never_time_out(path: Path) -> None:
+    assert InboxPrefsFile(path).load() == (InboxPrefs(None), [])
+
+
+def test_saved_choice_is_loaded_and_everything_else_is_kept(path: Path) -> None:
+    path.write_text('{"colour": 1.10, "inbox": {"later": 1}}')
+    InboxPrefsFile(path).save(InboxPrefs(90))
+    assert InboxPrefsFile(path).load() == (InboxPrefs(90), [])
+    assert '"colour": 1.10' in path.read_text()
+    InboxPrefsFile(path).save(InboxPrefs())
+    assert json.loads(path.read_text())["inbox"] == {"later": 1}
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "true", '"long"', "1e400"])
+def test_invalid_timeout_is_named_and_requests_never_time_out(path: Path, value: str) -> None:
+    path.write_text(f'{{"inbox": {{"answerWithin": {value}}}}}')
+    problems: list[str] = []
+    inbox = Inbox(prefs=InboxPrefsFile(path))
+    inbox.problem_found.connect(problems.append)
+    inbox.begin()
+    assert inbox.answer_within is None
+    assert problems == [
+        "preferences.json: “inbox.answerWithin” must be a number of seconds above 0. Questions wait for ever."
+    ]
+
+
+def test_inbox_uses_the_saved_timeout_and_saves_a_new_one(path: Path) -> None:
+    path.write_text('{"inbox": {"answerWithin": 2.5}}')
+    inbox = Inbox(prefs=InboxPrefsFile(path))
+    inbox.begin()
+    assert inbox.answer_within == 2.5
+    inbox.choose_answer_within(7)
+    assert (inbox.answer_within, json.loads(path.read_text())) == (7, {"inbox": {"answerWithin": 7}})

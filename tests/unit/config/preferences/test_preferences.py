@@ -1,0 +1,52 @@
+"""The file of what people chose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.preferences.sections import KeepCaptures, Preferences
+
+
+def test_without_a_file_the_defaults_apply(tmp_path: Path) -> None:
+    assert Preferences(tmp_path / "none.json").captures() == (KeepCaptures(), [])
+
+
+def test_saved_preferences_are_loaded_and_unknown_members_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"colour": "mauve", "captures": {"later": 1}}')
+    chosen = KeepCaptures(days=3, mebibytes=10, is_on=False)
+    Preferences(path).save_captures(chosen)
+    assert Preferences(path).captures() == (chosen, [])
+    document = json.loads(path.read_text())
+    assert document["colour"] == "mauve"
+    assert document["captures"]["later"] == 1
+
+
+@pytest.mark.parametrize("value", ["0", "-1", '"many"', "true", "1.5"])
+def test_invalid_number_is_named_and_replaced_by_its_default(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text(f'{{"captures": {{"keepDays": {value}, "keepMebibytes": 7}}}}')
+    chosen, problems = Preferences(path).captures()
+    assert chosen == KeepCaptures(mebibytes=7)
+    assert "captures.keepDays" in problems[0]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"captures": 1}'])
+def test_broken_file_gives_defaults_and_an_error_message(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text(text)
+    chosen, problems = Preferences(path).captures()
+    assert chosen == KeepCaptures()
+    assert "preferences.json" in problems[0]
+
+
+def test_a_broken_file_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text("{ mine")
+    with pytest.raises(ConfigError, match="not valid JSON"):
+        Preferences(path).save_captures(KeepCaptures())
+    assert path.read_text() == "{ mine"

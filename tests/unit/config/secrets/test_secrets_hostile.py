@@ -1,0 +1,233 @@
+"""Files of secrets that somebody else wrote or changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus
+from tests.helpers.keychains import MemoryKeychain
+from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """With two secrets in it."""
+    machine = Machine(tmp_path)
+    machine.store.put(NAME, VALUE)
+    machine.store.put("a/b", "other")
+    return machine
+
+
+def test_tampered_secret_is_not_used_and_reported_once(machine: Machine) -> None:
+    document = machine.document()
+    sealed = document["records"][NAME]["sealed"]
+    document["records"][NAME]["sealed"] = ("B" if sealed[30] != "B" else "C").join((sealed[:30], sealed[31:]))
+    machine.rewrite(document)
+    run = machine.run()
+    assert run.store.get(NAME) is None
+    assert run.store.get(NAME) is None
+    assert len(run.problems) == 1
+    assert "header › My server › X-Key" in run.problems[0]
+    assert VALUE not in run.problems[0]
+    assert run.store.get("a/b") == "other"
+
+
+def test_secrets_with_swapped_names_do_not_decrypt(machine: Machine) -> None:
+    document = machine.document()
+    records = document["records"]
+    records[NAME], records["a/b"] = records["a/b"], records[NAME]
+    machine.rewrite(document)
+    run = machine.run()
+    assert (run.store.get(NAME), run.store.get("a/b")) == (None, None)
+    assert len(run.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        7,
+        "x",
+        [],
+        {},
+        {"sealed": ""},
+        {"sealed": "AAAA"},
+        {"sealed": "!"},
+        {"sealed": 3},
+        {"plain": "mine"},
+    ],
+)
+def test_invalid_ciphertext_is_not_used(machine: Machine, record: Any) -> None:
+    document = machine.document()
+    document["records"][NAME] = record
+    machine.rewrite(document)
+    run = machine.run()
+    assert run.store.get(NAME) is None
+    assert len(run.problems) == 1
+    assert run.store.get("a/b") == "other"
+    run.store.put(NAME, "again")
+    assert machine.store.get(NAME) == "again"
+
+
+def test_damaged_secret_blocks_a_move_until_it_is_deleted(machine: Machine) -> None:
+    document = machine.document()
+    document["records"][NAME]["sealed"] = "AAAA"
+    machine.rewrite(document)
+    store = machine.store
+    with pytest.raises(ConfigError, match="would be lost"):
+        store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    store.delete(NAME)
+    store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    assert store.get("a/b") == "other"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"version": "1"}',
+        '{"version": 1}',
+        '{"version": 1, "kept": "nowhere", "id": "a"}',
+        '{"version": 1, "kept": ["keychain"], "id": "a"}',
+        '{"version": 1, "kept": "keychain"}',
+        '{"version": 1, "kept": "keychain", "id": "../../x"}',
+        '{"version": 1, "kept": "keychain", "id": "a", "records": []}',
+        '{"version": 1, "kept": "passphrase", "id": "a"}',
+        '{"version": 1, "kept": "passphrase", "id": "a", "scrypt": {"salt": 1, "n": 1, "r": 8, "p": 1}}',
+        '{"version": 1, "kept": "passphrase", "id": "a", "scrypt": {"salt": "!", "n":65536, "r":8, "p":1}}',
+        "[" * 200_000,
+    ],
+)
+def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) -> None:
+    machine.path.write_text(text)
+    store = machine.store
+    assert store.get(NAME) is None
+    assert store.state.standing is StorageStatus.UNREADABLE
+    assert "damaged" in store.state.words
+    assert str(machine.path) in store.state.words
+    with pytest.raises(SecretsUnavailable, match="damaged"):
+        store.put(NAME, "x")
+    with pytest.raises(SecretsUnavailable, match="damaged"):
+        store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    assert machine.path.read_text() == text
+    store.put(NAME, "for now", for_this_run=True)
+    assert store.get(NAME) == "for now"
+    assert store.state.standing is StorageStatus.UNREADABLE
+    store.reset()
+    store.put(NAME, "new")
+    assert machine.store.get(NAME) == "new"
+
+
+_MADE_UP = [
+    (2**40, 8, 1),
+    (2**13, 8, 1),
+    (2**17 + 1, 8, 1),
+    (2**17, 10**9, 1),
+    (2**17, 8, 10**9),
+    (0, 8, 1),
+    (-(2**17), 8, 1),
+    (True, 8, 1),
+]
+
+
+@pytest.mark.parametrize(("n", "r", "p"), _MADE_UP)
+def test_passphrase_is_not_tried_with_tampered_kdf_parameters(
+    machine: Machine, n: int, r: int, p: int
+) -> None:
+    machine.store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
+    document = machine.document()
+    document["scrypt"] |= {"n": n, "r": r, "p": p}
+    machine.rewrite(document)
+    with pytest.raises(SecretsUnavailable, match="damaged"):
+        machine.store.unlock(PASSPHRASE)
+
+
+def test_a_file_of_a_newer_version_is_left_alone(machine: Machine) -> None:
+    document = machine.document() | {"version": 2}
+    machine.rewrite(document)
+    store = machine.store
+    with pytest.raises(SecretsUnavailable, match="newer MCP Lens"):
+        store.put(NAME, "x")
+    assert machine.document() == document
+
+
+def test_unknown_members_are_kept(machine: Machine) -> None:
+    machine.rewrite(machine.document() | {"note": {"by": "hand"}})
+    machine.store.put(NAME, "other")
+    assert machine.document()["note"] == {"by": "hand"}
+
+
+def test_tampered_plain_header_does_not_expose_encrypted_secrets(machine: Machine) -> None:
+    machine.rewrite(machine.document() | {"kept": "plain"})
+    run = machine.run()
+    assert run.store.get(NAME) is None
+    assert len(run.problems) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="needs symbolic links")
+def test_symlink_to_another_file_is_rejected_and_its_target_left_alone(
+    machine: Machine, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere.json"
+    machine.path.rename(elsewhere)
+    before = elsewhere.read_bytes()
+    machine.path.symlink_to(elsewhere)
+    store = machine.store
+    assert store.get(NAME) is None
+    assert "link to another file" in store.state.words
+    with pytest.raises(SecretsUnavailable, match="link to another file"):
+        store.put(NAME, "x")
+    assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
+def test_named_pipe_is_rejected_without_blocking(machine: Machine) -> None:
+    machine.path.unlink()
+    os.mkfifo(machine.path)
+    assert machine.store.look().standing is StorageStatus.UNREADABLE
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of files are another thing on Windows")
+def test_file_owned_by_another_user_is_rejected(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.run()
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    assert "belongs to somebody else" in machine.store.look().words
+    with pytest.raises(ConfigError, match="belongs to somebody else"):
+        machine.store.put(NAME, "x")
+
+
+def test_a_file_that_is_too_big_is_not_read(machine: Machine) -> None:
+    with machine.path.open("r+b") as file:
+        file.truncate(17 * 1024 * 1024)
+    assert "bigger than" in machine.store.look().words
+
+
+def test_file_without_its_key_is_reported_and_not_overwritten(machine: Machine) -> None:
+    before = machine.path.read_bytes()
+    machine.backend = MemoryKeychain()
+    store = machine.store
+    assert store.get(NAME) is None
+    assert store.state.standing is StorageStatus.KEY_LOST
+    with pytest.raises(SecretsUnavailable, match="no key"):
+        store.put(NAME, "x")
+    assert machine.path.read_bytes() == before
+
+
+def test_key_planted_in_the_keychain_is_not_used(machine: Machine) -> None:
+    assert isinstance(machine.backend, MemoryKeychain)
+    for account in machine.backend.entries:
+        machine.backend.entries[account] = json.dumps("A" * 42)
+    assert machine.store.open().standing is StorageStatus.KEY_LOST
+    for account in machine.backend.entries:
+        machine.backend.entries[account] = "A" * 43 + "="
+    assert machine.store.open().standing is StorageStatus.KEY_LOST

@@ -1,0 +1,78 @@
+"""A server from what a person types."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.servers.entries import HttpEntry, StdioEntry, check_url, entry_from_text
+
+
+def test_command_line_is_split_like_a_shell_without_expansion() -> None:
+    entry = entry_from_text("  npx -y 'my server' --root \"$HOME\" *.py | cat ")
+    assert entry == StdioEntry(
+        name="my server", command="npx", args=("-y", "my server", "--root", "$HOME", "*.py", "|", "cat")
+    )
+    assert entry.address == "npx -y 'my server' --root '$HOME' '*.py' '|' cat"
+    assert entry.transport == "stdio"
+
+
+def test_url_is_a_remote_server() -> None:
+    entry = entry_from_text("https://example.com:8443/mcp")
+    assert entry == HttpEntry(name="example.com:8443", url="https://example.com:8443/mcp")
+    assert (entry.transport, entry.address) == ("http", "https://example.com:8443/mcp")
+
+
+def test_a_given_name_is_used() -> None:
+    assert entry_from_text("python server.py", "mine").name == "mine"
+    assert entry_from_text("http://localhost/mcp", "mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("python server.py", "server"),
+        ("/usr/bin/python3 -m my_server --port 1", "my_server"),
+        ("npx -y @modelcontextprotocol/server-everything", "server-everything"),
+        ("npx some-server@1.2.3", "some-server"),
+        ("uvx mcp-server-git", "mcp-server-git"),
+        ("uv run server.py", "server"),
+        ("docker run -i --rm mcp/time", "time"),
+        ("./build/my-server", "my-server"),
+        ("node", "node"),
+        (r"'C:\tools\server.exe'", "server"),
+    ],
+)
+def test_name_is_derived_from_the_server_and_not_from_its_runner(text: str, name: str) -> None:
+    assert entry_from_text(text).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Nothing was given."),
+        ("   ", "Nothing was given."),
+        ("''", "Nothing was given."),
+        ("python 'server.py", "The command line cannot be read: No closing quotation."),
+        ("python \\", "The command line cannot be read: No escaped character."),
+        ("ftp://example.com", "We cannot speak to a ftp URL."),
+        ("http://", "'http://' names no host."),
+        ("http:///path", "names no host"),
+        ("http://host:99999/", "is not a valid URL: Port out of range"),
+        ("http://host:port/", "is not a valid URL"),
+        ("http://[::1/", "is not a valid URL"),
+        ("https://user:secret@example.com/", "The URL holds a user name or a password."),
+        ("https://user@example.com/", "The URL holds a user name or a password."),
+    ],
+)
+def test_invalid_server_text_says_why_and_what_to_enter_instead(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        entry_from_text(text)
+    assert message in caught.value.summary
+    assert caught.value.next_step
+
+
+def test_rejected_url_error_does_not_repeat_its_password() -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_url("https://user:hunter2@example.com/")
+    assert "hunter2" not in str(caught.value)

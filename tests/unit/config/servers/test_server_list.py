@@ -1,0 +1,226 @@
+"""The file of servers: read tolerantly, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.base.json.values import JSON
+from inspector.config.servers.entries import HttpEntry, StdioEntry
+from inspector.config.servers.server_list import ServerListFile
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "servers.json"
+
+
+@pytest.fixture
+def catalogue(path: Path) -> ServerListFile:
+    return ServerListFile(path)
+
+
+def write(path: Path, content: JSON | bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+def read(path: Path) -> JSON:
+    value: JSON = json.loads(path.read_text())
+    return value
+
+
+STDIO = StdioEntry(
+    name="a", command="python", args=("-m", "srv"), env={"K": "v"}, cwd="/tmp", roots=("/data",)
+)
+HTTP = HttpEntry(name="b", url="https://example.com/mcp", headers={"Authorization": "x"}, enabled=False)
+
+
+def test_missing_file_is_an_empty_server_list(catalogue: ServerListFile) -> None:
+    loaded = catalogue.load()
+    assert (loaded.entries, loaded.problems) == ((), ())
+
+
+def test_saved_servers_are_loaded_in_order(catalogue: ServerListFile) -> None:
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    assert catalogue.load().entries == (STDIO, HTTP)
+    assert catalogue.find("b") == HTTP
+
+
+def test_saved_server_has_the_format_of_other_clients(catalogue: ServerListFile, path: Path) -> None:
+    catalogue.save(StdioEntry(name="a", command="python", args=("x",)))
+    assert read(path) == {"mcpServers": {"a": {"command": "python", "args": ["x"]}}}
+
+
+def test_notes_color_and_auto_connect_round_trip(catalogue: ServerListFile, path: Path) -> None:
+    entry = replace(
+        STDIO, notes="two\nlines", colour="teal", auto_connect=True, watch=("src/**/*.py", "*.js")
+    )
+    catalogue.save(entry)
+    assert catalogue.find("a") == entry
+    written = read(path)["mcpServers"]["a"]  # type: ignore[index,call-overload]
+    assert {name: written[name] for name in ("notes", "colour", "autoConnect", "watch")} == {  # type: ignore[index,call-overload]
+        "notes": "two\nlines",
+        "colour": "teal",
+        "autoConnect": True,
+        "watch": ["src/**/*.py", "*.js"],
+    }
+
+
+def test_unknown_members_are_kept(catalogue: ServerListFile, path: Path) -> None:
+    server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
+    write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
+    catalogue.save(StdioEntry(name="a", command="new"))
+    catalogue.remove("nobody")
+    assert read(path) == {
+        "$schema": "x",
+        "mcpServers": {
+            "z": 5,
+            "a": {"type": "stdio", "command": "new", "args": [], "env": {}, "alwaysAllow": ["x"], "cwd": ""},
+        },
+        "other": [1, {"deep": None}],
+    }
+
+
+@pytest.mark.parametrize(("first", "then"), [(STDIO, HTTP), (HTTP, STDIO)])
+def test_server_with_a_changed_transport_loads_with_the_new_one(
+    catalogue: ServerListFile, first: StdioEntry | HttpEntry, then: StdioEntry | HttpEntry
+) -> None:
+    catalogue.save(replace(first, name="same"))
+    catalogue.save(replace(then, name="same"))
+    assert catalogue.load().entries == (replace(then, name="same"),)
+
+
+def test_disabled_is_read_and_written_as_enabled(catalogue: ServerListFile, path: Path) -> None:
+    write(path, {"mcpServers": {"a": {"command": "x", "disabled": True}}})
+    (entry,) = catalogue.load().entries
+    assert not entry.enabled
+    catalogue.set_enabled(entry, True)
+    assert catalogue.load().entries[0].enabled
+    assert read(path) == {"mcpServers": {"a": {"command": "x", "args": []}}}
+
+
+def test_a_server_can_be_removed(catalogue: ServerListFile) -> None:
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    catalogue.remove("a")
+    assert catalogue.load().entries == (HTTP,)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"mcpServers": {\n  "a": tru}}', "is not valid JSON: Expecting value at line 2, column 8."),
+        (b'{"mcpServers": {}', "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON: nested too deeply"),
+        (b"\xff\xfe{\x00}\x00", "cannot be read: 'utf-8' codec"),
+        (b"[]", "must hold a JSON object."),
+        (b'{"mcpServers": []}', '"mcpServers" must be an object.'),
+    ],
+)
+def test_broken_file_is_reported_with_the_position_and_left_alone(
+    catalogue: ServerListFile, path: Path, content: bytes, problem: str
+) -> None:
+    write(path, content)
+    loaded = catalogue.load()
+    assert loaded.entries == ()
+    (sentence,) = loaded.problems
+    assert problem in sentence
+    with pytest.raises(ConfigError):
+        catalogue.save(STDIO)
+    assert path.read_bytes() == content
+
+
+def test_byte_order_mark_is_skipped(catalogue: ServerListFile, path: Path) -> None:
+    write(path, b'\xef\xbb\xbf{"mcpServers": {"a": {"command": "x"}}}')
+    assert catalogue.load().entries == (StdioEntry(name="a", command="x"),)
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        (5, "it must be an object."),
+        ({}, "command: field required."),
+        ({"command": 5}, "command: input should be a valid string."),
+        ({"command": "x", "args": "y"}, "args: input should be a valid tuple."),
+        ({"command": "x", "args": ["y", 5]}, "args.1: input should be a valid string."),
+        ({"command": "x", "env": {"PORT": 80}}, "env.PORT: input should be a valid string."),
+        ({"command": "x", "disabled": "no"}, "disabled: "),
+        ({"url": "ftp://x"}, "We cannot speak to a ftp URL."),
+        ({"url": 5}, "url: input should be a valid string."),
+        ({"url": "http://x", "headers": []}, "headers: input should be a valid dictionary."),
+    ],
+)
+def test_unusable_server_is_named_and_the_others_load(
+    catalogue: ServerListFile, path: Path, server: JSON, problem: str
+) -> None:
+    write(path, {"mcpServers": {"bad": server, "good": {"command": "x"}}})
+    loaded = catalogue.load()
+    assert [entry.name for entry in loaded.entries] == ["good"]
+    (sentence,) = loaded.problems
+    assert sentence.startswith("servers.json, server 'bad': ")
+    assert problem in sentence
+
+
+def test_unknown_server_error_lists_the_existing_ones(catalogue: ServerListFile) -> None:
+    with pytest.raises(ConfigError, match="Servers there: none"):
+        catalogue.find("x")
+    catalogue.save(STDIO)
+    catalogue.save(HTTP)
+    with pytest.raises(ConfigError, match=r"There is no server 'x' in .*servers.json. Servers there: a, b."):
+        catalogue.find("x")
+
+
+def test_broken_server_error_says_what_is_wrong(catalogue: ServerListFile, path: Path) -> None:
+    write(path, {"mcpServers": {"a": {"command": 5}, "b": {}}})
+    with pytest.raises(ConfigError, match="server 'b': command: field required"):
+        catalogue.find("b")
+
+
+def test_failed_write_leaves_the_file_and_no_temp_files(
+    catalogue: ServerListFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.save(STDIO)
+    before = path.read_bytes()
+
+    def fail(source: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(ConfigError, match=r"cannot be written: .*No space left on device"):
+        catalogue.save(HTTP)
+    assert path.read_bytes() == before
+    assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
+
+
+def test_lone_surrogate_is_written_as_an_escape_and_round_trips(
+    catalogue: ServerListFile, path: Path
+) -> None:
+    odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
+    catalogue.save(odd)
+    assert catalogue.load().entries == (odd,)
+    assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
+
+
+def test_symlinked_file_stays_a_symlink(catalogue: ServerListFile, path: Path, tmp_path: Path) -> None:
+    """People keep such files in a folder under version control and link to them."""
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}")
+    path.parent.mkdir()
+    path.symlink_to(real)
+    catalogue.save(STDIO)
+    assert path.is_symlink()
+    assert ServerListFile(real).load().entries == (STDIO,)
+
+
+def test_file_that_may_hold_secrets_is_readable_only_by_its_owner(
+    catalogue: ServerListFile, path: Path
+) -> None:
+    catalogue.save(STDIO)
+    assert path.stat().st_mode & 0o077 == 0

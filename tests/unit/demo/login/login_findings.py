@@ -1,0 +1,216 @@
+"""Walks through a login at the demo with the inspector's own rules, and collects what they find.
+
+No flow of ours runs here: plain HTTP carries each step, so that a rule and a switch are all there is between
+a mistake and its finding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+
+from inspector.protocol.auth import challenge as challenges
+from inspector.protocol.auth import resource_metadata, server_metadata, server_support, step_up, tokens
+from inspector.protocol.auth.authorization_request import (
+    Expectation,
+    check_callback,
+    not_redirected,
+    read_callback,
+)
+from inspector.protocol.auth.client_registration import ClientSource, read_registration, registration_body
+from inspector.protocol.auth.findings.finding import Finding
+from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
+from inspector.protocol.auth.token_request import AuthMethod, Grant
+from inspector.protocol.auth.url_guard import allowance_for
+from inspector.protocol.jsonrpc import ErrorObject
+from inspector.protocol.revisions import R4, R5
+from tests.unit.demo.login.login_client import REDIRECT, STATE, LoginDemo
+
+LOCALHOST = REDIRECT.replace("127.0.0.1", "localhost")
+SCOPES = ("notes:read", "notes:write")
+_ORIGIN = {"Origin": "https://app.example"}  # as a client in a browser would
+
+
+class Walk:
+    """One login, as far as it gets."""
+
+    def __init__(self, demo: LoginDemo) -> None:
+        self._demo = demo
+        self._allowance = allowance_for(demo.url)
+        self._issuer = demo.origin
+        self.found: list[Finding] = []
+
+    def ids(self) -> set[str]:
+        return {finding.id for finding in self.found}
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        self.found += findings
+
+    def run(self, *, issuer_before: str = "") -> set[str]:
+        """Discovery, then (whatever it found) registration, login, token and calls."""
+        self._discover(issuer_before)
+        self._register()
+        self._log_in()
+        return self.ids()
+
+    # ------------------------------------------------------------------ discovery
+
+    def _discover(self, issuer_before: str) -> None:
+        response = self._demo.challenge()
+        read = challenges.read_challenges(response.headers.get_list("www-authenticate"))
+        error = None
+        if response.status_code == 200:
+            error = ErrorObject(**response.json()["error"])
+        self._note(challenges.judge_answer(response.status_code, read, R5, error=error))
+        chosen = challenges.choose_challenge(read, response.status_code)
+        places = resource_metadata.resource_places(self._demo.url, chosen, self._allowance, R5)
+        self._note(places.findings)
+        replies = self._search(places.candidates)
+        for reply in replies:
+            self._note(resource_metadata.judge_reply(reply, read_document(reply), R5))
+        self._note(resource_metadata.judge_search(places, replies, R5))
+        content = read_document(replies[-1]).content
+        if content is None:
+            self._note(resource_metadata.nothing_found(replies, R5).findings)
+            return
+        root = self._demo.resource("")
+        if root.status_code == 200 and root.headers["content-type"] == "application/json":
+            self._note(resource_metadata.judge_copies(content, root.json(), R5))
+        reading = resource_metadata.read_resource_metadata(content, self._demo.url, R5, self._allowance)
+        self._note(reading.findings)
+        self._note(resource_metadata.judge_scopes(chosen, reading.metadata, R5))
+        choice = resource_metadata.choose_issuer(reading.metadata.issuers)
+        if choice is not None:
+            issuers = reading.metadata.issuers
+            self._note(resource_metadata.judge_migration(issuer_before, issuers, choice, R5))
+            self._issuer = choice.issuer
+            self._discover_server()
+
+    def _discover_server(self) -> None:
+        places = server_metadata.server_places(self._issuer)
+        replies = self._search(places)
+        reply, content = replies[-1], read_document(replies[-1]).content
+        if content is None:
+            self._note([server_metadata.no_server_metadata(self._issuer, replies, R5)])
+            pointed = f"{self._issuer}/.well-known/oauth-authorization-server"
+            if self._search([Candidate(pointed, "")])[-1].status == 200:
+                self._note(server_metadata.judge_place(self._issuer, pointed, R5))
+            return
+        other = self._search(places[1:])[-1]
+        self._note(server_metadata.judge_server_copies(content, read_document(other).content or {}, R5))
+        self._note(server_metadata.judge_cors(reply, tuple(_ORIGIN.items()), R5))
+        reading = server_metadata.read_server_metadata(content, self._issuer, R5, self._allowance)
+        self._note(reading.findings)
+        self._note(server_support.judge_support(reading.metadata, R5))
+
+    def _search(self, candidates: Iterable[Candidate]) -> list[Reply]:
+        replies = []
+        for candidate in candidates:
+            response = self._demo.http.get(candidate.url, headers=_ORIGIN)
+            replies.append(Reply(candidate.url, response.status_code, _headers(response), response.content))
+            if read_document(replies[-1]).outcome is Outcome.FOUND:
+                break
+        return replies
+
+    # ------------------------------------------------------------------ registration
+
+    def _register(self) -> None:
+        for redirects in ([REDIRECT], [REDIRECT, LOCALHOST]):
+            asked = registration_body(client_name="Walk", redirect_uris=redirects, method=AuthMethod.NONE)
+            response = self._demo.http.post("/register", json=asked)
+            read = read_registration(
+                response.status_code,
+                response.content,
+                asked=asked,
+                issuer=self._issuer,
+                now=time.time(),
+                revision=R5,
+            )
+            self._note(read.findings)
+
+    # ------------------------------------------------------------------ the browser and the token
+
+    def _log_in(self) -> None:
+        shown = self._demo.ask("demo-app", scope=" ".join(SCOPES))
+        if shown.status_code == 400:
+            self._note(not_redirected(REDIRECT, 400, shown.text, R5))
+            return
+        back = self._demo.decide(shown) if shown.status_code == 200 else shown
+        expected = Expectation(
+            STATE,
+            self._demo.origin,
+            "ASM-019" not in self.ids(),
+            REDIRECT,
+            "demo-app",
+            ClientSource.BY_HAND,
+            R5,
+        )
+        verdict = check_callback(read_callback(back.headers["location"]), expected)
+        self._note(verdict.findings)
+        if verdict.code:
+            self._exchange(verdict.code)
+
+    def _exchange(self, code: str) -> None:
+        asked = tokens.TokenExpectation(Grant.CODE, self._demo.origin, "demo-app", self._demo.url, SCOPES)
+        response = self._demo.exchange({"client_id": "demo-app"}, code)
+        got = self._read(response, asked)
+        if got is None:
+            return
+        self._call(got)
+        if got.refresh_token:
+            again = replace(asked, grant=Grant.REFRESH, previous=got)
+            self._read(
+                self._demo.token(
+                    grant_type="refresh_token", refresh_token=got.refresh_token, client_id="demo-app"
+                ),
+                again,
+            )
+
+    def _read(self, response: httpx2.Response, asked: tokens.TokenExpectation) -> tokens.TokenSet | None:
+        read = tokens.read_token_reply(
+            response.status_code, _headers(response), response.content, asked, now=time.time(), revision=R5
+        )
+        self._note(read.findings)
+        return read.tokens
+
+    # ------------------------------------------------------------------ calls
+
+    def _call(self, got: tokens.TokenSet) -> None:
+        refused = _refusal(self._demo.call(got.access_token, "whoami"))
+        if refused.status in (401, 403):
+            self._judge(refused, got, step_up.StepUps(), is_first_use=True)
+            return
+        machine = {"grant_type": "client_credentials", "scope": "notes:read"}
+        narrow = self._demo.token(**machine, auth=("demo-machine", "demo-machine-secret")).json()
+        fewer = replace(got, access_token=narrow["access_token"], scopes=SCOPES[:1], requested=SCOPES[:1])
+        history = step_up.StepUps()
+        for held in (fewer, got):
+            refused = _refusal(self._demo.call(held.access_token, "write_note", text="x"))
+            if refused.status in (401, 403):
+                self._judge(refused, held, history, is_first_use=False)
+                history.note("tools/call write_note", refused.scopes)
+        headers = {"Authorization": got.authorization, "Mcp-Session-Id": "gone", "Accept": "*/*"}
+        stale = self._demo.http.post(
+            "/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers
+        )
+        self._note(step_up.about_session(stale.status_code, False, R4))
+
+    def _judge(
+        self, refused: step_up.Refusal, held: tokens.TokenSet, history: step_up.StepUps, *, is_first_use: bool
+    ) -> None:
+        attempt = step_up.Attempt("tools/call write_note", held, is_first_use)
+        self._note(step_up.judge(refused, attempt, history, R5).findings)
+
+
+def _refusal(response: httpx2.Response) -> step_up.Refusal:
+    read = challenges.read_challenges(response.headers.get_list("www-authenticate"))
+    chosen = challenges.choose_challenge(read, response.status_code)
+    return step_up.Refusal(response.status_code, chosen)
+
+
+def _headers(response: httpx2.Response) -> Any:
+    return tuple(response.headers.multi_items())

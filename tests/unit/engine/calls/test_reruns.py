@@ -1,0 +1,360 @@
+"""Watched calls are made again after a restart, and compared with what is expected of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.calls.saved_calls import SavedCall
+from inspector.engine.calls.library import CallLibrary
+from inspector.engine.calls.reruns import RerunResult, RerunState, RerunView
+from inspector.engine.engine import Engine
+from inspector.engine.processes.file_watch import WatchTiming
+from inspector.traffic.records import RecordKind
+from tests.helpers.editedserver import edited_entry, write_server
+
+SERVER = "edited"
+
+
+class Bench:
+    """An engine with a server whose files are watched, and calls of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.engine = Engine(calls=CallLibrary(saved=folder / "calls"))
+        self.engine.filewatch.pace = WatchTiming(look=0.02, quiet=0.02, longest=1.0)
+        self.reruns = self.engine.reruns
+        self.views: list[RerunView] = []
+        self._news = asyncio.Event()
+        self.reruns.changed.connect(self._on_changed)
+        self.engine.filewatch.changed.connect(lambda view: self._news.set())
+
+    def _on_changed(self, view: RerunView) -> None:
+        self.views.append(view)
+        self._news.set()
+
+    async def start(self, *watch: str, **answers: str | int) -> None:
+        write_server(self.folder, **answers)
+        self.engine.add(edited_entry(self.folder, *watch))
+        await self.engine.connect(SERVER)
+
+    async def save(self, tool: str, *, server: str = SERVER, watch: bool = True, **more: object) -> SavedCall:
+        call = SavedCall(f"Call of {tool}", tool, server, watch=watch, **more)  # type: ignore[arg-type]
+        return await self.engine.calls.save(call)
+
+    async def until_ran(self, number: int) -> RerunView:
+        async with asyncio.timeout(30):
+            while not (self.views and self.views[-1].number == number and not self.views[-1].is_running):
+                self._news.clear()
+                await self._news.wait()
+        return self.views[-1]
+
+    async def until_running(self) -> None:
+        async with asyncio.timeout(30):
+            while not (self.views and self.views[-1].count(RerunState.RUNNING)):
+                self._news.clear()
+                await self._news.wait()
+
+    async def run(self, number: int) -> RerunView:
+        await self.reruns.run(SERVER)
+        return await self.until_ran(number)
+
+    async def edit(self, **answers: str | int) -> None:
+        """As a person does, without waiting for the watch: connect anew."""
+        write_server(self.folder, **answers)
+        await self.engine.connect(SERVER)
+
+
+def state(view: RerunView, tool: str) -> RerunState:
+    return result(view, tool).state
+
+
+def result(view: RerunView, tool: str) -> RerunResult:
+    return next(each for each in view.results if each.call.tool == tool)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.engine.close()
+
+
+async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: Bench) -> None:
+    await bench.start("*.py", one="first", two="second")
+    await bench.save("one")
+    await bench.save("two")
+    first = await bench.run(1)
+    assert [each.state for each in first.results] == [RerunState.NEW, RerunState.NEW]
+    await bench.reruns.accept_all(SERVER)
+    while not bench.engine.filewatch._view(SERVER).files:
+        bench._news.clear()
+        await bench._news.wait()
+    write_server(bench.folder, one="first", two="something else")
+    second = await bench.until_ran(2)
+    assert second.cause == "server.py changed"
+    assert (state(second, "one"), state(second, "two")) == (RerunState.SAME, RerunState.DIFFERENT)
+    assert (second.bad, second.count(RerunState.SAME)) == (1, 1)
+    red = result(second, "two")
+    assert red.diff is not None
+    assert not red.diff.is_same
+    assert red.is_accepted
+    assert json.loads(red.expected)["result"]["content"][0]["text"] == "second"
+    write_server(bench.folder, one="first", two="second")
+    third = await bench.until_ran(3)
+    assert third.bad == 0
+
+
+async def test_accepted_result_is_still_expected_after_a_restart(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    call = await bench.save("one")
+    await bench.run(1)
+    assert call.path is not None
+    await bench.reruns.accept(SERVER, call.path)
+    written = json.loads((tmp_path / "calls" / "expected" / call.path.name).read_text())
+    assert written["result"]["content"] == [{"type": "text", "text": "first"}]
+    other = Bench(tmp_path)
+    try:
+        await other.start(one="first")
+        view = await other.run(1)
+        assert state(view, "one") is RerunState.SAME
+        assert result(view, "one").is_accepted
+    finally:
+        await other.engine.close()
+
+
+async def test_until_one_is_accepted_the_first_good_result_is_the_reference(bench: Bench) -> None:
+    await bench.start(one="first")
+    await bench.save("one")
+    await bench.run(1)
+    assert state(await bench.run(2), "one") is RerunState.SAME
+    await bench.edit(one="other")
+    third = await bench.run(3)
+    assert state(third, "one") is RerunState.DIFFERENT
+    assert not result(third, "one").is_accepted
+    # The same mistake twice is still one.
+    assert state(await bench.run(4), "one") is RerunState.DIFFERENT
+
+
+async def test_no_call_stays_green_when_the_server_fails_to_start(bench: Bench) -> None:
+    await bench.save("one")
+    await bench.start("*.py", one="first")
+    await bench.run(1)
+    await bench.reruns.accept_all(SERVER)
+    (bench.folder / "server.py").write_text("this is ( no server")
+    view = await bench.until_ran(2)
+    assert (state(view, "one"), view.cause) == (RerunState.FAILED, "server.py changed")
+    assert result(view, "one").problem.startswith("The server did not come up. The server exited with code 1")
+    write_server(bench.folder, one="first")
+    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+
+
+async def test_call_with_other_arguments_is_not_compared_with_its_previous_result(bench: Bench) -> None:
+    call = await bench.save("one")
+    await bench.start(one="first")
+    await bench.run(1)
+    await bench.engine.calls.save(replace(call, arguments={"now": "another"}))
+    await bench.edit(one="other")
+    assert state(await bench.run(2), "one") is RerunState.NEW
+
+
+async def test_accepting_a_red_result_makes_it_green(bench: Bench) -> None:
+    await bench.start(one="first")
+    await bench.save("one")
+    await bench.run(1)
+    await bench.edit(one="other")
+    await bench.run(2)
+    await bench.reruns.accept_all(SERVER)
+    assert state(bench.views[-1], "one") is RerunState.SAME
+    assert not result(bench.views[-1], "one").can_accept
+    assert state(await bench.run(3), "one") is RerunState.SAME
+
+
+async def test_failure_can_be_the_expected_result(bench: Bench) -> None:
+    await bench.start(one="wrong")
+    await bench.save("one")
+    await bench.save("missing")
+    view = await bench.run(1)
+    assert state(view, "missing") is RerunState.NEW
+    await bench.reruns.accept_all(SERVER)
+    assert (await bench.run(2)).bad == 0
+    await bench.edit(one="right")
+    assert state(await bench.run(3), "one") is RerunState.DIFFERENT
+
+
+async def test_failure_is_not_a_reference_result(bench: Bench) -> None:
+    await bench.start(one="wrong")
+    await bench.save("one")
+    await bench.run(1)
+    await bench.edit(one="right")
+    assert state(await bench.run(2), "one") is RerunState.NEW
+
+
+async def test_only_watched_calls_of_this_server_are_run(bench: Bench) -> None:
+    await bench.start(one="first", two="second")
+    await bench.save("one")
+    await bench.save("two", watch=False)
+    await bench.save("two", server="another")
+    await bench.save("two", server="")
+    view = await bench.run(1)
+    assert [each.call.tool for each in view.results] == ["one"]
+
+
+async def test_without_watched_calls_a_message_says_what_to_do(bench: Bench) -> None:
+    await bench.start(one="first")
+    with pytest.raises(ConfigError, match="No saved call of this server is watched"):
+        await bench.reruns.run(SERVER)
+
+
+async def test_disconnected_server_is_not_called(bench: Bench) -> None:
+    await bench.start(one="first")
+    await bench.save("one")
+    await bench.engine.disconnect(SERVER)
+    with pytest.raises(ConfigError, match="not connected"):
+        await bench.reruns.run(SERVER)
+
+
+async def test_calls_are_listed_before_they_run_and_again_when_their_files_change(bench: Bench) -> None:
+    await bench.start(one="first")
+    call = await bench.save("one")
+    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NOT_RUN]
+    await bench.run(1)
+    assert [each.state for each in (await bench.reruns.view(SERVER)).results] == [RerunState.NEW]
+    await bench.reruns.set_watched(SERVER, call, False)
+    assert bench.views[-1].results == ()
+
+
+async def test_folder_variables_are_expanded(bench: Bench) -> None:
+    await bench.start(one="first")
+    await bench.engine.calls.set_variable("who", "you")
+    await bench.save("one", arguments={"name": "${who}"})
+    view = await bench.run(1)
+    assert state(view, "one") is RerunState.NEW
+    rows = bench.engine.log.find(SERVER, RecordKind.REQUEST)
+    sent = [row for row in rows if row.method == "tools/call"]
+    assert json.loads(sent[0].raw)["params"]["arguments"] == {"name": "you"}
+
+
+async def test_variable_without_a_value_is_a_described_failure(bench: Bench) -> None:
+    await bench.start(one="first")
+    await bench.save("one", arguments={"name": "${nobody}"})
+    view = await bench.run(1)
+    assert state(view, "one") is RerunState.FAILED
+    assert "nobody" in result(view, "one").problem
+
+
+async def test_unanswered_call_times_out(bench: Bench) -> None:
+    await bench.start(one="never", two="second")
+    await bench.save("one", total=0.2)
+    view = await bench.run(1)
+    assert state(view, "one") is RerunState.FAILED
+    assert view.bad == 1
+
+
+async def test_run_can_be_stopped(bench: Bench) -> None:
+    await bench.start(one="never", two="second")
+    await bench.save("one")
+    await bench.save("two")
+    await bench.reruns.run(SERVER)
+    await bench.until_running()
+    await bench.reruns.stop(SERVER)
+    view = await bench.until_ran(1)
+    assert [each.state for each in view.results] == [RerunState.STOPPED, RerunState.STOPPED]
+
+
+async def test_newer_run_replaces_a_hanging_one(bench: Bench) -> None:
+    await bench.start(one="never")
+    await bench.save("one")
+    await bench.reruns.run(SERVER)
+    await bench.until_running()
+    await bench.edit(one="first")
+    bench.reruns.begin(SERVER, "again")
+    view = await bench.until_ran(2)
+    assert (view.cause, state(view, "one")) == ("again", RerunState.NEW)
+
+
+async def test_ignored_paths_are_not_compared(bench: Bench) -> None:
+    await bench.start(one="first")
+    call = await bench.save("one")
+    await bench.run(1)
+    await bench.reruns.accept_all(SERVER)
+    await bench.edit(one="other")
+    await bench.run(2)
+    await bench.reruns.ignore(SERVER, call, "result.content[*].text")
+    assert state(bench.views[-1], "one") is RerunState.SAME
+    assert state(await bench.run(3), "one") is RerunState.SAME
+
+
+async def test_broken_expected_result_is_reported(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    call = await bench.save("one")
+    assert call.path is not None
+    (tmp_path / "calls" / "expected").mkdir()
+    (tmp_path / "calls" / "expected" / call.path.name).write_text("{")
+    view = await bench.run(1)
+    assert "not valid JSON" in result(view, "one").problem
+
+
+async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: Bench) -> None:
+    await bench.start(one="never")
+    await bench.save("one")
+    await bench.reruns.run(SERVER)
+    await bench.until_running()
+    await bench.engine.remove(SERVER)
+    assert bench.reruns._view(SERVER) == RerunView(SERVER)
+
+
+async def test_call_from_a_project_folder_needs_permission(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    project = tmp_path / "checkout"
+    project.mkdir()
+    await bench.engine.calls.add_folder(project)
+    path = project / "pulled.json"
+    path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True}))
+    bench.reruns.begin(SERVER, "server.py changed")
+    view = await bench.until_ran(1)
+    assert state(view, "one") is RerunState.ASKING
+    assert not [
+        row for row in bench.engine.log.find(SERVER, RecordKind.REQUEST) if row.method == "tools/call"
+    ]
+    await bench.run(2)  # the person wants it
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(3), "one") is RerunState.SAME
+    path.write_text(json.dumps({"server": SERVER, "tool": "one", "watch": True, "arguments": {"all": True}}))
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(4), "one") is RerunState.ASKING
+
+
+async def test_permission_is_kept_in_the_next_run(tmp_path: Path) -> None:
+    own, project = tmp_path / "calls", tmp_path / "checkout"
+    project.mkdir()
+    calls = CallLibrary(saved=own)
+    await calls.add_folder(project)
+    pulled = SavedCall("x", "one", SERVER, {"n": 1}, path=project / "x.json", watch=True)
+    assert not await calls.is_allowed(pulled)
+    await calls.allow(pulled)
+    later = CallLibrary(saved=own)
+    assert await later.is_allowed(pulled)
+    assert not await later.is_allowed(replace(pulled, arguments={"n": 2}))
+    assert not await later.is_allowed(replace(pulled, server="another"))
+    assert (own / ".allowed.json").stat().st_mode & 0o077 == 0
+    (own / ".allowed.json").write_text("{")
+    assert not await CallLibrary(saved=own).is_allowed(pulled)
+
+
+async def test_watching_a_call_here_gives_permission(bench: Bench, tmp_path: Path) -> None:
+    await bench.start(one="first")
+    project = tmp_path / "checkout"
+    project.mkdir()
+    await bench.engine.calls.add_folder(project)
+    saved = await bench.engine.calls.save(SavedCall("Mine", "one", SERVER, watch=True), project)
+    assert not await bench.engine.calls.is_allowed(saved)
+    await bench.reruns.set_watched(SERVER, saved, True)
+    bench.reruns.begin(SERVER, "server.py changed")
+    assert state(await bench.until_ran(1), "one") is RerunState.NEW

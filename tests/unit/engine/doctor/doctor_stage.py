@@ -1,0 +1,96 @@
+"""Examines servers that are broken on purpose, and keeps what the doctor says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inspector.base.clock import SystemClock
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.engine.doctor.exam import ExamTools
+from inspector.engine.doctor.examination import run_examination
+from inspector.engine.doctor.results import CheckResult, CheckState, Diagnosis
+from inspector.traffic.log import TrafficLog
+from inspector.transport.orphan_guard import OrphanGuard
+
+
+@dataclass
+class Report:
+    """The last result of each step, in their order, and the diagnoses."""
+
+    results: dict[str, CheckResult]
+    diagnoses: list[Diagnosis]
+    log: TrafficLog
+
+    @property
+    def failure(self) -> Diagnosis:
+        (failure,) = [each for each in self.diagnoses if not each.is_warning]
+        return failure
+
+    @property
+    def warnings(self) -> list[str]:
+        return [each.id for each in self.diagnoses if each.is_warning]
+
+    def states(self) -> dict[str, CheckState]:
+        return {id: result.state for id, result in self.results.items()}
+
+    @property
+    def words(self) -> str:
+        lines = [line for each in self.results.values() for line in (each.found, *each.details)]
+        for each in self.diagnoses:
+            lines += [each.cause, each.fix, *each.evidence]
+        return "\n".join(lines)
+
+
+async def examined(
+    entry: Entry, *, limit: float = 10.0, log: TrafficLog | None = None, **tools: Any
+) -> Report:
+    """`limit` is how long connecting may take. What else a port speaks is there at once, or never."""
+    tools.setdefault("probe_limit", 0.3)
+    guard, log = OrphanGuard(), TrafficLog() if log is None else log
+    results: dict[str, CheckResult] = {}
+    diagnoses: list[Diagnosis] = []
+    settings = Settings(connect_timeout=limit, request_timeout=limit)
+    try:
+        async for item in run_examination(entry, ExamTools(log, guard, SystemClock(), settings, **tools)):
+            if isinstance(item, Diagnosis):
+                diagnoses.append(item)
+            else:
+                results[item.id] = item
+    finally:
+        guard.close()
+    assert all(result.state is not CheckState.RUNNING for result in results.values()), results
+    for diagnosis in diagnoses:  # each says which step, why, and what to do
+        assert diagnosis.step in results
+        assert diagnosis.cause.endswith((".", "!", "?")), diagnosis
+        assert diagnosis.fix, diagnosis
+    failed = [id for id, result in results.items() if result.state is CheckState.FAILED]
+    assert failed == [each.step for each in diagnoses if not each.is_warning], (failed, diagnoses)
+    return Report(results, diagnoses, log)
+
+
+def python(code: str, *words: str, env: dict[str, str] | None = None) -> StdioEntry:
+    """A process of this Python that runs this code."""
+    return StdioEntry(
+        name="srv", command=sys.executable, args=("-I", "-S", "-c", code, *words), env=env or {}
+    )
+
+
+def script(folder: Path, name: str, text: str | bytes, mode: int = 0o755) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.chmod(mode)
+    return path
+
+
+def shell_script(folder: Path, name: str, *lines: str) -> Path:
+    return script(folder, name, "\n".join(("#!/bin/sh", *lines, "")))
+
+
+def path_with(folder: Path) -> dict[str, str]:
+    """Variables with which a command of that folder is found, and what it needs besides."""
+    return {"PATH": os.pathsep.join((str(folder), os.path.dirname(sys.executable), "/usr/bin", "/bin"))}

@@ -1,0 +1,236 @@
+"""The doctor as the window asks it: on an engine, one examination of a server at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import BearerSettings, HttpEntry, NetworkSettings, SecretRef, StdioEntry
+from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.doctor.examination import apply_remedy
+from inspector.engine.doctor.results import (
+    Action,
+    ActionKind,
+    CheckResult,
+    CheckState,
+    Diagnosis,
+    Examination,
+)
+from inspector.engine.engine import Engine
+from tests.helpers.certificates import Authority
+from tests.helpers.servers import Lab, fault_entry
+from tests.unit.engine.doctor.broken_hosts import Broken, with_tools
+from tests.unit.engine.doctor.doctor_stage import shell_script
+from tests.unit.engine.doctor.self_signed import self_signed
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    catalogue = ServerListFile(tmp_path / "config" / "servers.json")
+    engine = Engine(catalogue, settings=Settings(connect_timeout=5, request_timeout=5))
+    yield engine
+    await engine.close()
+
+
+async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
+    seen: list[Examination] = []
+    lab.engine.doctor.changed.connect(seen.append)
+    lab.engine.add(fault_entry())
+    last = await lab.engine.doctor.examine("srv")
+    assert last is seen[-1]
+    assert not last.is_running
+    assert last.diagnoses == ()
+    assert {result.state for result in last.results} == {CheckState.OK}
+    running = {
+        each.results[-1].id for each in seen if each.results and each.results[-1].state is CheckState.RUNNING
+    }
+    assert {"command", "runtime", "started", "output", "list"} <= running
+    assert seen[0].is_running
+
+
+async def test_existing_connection_is_not_affected(lab: Lab) -> None:
+    await lab.connect()
+    pid = lab.view().pid
+    await lab.engine.doctor.examine("srv")
+    assert lab.view().pid == pid
+    assert await lab.text("echo", text="still here") == "still here"
+
+
+async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
+    lab.engine.add(fault_entry("silent"))
+    waiting = asyncio.Event()
+
+    def watch(view: Examination) -> None:
+        if any(result.id == "output" for result in view.results):
+            waiting.set()
+
+    lab.engine.doctor.changed.connect(watch)
+    await lab.engine.doctor.start("srv")
+    await waiting.wait()
+    await lab.engine.doctor.stop("srv")
+    view = lab.engine.doctor.view("srv")
+    assert view is not None
+    assert view.is_stopped
+    assert not view.is_running
+    assert all(result.state is not CheckState.RUNNING for result in view.results)
+
+
+async def test_new_check_replaces_the_running_one(lab: Lab) -> None:
+    lab.engine.add(fault_entry())
+    await lab.engine.doctor.start("srv")
+    view = await lab.engine.doctor.examine("srv")
+    assert len(view.results) == 11
+    assert not view.is_stopped
+
+
+async def test_a_removed_server_is_forgotten(lab: Lab) -> None:
+    lab.engine.add(fault_entry("silent"))
+    await lab.engine.doctor.start("srv")
+    await lab.engine.remove("srv")
+    assert lab.engine.doctor.view("srv") is None
+    with pytest.raises(ConfigError):
+        await lab.engine.doctor.start("srv")
+
+
+async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine, tmp_path: Path) -> None:
+    await engine.secrets.put("env/srv/WORD", "swordfish-in-the-store")
+    script = shell_script(tmp_path, "server", 'echo "got $WORD" >&2', "exit 4")
+    engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
+    view = await engine.doctor.examine("srv")
+    assert view.failure is not None
+    assert view.failure.evidence == ("got •••",)
+    text = await engine.doctor.text("srv")
+    assert "swordfish" not in text
+    assert "[XX] Handshake" in text
+    assert text.index("It fails at") < text.index("What to do:") < text.index("[ok] Settings")
+
+
+async def test_missing_bearer_token_is_a_settings_problem(engine: Engine) -> None:
+    async with Broken(with_tools) as server:
+        auth = BearerSettings(token=SecretRef("bearer/srv"))
+        engine.add(HttpEntry(name="srv", url=server.url(), auth=auth))
+        view = await engine.doctor.examine("srv")
+    assert view.failure is not None
+    assert (view.failure.id, view.failure.step) == ("settings-unusable", "settings")
+    assert all(result.state is not CheckState.RUNNING for result in view.results)
+
+
+async def test_internal_error_ends_the_check_and_is_reported(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr("inspector.engine.doctor.process_exam.inspect_program", broken)
+    lab.engine.add(fault_entry())
+    view = await lab.engine.doctor.examine("srv")
+    assert not view.is_running
+    assert view.failure is not None
+    assert view.failure.id == "doctor-failed"
+    assert "oops" in caplog.text
+
+
+async def test_report_text_without_a_check_is_refused(lab: Lab) -> None:
+    lab.engine.add(fault_entry())
+    with pytest.raises(ConfigError, match="not examined yet"):
+        await lab.engine.doctor.text("srv")
+
+
+# ------------------------------------------------------------------ remedies
+
+
+async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
+    engine: Engine, tmp_path: Path
+) -> None:
+    async with Broken(with_tools, tls=self_signed(tmp_path)) as server:
+        engine.save(HttpEntry(name="srv", url=server.url()))
+        view = await engine.doctor.examine("srv")
+        assert view.failure is not None
+        assert view.failure.action is not None
+        await engine.doctor.apply("srv", view.failure.action)
+        await engine.connect("srv")
+        await engine.disconnect("srv")
+        again = await engine.doctor.examine("srv")
+    assert again.failure is None
+    entry = ServerListFile(tmp_path / "config" / "servers.json").find("srv")
+    assert isinstance(entry, HttpEntry)
+    assert Path(entry.network.ca_file).parent == tmp_path / "config" / "certificates"
+
+
+async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) -> None:
+    engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
+    with pytest.raises(ConfigError, match="not what the doctor found"):
+        await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use it", "https://evil.example/"))
+    assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
+
+
+async def test_better_url_is_used_after_confirmation(engine: Engine) -> None:
+    async with Broken(with_tools) as server:
+        engine.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
+        view = await engine.doctor.examine("srv")
+        assert view.failure is not None
+        assert view.failure.action is not None
+        await engine.doctor.apply("srv", view.failure.action)
+        assert (await engine.doctor.examine("srv")).failure is None
+
+
+def test_certificates_trusted_by_the_ca_file_stay_trusted(tmp_path: Path) -> None:
+    first, second = Authority(tmp_path, "First"), Authority(tmp_path, "Second")
+    pem = Path(second.ca_file).read_text()
+    entry = HttpEntry(name="a/b", url="https://h/", network=NetworkSettings(ca_file=first.ca_file))
+    action = Action(ActionKind.TRUST_CERTIFICATE, "Trust", pem)
+    after = apply_remedy(entry, action, tmp_path / "certificates")
+    assert isinstance(after, HttpEntry)
+    kept = Path(after.network.ca_file)
+    assert kept.read_text() == Path(first.ca_file).read_text().rstrip() + "\n" + pem.strip() + "\n"
+    assert kept.parent == tmp_path / "certificates"
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
+    http, command = HttpEntry(name="s", url="http://h/x", era="2024-11-05"), StdioEntry(name="s", command="c")
+    assert apply_remedy(http, Action(ActionKind.USE_AUTO_ERA, ""), None).era == "auto"
+    sse = apply_remedy(http, Action(ActionKind.USE_SSE, "", "http://h/sse"), None)
+    assert isinstance(sse, HttpEntry)
+    assert (sse.url, sse.type) == ("http://h/sse", "sse")
+    for action in (
+        Action(ActionKind.TRUST_CERTIFICATE, "", "no certificate"),
+        Action(ActionKind.USE_URL, "", "javascript:alert(1)"),
+        Action(ActionKind.LOG_IN, ""),
+    ):
+        with pytest.raises(ConfigError):
+            apply_remedy(http, action, tmp_path)
+    with pytest.raises(ConfigError):
+        apply_remedy(command, Action(ActionKind.USE_URL, "", "http://h/"), tmp_path)
+
+
+# ------------------------------------------------------------------ without trust
+
+
+async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(engine: Engine) -> None:
+    for entry in (
+        HttpEntry(name="found", url="https://${HOME}/mcp"),
+        StdioEntry(name="found", command="${HOME}/run"),
+    ):
+        items = [item async for item in engine.doctor.look_at(entry)]
+        assert isinstance(items[-1], Diagnosis)
+        assert items[-1].id == "not-trusted"
+        assert all(isinstance(item, CheckResult) for item in items[:-1])
+        assert str(Path.home()) not in repr(items)
+
+
+async def test_untrusted_server_is_inspected_only(engine: Engine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        items = [item async for item in engine.doctor.look_at(HttpEntry(name="found", url=url))]
+        with pytest.raises(BlockingIOError):  # nobody has come
+            listening.accept()
+    assert isinstance(items[-1], Diagnosis)
+    assert items[-1].id == "not-trusted"

@@ -1,0 +1,96 @@
+"""The doctor on what real servers and installers said when they ended, as they said it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inspector.config.servers.entries import StdioEntry
+from tests.unit.engine.doctor.doctor_stage import examined, python, script
+
+SAYS = "import sys; sys.stderr.write({!r}); sys.exit(1)"
+
+NPX_WITHOUT_YES = """\
+npm warn Unknown user config "nodedir". This will stop working in the next major version of npm.
+npm error npx canceled due to missing packages and no YES option: ["@acme/server-memory@2026.8.31"]
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/2026-11-16T16_57_37_401Z-debug-0.log
+"""
+UV_BEHIND_A_PROXY = """\
+error: Failed to fetch: https://pypi.org/simple/mcp-server-time/
+  cause: error sending request for url (https://pypi.org/simple/mcp-server-time/)
+  cause: client error (Connect)
+  cause: invalid peer certificate: UnknownIssuer
+
+hint: Consider enabling use of system TLS certificates with the `--system-certs` command-line flag
+"""
+NPM_BEHIND_A_PROXY = """\
+npm error code UNABLE_TO_GET_ISSUER_CERT_LOCALLY
+npm error errno UNABLE_TO_GET_ISSUER_CERT_LOCALLY
+npm error request to https://registry.npmjs.org/x failed, reason: unable to get local issuer certificate
+"""
+FILESYSTEM = """\
+Warning: Cannot access directory /nonexistent/dir, skipping
+Error: None of the specified directories are accessible
+"""
+NEW_SDK = """\
+Traceback (most recent call last):
+  File "/srv/server.py", line 3, in <module>
+    from mcp.server.fastmcp import FastMCP
+ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "cause", "fix"),
+    [
+        (NPX_WITHOUT_YES, "asks-the-person", "@acme/server-memory", "-y"),
+        (UV_BEHIND_A_PROXY, "installer-distrusts", "certificate", "SSL_CERT_FILE"),
+        (NPM_BEHIND_A_PROXY, "installer-distrusts", "certificate", "NODE_EXTRA_CA_CERTS"),
+        (FILESYSTEM, "path-missing", "/nonexistent/dir", "arguments"),
+        ("ERROR:mcp_server_git.server:/nonexistent does not exist\n", "path-missing", "/nonexistent", ""),
+        ("Error: ENOENT: no such file or directory, open '/srv/a.json'\n", "path-missing", "/srv/a.json", ""),
+        (NEW_SDK, "sdk-too-new", "version 1", "mcp<2"),
+    ],
+)
+async def test_last_output_of_real_programs_is_understood(said: str, id: str, cause: str, fix: str) -> None:
+    failure = (await examined(python(SAYS.format(said)))).failure
+    assert failure.id == id
+    assert cause in failure.cause
+    assert fix in failure.fix
+
+
+async def test_package_is_named_without_the_version_range_npm_adds() -> None:
+    said = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
+    failure = (await examined(python(SAYS.format(said)))).failure
+    assert failure.cause == "The npm registry has no package @acme/mcp-x."
+
+
+async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_path: Path) -> None:
+    path = script(tmp_path, "server.py", "import json\n\nKEY = json.loads('nope')\n")
+    python_here = python("").command
+    failure = (await examined(StdioEntry(name="srv", command=python_here, args=(str(path),)))).failure
+    assert failure.id == "raised"
+    assert "JSONDecodeError: Expecting value" in failure.cause
+    assert "server.py, line 3" in failure.cause
+
+
+async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
+    said = "starting\nError: licence file is empty\nnpm error A complete log of this run is in: /x\n"
+    failure = (await examined(python(SAYS.format(said)))).failure
+    assert failure.id == "exited"
+    assert "Error: licence file is empty" in failure.cause
+    failure = (await examined(python("import sys; sys.exit(3)"))).failure
+    assert failure.cause.endswith("It said nothing on stderr.")
+
+
+COUNTS = "import sys; open(sys.argv[1], 'a').write('x'); sys.stderr.write(sys.argv[2]); sys.exit(1)"
+
+
+async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_path: Path) -> None:
+    """The first request is of the newest era; an old server may end on it, and gets a second chance."""
+    known, unknown = tmp_path / "known", tmp_path / "unknown"
+    said = "Error: GITHUB_TOKEN is not set\n"
+    assert (await examined(python(COUNTS, str(known), said))).failure.id == "variable-missing"
+    assert (await examined(python(COUNTS, str(unknown), "what is this?\n"))).failure.id == "exited"
+    assert (known.read_text(), unknown.read_text()) == ("x", "xx")

@@ -1,0 +1,163 @@
+"""An engine with an Inbox, and servers on wires in memory that the test plays, in either era."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Container
+from typing import Any
+
+import pytest
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.preferences.settings import Settings
+from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.engine.engine import Engine
+from inspector.engine.inbox.inbox import Inbox
+from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.servers import server as server_module
+from inspector.engine.views import CallOutcome
+from inspector.protocol.client_capabilities import ClientCapabilities, answering
+from inspector.protocol.discovery import StatelessOnly
+from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
+from inspector.protocol.revisions import R4, R5, Era, Revision
+from inspector.session.state import Route
+from inspector.traffic.records import RecordKind
+from tests.helpers.fakes import INITIALIZED, MemoryWire
+
+SETTINGS = Settings(connect_timeout=15, request_timeout=10, longest_request=25)
+FORM: JSONObject = {"type": "object", "properties": {"n": {"type": "string"}}}
+ASK: JSONObject = {"message": "Name?", "requestedSchema": FORM}
+SAMPLE: JSONObject = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "2+2?"}}],
+    "maxTokens": 9,
+}
+PAGE: JSONObject = {"mode": "url", "message": "Sign in", "url": "https://x.test/a", "elicitationId": "e1"}
+ACCEPT: JSONObject = {"action": "accept", "content": {"n": "Ann"}}
+DECLINE: JSONObject = {"action": "decline"}
+CANCEL: JSONObject = {"action": "cancel"}
+CONSENT: JSONObject = {"action": "accept"}
+SAMPLED: JSONObject = {
+    "role": "assistant",
+    "content": {"type": "text", "text": "4"},
+    "model": "by hand",
+}
+DONE: JSONObject = {"content": [{"type": "text", "text": "done"}]}
+
+
+class Peer:
+    """One server, played by the test."""
+
+    def __init__(self, name: str, revision: Revision) -> None:
+        self.name = name
+        self.revision = revision
+        self.wire = MemoryWire()
+
+    def make_wire(self) -> MemoryWire:
+        self.wire = MemoryWire()
+        return self.wire
+
+    async def next(self) -> dict[str, Any]:
+        return await asyncio.wait_for(self.wire.next(), 30)
+
+    async def reply(self, **result: JSON) -> dict[str, Any]:
+        """Answer the next request; gives it."""
+        request = await self.next()
+        self.wire.say(id=request["id"], result=result)
+        return request
+
+    async def refuse(self, code: int, data: JSON = None) -> dict[str, Any]:
+        request = await self.next()
+        self.wire.say(id=request["id"], error={"code": code, "message": "no", "data": data})
+        return request
+
+    def ask(self, method: str, params: JSON, id: JSON = "q") -> None:
+        """A request of its own, of the handshake era."""
+        self.wire.say(id=id, method=method, params=params)
+
+    async def ask_in_result(self, state: JSON = None, **requests: JSON) -> dict[str, Any]:
+        """Answer the next request with questions, in the stateless era."""
+        result: JSONObject = {"resultType": "input_required", "inputRequests": requests}
+        if state is not None:
+            result["requestState"] = state
+        return await self.reply(**result)
+
+
+class InboxStage:
+    """Everything that is said of cards is in `seen`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.inbox = Inbox()
+        self.engine = Engine(settings=SETTINGS, inbox=self.inbox)
+        self.seen: list[InboxRequest] = []
+        self.inbox.changed.connect(self.seen.append)
+        self._peers: dict[str, Peer] = {}
+        self._answered: Container[str] | None = None
+        monkeypatch.setattr(server_module, "make_routes", self._make_routes)
+
+    def declare_only(self, *methods: str) -> None:
+        """Before connecting."""
+        self._answered = methods
+
+    def _make_routes(self, entry: Entry, declared: ClientCapabilities, *_: object) -> tuple[Route, ...]:
+        declared = declared if self._answered is None else answering(self._answered)
+        peer, profile = self._peers[entry.name], ClientProfile("lens", "Lens", "0", declared)
+
+        def negotiate() -> Negotiation:
+            if peer.revision.era is Era.STATELESS:
+                return StatelessOnly(profile, True, R5)
+            return InitializeHandshake(profile, peer.revision)
+
+        return (Route(peer.make_wire, negotiate, profile),)
+
+    async def connect(self, revision: Revision = R4, name: str = "srv", **entry: Any) -> Peer:
+        peer = self._peers[name] = Peer(name, revision)
+        self.engine.add(StdioEntry(name=name, command="x", **entry))
+        connecting = self.start(self.engine.connect(name))
+        await settle()
+        offered: JSONObject = {"tools": {}, "resources": {}, "prompts": {}}
+        if revision.era is Era.STATELESS:
+            await peer.reply(supportedVersions=[revision.date], capabilities=offered)
+            await connecting
+            return peer
+        await peer.reply(**{**INITIALIZED, "protocolVersion": revision.date, "capabilities": offered})
+        await connecting
+        assert (await peer.next())["method"] == "notifications/initialized"
+        return peer
+
+    @staticmethod
+    def start(work: Any) -> asyncio.Task[Any]:
+        return asyncio.get_running_loop().create_task(work)
+
+    def call(self, tool: str = "greet", server: str = "srv") -> asyncio.Task[CallOutcome]:
+        return self.start(self.engine.call_tool(server, tool, {}))
+
+    # -------------------------------------------------------------- looking
+
+    async def card(self, index: int = 0) -> InboxRequest:
+        """A card that is open, after all that can happen has happened."""
+        await settle()
+        return self.inbox.cards()[index]
+
+    def reply(self, card: InboxRequest, result: JSONObject, key: str = "") -> None:
+        self.inbox.reply(card.id, key, Reply(result=result))
+
+    async def ended(self) -> InboxRequest:
+        """The card that ended last. None is open."""
+        await settle()
+        assert self.inbox.cards() == ()
+        card = self.inbox.past()[-1]
+        assert self.seen[-1] == card
+        return card
+
+    async def end(self) -> tuple[InboxRequestEnd | None, str]:
+        card = await self.ended()
+        return card.end, card.note
+
+    def notes(self, server: str = "srv") -> list[str]:
+        return [row.raw.decode() for row in self.engine.log.find(server, RecordKind.LOCAL)]
+
+
+async def settle() -> None:
+    """Let everything happen that can happen without time or the other side."""
+    for _ in range(30):
+        await asyncio.sleep(0)

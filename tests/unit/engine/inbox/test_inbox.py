@@ -1,0 +1,734 @@
+"""Cards of the Inbox: opened, answered in every way, and left without an answer, in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConnectionLost, UserError
+from inspector.base.json import values
+from inspector.base.json.values import JSON, JSONObject, to_wire
+from inspector.engine.inbox import inbox as inbox_module
+from inspector.engine.inbox import pending
+from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.views import OutcomeKind
+from inspector.protocol import jsonrpc
+from inspector.protocol.revisions import R1, R4, R5
+from inspector.protocol.server_requests import sampling as sampling_module
+from tests.helpers.fakes import LoopTime
+from tests.unit.engine.inbox.inbox_stage import (
+    ACCEPT,
+    ASK,
+    CANCEL,
+    CONSENT,
+    DECLINE,
+    DONE,
+    PAGE,
+    SAMPLE,
+    SAMPLED,
+    InboxStage,
+    settle,
+)
+
+FORM_ASKED: JSONObject = {"method": "elicitation/create", "params": ASK}
+SAMPLE_ASKED: JSONObject = {"method": "sampling/createMessage", "params": SAMPLE}
+
+
+@pytest.fixture
+async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
+    stage = InboxStage(monkeypatch)
+    yield stage
+    await stage.engine.close()
+    assert stage.inbox.cards() == ()
+
+
+# ------------------------------------------------------------------ answered
+
+
+@pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
+async def test_server_request_is_pending_on_a_card(stage: InboxStage, answer: JSONObject) -> None:
+    peer = await stage.connect()
+    call = stage.call("greet")
+    request = await peer.next()
+    peer.ask("elicitation/create", ASK)
+    card = await stage.card()
+    assert peer.wire.sends_nothing()
+    assert (card.server, card.revision, card.round, card.method, card.subject) == (
+        "srv",
+        R4,
+        0,
+        "tools/call",
+        "greet",
+    )
+    assert [(each.key, each.method, each.params) for each in card.questions] == [
+        ("", "elicitation/create", ASK)
+    ]
+    log = stage.engine.log
+    assert card.row is not None
+    assert card.operation is not None
+    assert log.method(card.row) == "elicitation/create"
+    assert log.subject(card.operation) == "greet"
+    stage.reply(card, answer)
+    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": answer}
+    ended = await stage.ended()
+    assert (ended.id, ended.end) == (card.id, InboxRequestEnd.ANSWERED)
+    assert ended.questions[0].reply == Reply(result=answer)
+    peer.wire.say(id=request["id"], result=DONE)
+    assert (await call).kind is OutcomeKind.RESULT
+
+
+@pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
+async def test_request_in_a_result_is_pending_on_a_card_and_the_call_is_repeated(
+    stage: InboxStage, answer: JSONObject
+) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call("greet")
+    await peer.ask_in_result("st\u2028ate", who=FORM_ASKED)
+    card = await stage.card()
+    assert (card.round, card.most_rounds, card.method, card.subject) == (1, 10, "tools/call", "greet")
+    assert card.row is not None
+    assert card.operation is not None
+    assert stage.engine.log.partner(card.operation) == card.row
+    stage.reply(card, answer, "who")
+    second = await peer.reply(**DONE)
+    assert second["params"]["requestState"] == "st\u2028ate"
+    assert second["params"]["inputResponses"] == {"who": answer}
+    assert (await call).kind is OutcomeKind.RESULT
+    assert (await stage.end()) == (InboxRequestEnd.ANSWERED, "")
+
+
+async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    stage.reply(await stage.card(), SAMPLED)
+    assert (await peer.next())["result"] == SAMPLED
+    peer.ask("sampling/createMessage", SAMPLE, 2)
+    card = await stage.card()
+    assert card.operation is None  # nothing of ours was open
+    stage.inbox.reply(card.id, "", SAMPLING_REJECTED)
+    assert await peer.next() == {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "error": {"code": -1, "message": "The user rejected the sampling request"},
+    }
+    assert (await stage.end()) == (InboxRequestEnd.ANSWERED, "")
+
+
+async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pending_request(
+    stage: InboxStage,
+) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(think=SAMPLE_ASKED, who=FORM_ASKED)
+    card = await stage.card()
+    stage.inbox.reply(card.id, "think", SAMPLING_REJECTED)
+    outcome = await call
+    assert (outcome.kind, outcome.summary, outcome.next_step) == (
+        OutcomeKind.FAILED,
+        "The server asked for sampling/createMessage, and that was refused: "
+        "The user rejected the sampling request.",
+        "The call was not repeated.",
+    )
+    assert peer.wire.sends_nothing()
+    assert (await stage.end())[0] is InboxRequestEnd.ANSWERED
+
+
+async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
+    stage: InboxStage, tmp_path: Path
+) -> None:
+    peer = await stage.connect(R5, roots=(str(tmp_path),))
+    call = stage.call()
+    await peer.ask_in_result(who=FORM_ASKED, think=SAMPLE_ASKED, dirs={"method": "roots/list"})
+    card = await stage.card()
+    assert [question.key for question in card.unanswered] == ["who", "think"]
+    stage.reply(card, DECLINE, "who")
+    assert [each.key for each in (await stage.card()).unanswered] == ["think"]
+    with pytest.raises(UserError, match="answered already"):
+        stage.reply(card, ACCEPT, "who")
+    stage.inbox.retract(card.id, "who")
+    stage.reply(card, SAMPLED, "think")
+    await settle()
+    assert peer.wire.sends_nothing()
+    stage.reply(card, ACCEPT, "who")
+    second = await peer.reply(**DONE)
+    assert second["params"]["inputResponses"] == {
+        "who": ACCEPT,
+        "think": SAMPLED,
+        "dirs": {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]},
+    }
+    await call
+    with pytest.raises(UserError, match="This is not asked any more"):
+        stage.reply(card, ACCEPT, "who")
+    with pytest.raises(UserError, match="This is not asked any more"):
+        stage.inbox.retract(card.id, "who")
+
+
+async def test_roots_alone_are_answered_without_a_card(stage: InboxStage, tmp_path: Path) -> None:
+    peer = await stage.connect(roots=(str(tmp_path),))
+    peer.ask("roots/list", None)
+    assert (await peer.next())["result"] == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
+    assert (stage.seen, stage.inbox.past()) == ([], ())
+
+
+async def test_server_without_roots_gets_an_empty_list(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("roots/list", {})
+    assert (await peer.next())["result"] == {"roots": []}
+
+
+async def test_previous_rounds_are_on_the_card_of_the_next_round(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result("one", who=FORM_ASKED)
+    stage.reply(await stage.card(), ACCEPT, "who")
+    await peer.ask_in_result("two", think=SAMPLE_ASKED)
+    card = await stage.card()
+    assert card.round == 2
+    (earlier,) = card.earlier
+    assert [(each.key, each.reply) for each in earlier.questions] == [("who", Reply(result=ACCEPT))]
+    stage.reply(card, SAMPLED, "think")
+    await peer.reply(**DONE)
+    await call
+    other = stage.call()
+    await peer.ask_in_result("one", who=FORM_ASKED)
+    assert (await stage.card()).earlier == ()
+    stage.reply(await stage.card(), ACCEPT, "who")
+    await peer.reply(**DONE)
+    await other
+
+
+async def test_two_servers_ask_at_once_and_are_answered_in_any_order(stage: InboxStage) -> None:
+    old, new = await stage.connect(R4, "old"), await stage.connect(R5, "new")
+    call = stage.call(server="new")
+    old.ask("elicitation/create", ASK, 7)
+    old.ask("sampling/createMessage", SAMPLE, 8)
+    await new.ask_in_result(who=FORM_ASKED)
+    first, second, third = [await stage.card(index) for index in range(3)]
+    assert [card.server for card in (first, second, third)] == ["old", "old", "new"]
+    stage.reply(third, DECLINE, "who")
+    assert (await new.reply(**DONE))["params"]["inputResponses"] == {"who": DECLINE}
+    await call
+    stage.reply(second, SAMPLED)
+    assert (await old.next())["id"] == 8
+    stage.reply(first, ACCEPT)
+    assert await old.next() == {"jsonrpc": "2.0", "id": 7, "result": ACCEPT}
+
+
+async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    nested: JSONObject = {"type": "object", "properties": {"n": {"type": "object"}}}
+    peer.ask("elicitation/create", {"message": "?", "requestedSchema": nested})
+    card = await stage.card()
+    assert card.questions[0].remarks != ()
+    stage.reply(card, DECLINE)
+
+
+# ------------------------------------------------------------------ without an answer
+
+
+async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    await stage.card()
+    peer.wire.say(method="notifications/cancelled", params={"requestId": "q", "reason": "no\nlonger"})
+    assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "no longer")
+    assert peer.wire.sends_nothing()
+    with pytest.raises(UserError, match="This is not asked any more"):
+        stage.reply(stage.seen[0], ACCEPT)
+
+
+async def test_request_cancelled_before_it_is_shown_is_still_reported(
+    stage: InboxStage,
+) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    peer.wire.say(method="notifications/cancelled", params={"requestId": "q", "reason": "oops"})
+    assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "oops")
+    assert len(stage.seen) == 1
+    assert peer.wire.sends_nothing()
+    peer.ask("elicitation/create", ASK)  # the id is free again
+    stage.reply(await stage.card(), ACCEPT)
+    assert (await peer.next())["result"] == ACCEPT
+
+
+async def test_cancelled_ping_is_ignored(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("ping", {})
+    peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    await settle()
+    assert (stage.seen, peer.wire.sends_nothing()) == ([], True)
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_card_of_a_disconnected_server_closes(stage: InboxStage, is_lost: bool) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    await stage.card()
+    if is_lost:
+        peer.wire.end()
+    else:
+        await stage.engine.disconnect("srv")
+    reason = "The server exited with code 9." if is_lost else "The connection was closed."
+    assert await stage.end() == (InboxRequestEnd.SERVER_GONE, reason)
+
+
+async def test_call_with_pending_requests_fails_when_the_server_disconnects(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(who=FORM_ASKED)
+    await stage.card()
+    peer.wire.end()
+    outcome = await call
+    assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
+    assert outcome.summary == "The server exited with code 9."
+    assert await stage.end() == (InboxRequestEnd.SERVER_GONE, "The server exited with code 9.")
+
+
+async def test_cancelling_the_call_closes_the_requests_of_its_result(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(who=FORM_ASKED)
+    await stage.card()
+    call.cancel()
+    await asyncio.wait([call])
+    assert await stage.end() == (InboxRequestEnd.CALL_ENDED, "")
+
+
+async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    call = stage.call()
+    request = await peer.next()
+    peer.ask("elicitation/create", ASK)
+    assert (await stage.card()).note == ""
+    peer.wire.say(id=request["id"], result=DONE)
+    await call
+    card = await stage.card()
+    assert card.note == "The call that caused it has ended; the server may still want the answer."
+    stage.reply(card, ACCEPT)
+    assert (await peer.next())["result"] == ACCEPT
+
+
+async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    await stage.card()
+    raw = to_wire({"jsonrpc": "2.0", "id": "q", "result": {"action": "maybe"}})
+    await stage.engine.send_raw("srv", raw)
+    assert (await peer.next())["result"] == {"action": "maybe"}
+    assert await stage.end() == (InboxRequestEnd.ANSWERED, "The answer was written by hand.")
+    assert peer.wire.sends_nothing()
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "answer"),
+    [
+        ("elicitation/create", ASK, {"result": CANCEL}),
+        (
+            "sampling/createMessage",
+            SAMPLE,
+            {"error": {"code": -1, "message": "The user did not answer in time"}},
+        ),
+    ],
+)
+async def test_card_that_times_out_is_answered_automatically(
+    stage: InboxStage, method: str, params: JSONObject, answer: JSONObject
+) -> None:
+    peer = await stage.connect()
+    stage.inbox.answer_within = 30
+    time = LoopTime()
+    peer.ask(method, params)
+    await time.advance(0)
+    await time.advance(29)
+    assert len(stage.inbox.cards()) == 1
+    await time.advance(2)
+    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", **answer}
+    assert await stage.end() == (InboxRequestEnd.OVERDUE, "")
+
+
+async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    stage.inbox.answer_within = 30
+    time = LoopTime()
+    call = stage.call()
+    await peer.ask_in_result(a=FORM_ASKED, b=FORM_ASKED)
+    await time.advance(0)
+    await time.advance(0)
+    stage.reply(await stage.card(), ACCEPT, "a")
+    await time.advance(31)
+    assert (await peer.reply(**DONE))["params"]["inputResponses"] == {"a": ACCEPT, "b": CANCEL}
+    await call
+
+
+# ------------------------------------------------------------------ refused
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "words"),
+    [
+        ("elicitation/create", {"message": "?"}, -32602, "Invalid params of elicitation/create: "),
+        ("elicitation/create", [1], -32602, '"params" must be an object'),
+        ("elicitation/create", {"mode": "url", "message": "?"}, -32602, "Invalid params of elicitation"),
+        ("elicitation/create", {**ASK, "mode": "fax"}, -32602, "elicitation.fax was not declared"),
+        ("sampling/createMessage", {"messages": 5}, -32602, "Invalid params of sampling/createMessage: "),
+        ("magic/do", {}, -32601, "We do not offer magic/do"),
+    ],
+)
+async def test_unanswerable_request_is_rejected_and_shown(
+    stage: InboxStage, method: str, params: JSON, code: int, words: str
+) -> None:
+    peer = await stage.connect()
+    peer.ask(method, params)
+    error = (await peer.next())["error"]
+    assert error["code"] == code
+    assert words in error["message"]
+    card = await stage.ended()
+    assert (card.end, card.note) == (InboxRequestEnd.REFUSED, error["message"])
+    assert [each.method for each in card.questions] == [method]
+    assert stage.seen == [card]
+
+
+async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> None:
+    stage.declare_only("elicitation/create")
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    assert (await peer.next())["error"]["code"] == -32601
+    assert (await stage.ended()).end is InboxRequestEnd.REFUSED
+    peer.ask("roots/list", {}, 2)
+    assert (await peer.next())["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason", "count"),
+    [
+        ({"method": "elicitation/create", "params": {"message": "?"}}, "requestedSchema", 1),
+        ({"method": "magic/do"}, "“magic/do”, which cannot be asked for inside a result", 1),
+        ({"params": {}}, "the input request “who” cannot be used", 0),
+    ],
+)
+async def test_unanswerable_request_in_a_result_fails_the_call_and_is_shown(
+    stage: InboxStage, asked: JSONObject, reason: str, count: int
+) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(who=asked)
+    outcome = await call
+    assert outcome.kind is OutcomeKind.FAILED
+    assert reason in outcome.summary
+    card = await stage.ended()
+    assert card.end is InboxRequestEnd.REFUSED
+    assert reason in card.note
+    assert len(card.questions) == count
+    assert (card.method, card.subject, card.round) == ("tools/call", "greet", 1)
+
+
+async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    for count in range(1, 11):
+        await peer.ask_in_result("s", who=FORM_ASKED)
+        card = await stage.card()
+        assert (card.round, len(card.earlier)) == (count, count - 1)
+        stage.reply(card, ACCEPT, "who")
+    await peer.ask_in_result("s", who=FORM_ASKED)
+    outcome = await call
+    assert "the server asked 10 times in a row and asks again" in outcome.summary
+    assert (await stage.ended()).end is InboxRequestEnd.REFUSED
+
+
+# ------------------------------------------------------------------ time
+
+
+async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    time = LoopTime()
+    call = stage.call()
+    request = await peer.next()
+    await time.advance(6)
+    peer.ask("elicitation/create", ASK)
+    await time.advance(0)
+    await time.advance(1000)
+    stage.reply(await stage.card(), ACCEPT)
+    await peer.next()
+    await settle()
+    await time.advance(3.9)  # of ten seconds, it had used six
+    assert not call.done()
+    peer.wire.say(id=request["id"], result=DONE)
+    outcome = await call
+    assert outcome.kind is OutcomeKind.RESULT
+    assert outcome.waited_ns == 1000 * 10**9
+
+
+async def test_timeouts_resume_when_the_request_is_answered(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    time = LoopTime()
+    call = stage.call()
+    await peer.next()
+    await time.advance(6)
+    peer.ask("elicitation/create", ASK)
+    await time.advance(0)
+    await time.advance(1000)
+    stage.reply(await stage.card(), ACCEPT)
+    await settle()
+    await time.advance(4.1)
+    outcome = await call
+    assert "did not answer tools/call within 10.1" in outcome.summary
+    assert outcome.waited_ns == 1000 * 10**9
+
+
+async def test_overlapping_pending_requests_are_counted_once(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    time = LoopTime()
+    call = stage.call()
+    request = await peer.next()
+    peer.ask("elicitation/create", ASK, "a")
+    peer.ask("elicitation/create", ASK, "b")
+    await time.advance(0)
+    await time.advance(20)
+    stage.reply(await stage.card(0), ACCEPT)
+    await settle()
+    await time.advance(20)
+    assert not call.done()
+    peer.wire.say(id=request["id"], result=DONE)  # before the second one is answered
+    assert (await call).waited_ns == 40 * 10**9
+    stage.reply(await stage.card(), DECLINE)
+
+
+async def test_unrelated_call_keeps_its_timeouts(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    time = LoopTime()
+    call = stage.call()
+    await peer.next()
+    peer.ask("elicitation/create", ASK)
+    await time.advance(0)
+    other = stage.call("other")
+    await settle()
+    await time.advance(10.1)
+    assert "did not answer tools/call" in (await other).summary
+    assert not call.done()
+    call.cancel()
+    stage.reply(await stage.card(), DECLINE)
+
+
+async def test_all_pending_calls_pause_when_the_cause_is_unknown(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    time = LoopTime()
+    calls = [stage.call("one"), stage.call("two")]
+    requests = [await peer.next(), await peer.next()]
+    peer.ask("elicitation/create", ASK)
+    await time.advance(0)
+    assert (await stage.card()).operation is None
+    await time.advance(1000)
+    stage.reply(await stage.card(), ACCEPT)
+    await settle()
+    for request in requests:
+        peer.wire.say(id=request["id"], result=DONE)
+    assert [(await call).kind for call in calls] == [OutcomeKind.RESULT] * 2
+
+
+async def test_user_time_is_counted_separately_in_stateless_mode_too(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    time = LoopTime()
+    call = stage.call()
+    for _ in range(2):
+        await peer.ask_in_result("s", who=FORM_ASKED)
+        await stage.card()
+        await time.advance(50)
+        stage.reply(await stage.card(), ACCEPT, "who")
+    await peer.reply(**DONE)
+    assert (await call).waited_ns == 100 * 10**9
+
+
+async def test_reading_a_resource_may_send_requests_and_counts_user_time_too(stage: InboxStage) -> None:
+    peer = await stage.connect(R5)
+    time = LoopTime()
+    reading = stage.start(stage.engine.read_resource("srv", "a://b"))
+    await peer.ask_in_result(who=FORM_ASKED)
+    card = await stage.card()
+    assert (card.method, card.subject) == ("resources/read", "a://b")
+    await time.advance(5)
+    stage.reply(card, ACCEPT, "who")
+    await peer.reply(contents=[])
+    assert (await reading).waited_ns == 5 * 10**9
+
+
+# ------------------------------------------------------------------ many
+
+
+async def test_number_of_finished_cards_is_limited(stage: InboxStage) -> None:
+    peer = await stage.connect(R1)
+    for number in range(600):
+        peer.ask("sampling/createMessage", {}, number)
+        await peer.next()
+    assert len(stage.inbox.past()) == 500
+    assert stage.inbox.past()[-1].id == 600
+
+
+async def test_thousands_of_cards_of_a_crashed_server_close_with_it(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    for number in range(3000):
+        peer.ask("elicitation/create", ASK, number)
+    await settle()
+    assert len(stage.inbox.cards()) == 3000
+    peer.wire.end()
+    assert (await stage.end())[0] is InboxRequestEnd.SERVER_GONE
+
+
+async def test_requests_beyond_the_inbox_limit_are_rejected(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_module, "MOST_OPEN", 3)
+    peer = await stage.connect()
+    for number in range(4):
+        peer.ask("elicitation/create", ASK, number)
+    error = (await peer.next())["error"]
+    assert (error["code"], error["message"]) == (-32603, "3 questions wait for an answer already")
+    await settle()
+    assert stage.inbox.past()[-1].end is InboxRequestEnd.REFUSED
+    assert len(stage.inbox.cards()) == 3
+    stage.reply(stage.inbox.cards()[0], DECLINE)
+    await peer.next()
+    peer.ask("elicitation/create", ASK, "again")
+    await settle()
+    assert len(stage.inbox.cards()) == 3
+    for card in stage.inbox.cards():
+        stage.reply(card, DECLINE)
+
+
+# ------------------------------------------------------------------ at the same moment
+
+
+@pytest.mark.parametrize("way", ["withdrawn", "server gone"])
+async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, way: str) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    card = await stage.card()
+    stage.reply(card, ACCEPT)
+    if way == "withdrawn":
+        peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    else:
+        peer.wire.end()
+    await settle()
+    assert [each.id for each in stage.inbox.past()] == [card.id]
+
+
+async def test_call_cancelled_while_being_answered_leaves_one_card(
+    stage: InboxStage,
+) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(a=FORM_ASKED)
+    card = await stage.card()
+    stage.reply(card, ACCEPT, "a")
+    call.cancel()
+    await settle()
+    assert call.cancelled()
+    assert [each.id for each in stage.inbox.past()] == [card.id]
+
+
+# ------------------------------------------------------------------ big questions
+
+
+def picture(data: str) -> JSONObject:
+    content: JSONObject = {"type": "image", "data": data, "mimeType": "image/png"}
+    return {"messages": [{"role": "user", "content": content}], "maxTokens": 9}
+
+
+async def test_big_image_is_validated_off_the_event_loop(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def block_problem(block: JSONObject, revision: object) -> str:
+        threads.append(threading.get_ident())
+        return "holds data that is not Base64"
+
+    monkeypatch.setattr(sampling_module, "block_problem", block_problem)
+    opened: asyncio.Future[InboxRequest] = asyncio.get_running_loop().create_future()
+    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", picture("!" * 1_000_000))
+    card = await asyncio.wait_for(opened, 30)
+    assert card.questions[0].remarks == ("A content block holds data that is not Base64.",)
+    assert threads
+    assert threading.get_ident() not in threads
+    stage.reply(card, SAMPLED)
+    assert (await peer.next())["result"] == SAMPLED
+
+
+async def test_big_request_is_parsed_once(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[int] = []
+
+    def parse(text: str) -> JSON:
+        texts.append(len(text))
+        return values.parse(text)
+
+    peer = await stage.connect()
+    opened: asyncio.Future[InboxRequest] = asyncio.get_running_loop().create_future()
+    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    monkeypatch.setattr(jsonrpc, "parse", parse)
+    peer.ask("sampling/createMessage", picture("A" * 1_000_000))
+    stage.reply(await asyncio.wait_for(opened, 30), SAMPLED)
+    await peer.next()
+    assert sum(size > 1_000_000 for size in texts) == 1
+
+
+async def test_finished_cards_have_a_memory_limit(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending, "MOST_BYTES", 2_500_000)
+    peer = await stage.connect(R1)
+    for number in range(4):
+        peer.ask("sampling/createMessage", {"messages": [picture("A" * 1_000_000)]}, number)
+        await peer.next()
+    assert [card.id for card in stage.inbox.past()] == [3, 4]
+
+
+async def test_answered_requests_are_not_retained_by_the_running_call(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    call = stage.call()
+    request = await peer.next()
+    for number in range(5):
+        peer.ask("elicitation/create", ASK, number)
+        stage.reply(await stage.card(), DECLINE)
+        await peer.next()
+    (waiter,) = stage.engine.servers.get("srv").session.conversation().waiting.of_operation(None)
+    assert len(waiter.answer._callbacks) <= 2
+    peer.wire.say(id=request["id"], result=DONE)
+    await call
+
+
+@pytest.mark.parametrize("params", [ASK, PAGE])
+async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch, params: JSONObject
+) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", params)
+    card = await stage.card()
+
+    async def send(message: object, envelope: object = None) -> None:
+        raise ConnectionLost("Nothing listens there.", "Check that the server runs.")
+
+    monkeypatch.setattr(peer.wire, "send", send)
+    stage.reply(card, CONSENT if params is PAGE else ACCEPT)
+    words = "The answer could not be sent: Nothing listens there. Check that the server runs."
+    assert await stage.end() == (InboxRequestEnd.NOT_SENT, words)
+    assert len(stage.inbox.past()) == 1
+    assert stage.inbox._asked == {}
+
+
+async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    stage.reply(await stage.card(), ACCEPT)
+    await peer.next()
+    peer.ask("sampling/createMessage", SAMPLE, 2)
+    card = await stage.card()
+    stage.inbox.reply(card.id, "", SAMPLING_REJECTED)
+    await peer.next()
+    peer.ask("elicitation/create", {**ASK, "task": {}}, 3)
+    await peer.next()
+    stage.reply(await stage.card(), ACCEPT)
+    await settle()
+    assert stage.inbox._asked == {}

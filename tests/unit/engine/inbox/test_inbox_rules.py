@@ -1,0 +1,146 @@
+"""Rules that answer in the person's place: asked first, marked, and never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.engine.inbox.views import InboxRequestEnd, Reply, RequestItem
+from inspector.protocol.revisions import R4, R5, Revision
+from tests.unit.engine.inbox.inbox_stage import (
+    ACCEPT,
+    ASK,
+    DECLINE,
+    DONE,
+    SAMPLE,
+    SAMPLED,
+    InboxStage,
+    settle,
+)
+
+
+class Rules:
+    """Answers sampling; leaves the rest to the person. Waits until it may."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, Revision]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.failure: Exception | None = None
+        self.was_cancelled = False
+
+    async def reply(self, server: str, question: RequestItem, revision: Revision) -> Reply | None:
+        self.asked.append((server, question.method, revision))
+        try:
+            await self.may_answer.wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        if self.failure is not None:
+            raise self.failure
+        is_sampling = question.method == "sampling/createMessage"
+        return Reply(result=SAMPLED, rule="always\nfour") if is_sampling else None
+
+
+@pytest.fixture
+async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
+    stage = InboxStage(monkeypatch)
+    yield stage
+    await stage.engine.close()
+
+
+@pytest.fixture
+def rules(stage: InboxStage) -> Rules:
+    rules = stage.inbox.rules = Rules()
+    return rules
+
+
+async def test_automatic_reply_is_marked_and_never_pending(stage: InboxStage, rules: Rules) -> None:
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    assert (await peer.next())["result"] == SAMPLED
+    card = await stage.ended()
+    assert card.questions[0].reply == Reply(result=SAMPLED, rule="always\nfour")
+    assert stage.seen == [card]  # it did not flash up
+    assert rules.asked == [("srv", "sampling/createMessage", R4)]
+    (note,) = stage.notes()
+    assert note.startswith("Answered by the rule “always")
+
+
+async def test_request_without_a_matching_rule_is_left_to_the_user(stage: InboxStage, rules: Rules) -> None:
+    peer = await stage.connect()
+    peer.ask("elicitation/create", ASK)
+    card = await stage.card()
+    stage.reply(card, DECLINE)
+    assert (await peer.next())["result"] == DECLINE
+    assert stage.notes() == []
+
+
+async def test_a_rule_may_answer_a_part_of_a_card(stage: InboxStage, rules: Rules) -> None:
+    peer = await stage.connect(R5)
+    call = stage.call()
+    await peer.ask_in_result(
+        who={"method": "elicitation/create", "params": ASK},
+        think={"method": "sampling/createMessage", "params": SAMPLE},
+    )
+    card = await stage.card()
+    assert [each.key for each in card.unanswered] == ["who"]
+    stage.reply(card, ACCEPT, "who")
+    second = await peer.reply(**DONE)
+    assert second["params"]["inputResponses"] == {"who": ACCEPT, "think": SAMPLED}
+    await call
+
+
+@pytest.mark.parametrize("failure", [UserError("The endpoint is away."), KeyError("oops")])
+async def test_failing_rule_leaves_the_request_to_the_user_and_says_so(
+    stage: InboxStage, rules: Rules, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules.failure = failure
+    peer = await stage.connect()
+    with caplog.at_level("CRITICAL"):
+        peer.ask("sampling/createMessage", SAMPLE)
+        card = await stage.card()
+    assert card.questions[0].remarks[-1].startswith("A rule that should have answered failed: ")
+    stage.reply(card, SAMPLED)
+    assert (await peer.next())["result"] == SAMPLED
+
+
+async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -> None:
+    rules.may_answer.clear()
+    shown = asyncio.Event()
+    stage.inbox.changed.connect(lambda card: shown.set())
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    await shown.wait()
+    stage.reply(await stage.card(), {**SAMPLED, "model": "me"})
+    assert (await peer.next())["result"]["model"] == "me"
+    await settle()
+    assert rules.was_cancelled
+    assert stage.notes() == []
+
+
+async def test_slow_rule_answers_a_visible_card(stage: InboxStage, rules: Rules) -> None:
+    rules.may_answer.clear()
+    shown = asyncio.Event()
+    stage.inbox.changed.connect(lambda card: shown.set())
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    await shown.wait()
+    assert len(stage.inbox.cards()) == 1
+    rules.may_answer.set()
+    assert (await peer.next())["result"] == SAMPLED
+    assert (await stage.ended()).end is InboxRequestEnd.ANSWERED
+
+
+async def test_rule_is_cancelled_when_no_reply_is_needed_any_more(stage: InboxStage, rules: Rules) -> None:
+    rules.may_answer.clear()
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    await settle()
+    peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    await settle()
+    assert rules.was_cancelled
+    assert (await stage.ended()).end is InboxRequestEnd.WITHDRAWN

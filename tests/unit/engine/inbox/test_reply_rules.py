@@ -1,0 +1,344 @@
+"""Which rule answers a question, and what: the filter language asked about the question itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import UserError
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.reply_rules import Endpoint, ReplyRule, RuleKind
+from inspector.engine.inbox.reply_rules import CANNED_MODEL, ECHO_MODEL, ReplyRules, RuleInput
+from inspector.engine.inbox.views import Reply, RequestItem
+from inspector.protocol.revisions import R4, R5, Revision
+from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
+from tests.helpers.fakes import FakeClock
+from tests.helpers.httpfaults import FaultServer
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.protocol.server_requests.request_samples import form, message, page, sampling, text
+
+ECHO = ReplyRule("e", "Parrot", RuleKind.ECHO, is_on=True)
+DECLINE: JSONObject = {"action": "decline"}
+
+
+def canned(answer: JSON, filter: str = "", name: str = "Canned", **more: Any) -> ReplyRule:
+    return ReplyRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "answer": answer, **more})
+
+
+def question(method: str = SAMPLING, params: JSONObject | None = None) -> RequestItem:
+    return RequestItem("", method, sampling() if params is None else params)
+
+
+FORM = question(ELICITATION, form(name={"type": "string"}))
+
+
+async def with_rules(*rules: ReplyRule, path: Path | None = None) -> ReplyRules:
+    answers = ReplyRules(path)
+    await answers.save(rules)
+    return answers
+
+
+async def replied(answers: ReplyRules, asked: RequestItem, revision: Revision = R4) -> Reply | None:
+    return await answers.reply("demo", asked, revision)
+
+
+async def test_without_rules_everything_is_left_to_the_user() -> None:
+    assert await replied(ReplyRules(), question()) is None
+
+
+async def test_disabled_rule_does_not_reply() -> None:
+    assert await replied(await with_rules(replace(ECHO, is_on=False)), question()) is None
+
+
+async def test_first_matching_enabled_rule_replies_and_is_named() -> None:
+    answers = await with_rules(
+        canned("off", name="Off", is_on=False),
+        canned("other", "server:elsewhere", name="Other"),
+        canned("first", "server:demo", name="First"),
+        canned("second", name="Second"),
+    )
+    reply = await replied(answers, question())
+    assert reply == Reply(
+        {"role": "assistant", "content": text("first"), "model": CANNED_MODEL, "stopReason": "endTurn"},
+        rule="First",
+    )
+
+
+@pytest.mark.parametrize("revision", [R4, R5])
+@pytest.mark.parametrize(
+    ("filter", "is_fitting"),
+    [
+        ("server:demo", True),
+        ("server:other", False),
+        (f"method:{SAMPLING}", True),
+        ("method:elicitation/create", False),
+        ("kind:request dir:in", True),
+        ("kind:result", False),
+        ("params.maxTokens>50", True),
+        ("params.maxTokens>500", False),
+        ("weather", True),
+        ("snow", False),
+        ("not weather", False),
+    ],
+)
+async def test_filter_sees_the_same_request_in_session_and_stateless_mode(
+    revision: Revision, filter: str, is_fitting: bool
+) -> None:
+    asked = question(params=sampling(message("user", text("How is the weather?"))))
+    reply = await replied(await with_rules(canned("x", filter)), asked, revision)
+    assert (reply is not None) == is_fitting
+
+
+async def test_filter_can_distinguish_protocol_versions() -> None:
+    answers = await with_rules(canned("x", "rev:2025-11-25"))
+    assert await replied(answers, question(), R4) is not None
+    assert await replied(answers, question(), R5) is None
+
+
+async def test_invalid_filter_matches_nothing_and_the_next_rule_replies() -> None:
+    answers = await with_rules(canned("bad", "dur>>", name="Bad"), ECHO)
+    reply = await replied(answers, question())
+    assert reply is not None
+    assert reply.rule == "Parrot"
+
+
+@pytest.mark.parametrize(
+    ("answer", "suited"),
+    [
+        ("a text", SAMPLING),
+        ({"role": "assistant", "content": {}, "model": "m"}, SAMPLING),
+        (DECLINE, ELICITATION),
+        ({"roots": []}, ROOTS),
+    ],
+)
+async def test_reply_is_used_only_for_the_kind_of_request_it_fits(answer: JSON, suited: str) -> None:
+    answers = await with_rules(canned(answer))
+    for asked in (question(), FORM, question(ROOTS, {})):
+        assert (await replied(answers, asked) is not None) == (asked.method == suited)
+
+
+async def test_unrecognizable_reply_is_sent_as_it_is_to_any_request() -> None:
+    answers = await with_rules(canned({"odd": 1}))
+    for asked in (question(), FORM):
+        assert await replied(answers, asked) == Reply({"odd": 1}, rule="Canned")
+
+
+async def test_form_reply_is_not_consent_to_a_url_elicitation() -> None:
+    filled: JSONObject = {"action": "accept", "content": {"name": "Ada"}}
+    visit = question(ELICITATION, page())
+    assert await replied(await with_rules(canned(filled)), visit) is None
+    assert await replied(await with_rules(canned({"action": "accept"})), visit) is not None
+    assert await replied(await with_rules(canned(filled)), FORM) == Reply(filled, rule="Canned")
+
+
+async def test_canned_error_rejects_the_request() -> None:
+    reply = await replied(await with_rules(canned({"error": {"code": -1, "message": "No"}})), question())
+    assert reply == Reply(code=-1, message="No", rule="Canned")
+    assert reply.is_error
+
+
+async def test_echo_repeats_the_last_user_message() -> None:
+    asked = sampling(
+        message("user", text("First")),
+        message("user", [text("Last"), {"type": "image", "data": "", "mimeType": "image/png"}, text("word")]),
+        message("assistant", text("Yes?")),
+    )
+    reply = await replied(await with_rules(ECHO), question(params=asked))
+    assert reply is not None
+    assert reply.result == {
+        "role": "assistant",
+        "content": text("Last\nword"),
+        "model": ECHO_MODEL,
+        "stopReason": "endTurn",
+    }
+
+
+async def test_nothing_to_echo_is_a_failure_that_names_the_rule() -> None:
+    asked = sampling(message("assistant", text()))
+    with pytest.raises(UserError, match="Rule “Parrot”: There is nothing to echo"):
+        await replied(await with_rules(ECHO), question(params=asked))
+
+
+# ------------------------------------------------------------------ scripts
+
+
+def script(path: Path, *answers: JSON, **more: Any) -> ReplyRule:
+    path.write_text("\n".join(map(json.dumps, answers)))
+    return ReplyRule("s", "Book", RuleKind.SCRIPT, **{"is_on": True, "script": str(path), **more})
+
+
+def said(reply: Reply | None) -> str:
+    assert reply is not None
+    assert reply.result is not None
+    content = reply.result["content"]
+    assert isinstance(content, dict)
+    return str(content["text"])
+
+
+async def test_script_replies_in_order_and_then_the_user_is_asked(tmp_path: Path) -> None:
+    rule = script(tmp_path / "s.jsonl", "one", "two")
+    answers = await with_rules(rule)
+    assert [said(await replied(answers, question())) for _ in range(2)] == ["one", "two"]
+    with pytest.raises(UserError, match="Rule “Book”: Its script has given all of its 2 answers"):
+        await replied(answers, question())
+    assert (await answers.script_place(rule)).given == 2
+    await answers.start_over(rule)
+    assert said(await replied(answers, question())) == "one"
+
+
+async def test_script_can_restart_automatically(tmp_path: Path) -> None:
+    answers = await with_rules(script(tmp_path / "s.jsonl", "one", "two", loops=True))
+    assert [said(await replied(answers, question())) for _ in range(5)] == ["one", "two", "one", "two", "one"]
+
+
+async def test_simultaneous_requests_each_get_their_own_reply(tmp_path: Path) -> None:
+    words = [f"{n}" for n in range(20)]
+    answers = await with_rules(script(tmp_path / "s.jsonl", *words))
+    found = await asyncio.gather(*(replied(answers, question()) for _ in words))
+    assert sorted(map(said, found), key=int) == words
+
+
+async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None:
+    answers = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
+    with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
+        await replied(answers, FORM)
+    assert said(await replied(answers, question())) == "a text"
+    assert await replied(answers, FORM) == Reply(DECLINE, rule="Book")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "It has no script"),
+        ("/nowhere/at/all", "cannot be read"),
+        ("a\0b", "cannot be"),
+        ("~nobody/x", ""),
+    ],
+)
+async def test_missing_script_is_a_failure_reason(path: str, words: str) -> None:
+    rule = ReplyRule("s", "Book", RuleKind.SCRIPT, is_on=True, script=path)
+    with pytest.raises(UserError, match=f"Rule “Book”: .*{words}"):
+        await replied(await with_rules(rule), question())
+
+
+async def test_script_path_is_relative_to_the_rules_file(tmp_path: Path) -> None:
+    rule = replace(script(tmp_path / "s.jsonl", "one"), script="s.jsonl")
+    answers = await with_rules(rule, path=tmp_path / "answers.json")
+    assert said(await replied(answers, question())) == "one"
+
+
+# ------------------------------------------------------------------ endpoints
+
+
+async def test_endpoint_is_called_with_its_stored_key() -> None:
+    names: list[str] = []
+
+    async def secret(name: str) -> str | None:
+        names.append(name)
+        return "the key"
+
+    async with FaultServer() as server:
+        server.order("answer", says(COMPLETION))
+        rule = ReplyRule(
+            "m",
+            "Model",
+            RuleKind.ENDPOINT,
+            is_on=True,
+            endpoint=Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20),
+        )
+        answers = ReplyRules(secret=secret)
+        await answers.save([rule])
+        assert said(await replied(answers, question())) == "Hello"
+        assert await replied(answers, FORM) is None, "a model fills in no forms"
+        assert server.calls[0].headers["authorization"] == "Bearer the key"
+    assert names == ["answers/endpoint/m"]
+
+
+async def test_endpoint_with_a_missing_key_is_not_called() -> None:
+    async with FaultServer() as server:
+        endpoint = Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20)
+        rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
+            await replied(await with_rules(rule), question())
+        assert server.calls == []
+
+
+async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
+    clock = FakeClock()
+    async with FaultServer() as server:
+        server.order("answer", *[says(COMPLETION)] * 5)
+        endpoint = Endpoint(server.url(), "gpt-9", per_minute=2)
+        rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
+        answers = ReplyRules(clock=clock)
+        await answers.save([rule])
+        for _ in range(2):
+            assert await replied(answers, question()) is not None
+            clock.advance(29)
+        with pytest.raises(UserError, match="asked 2 times within a minute, which is the rule's limit"):
+            await replied(answers, question())
+        assert len(server.calls) == 2
+        await answers.draft(rule, RuleInput("demo", question(), R4))
+        assert (await answers.attempt(rule)).reply is not None
+        clock.advance(3)
+        assert await replied(answers, question()) is not None
+        with pytest.raises(UserError, match="limit"):
+            await replied(answers, question())
+    assert len(server.calls) == 5
+
+
+async def test_rule_applied_to_an_unsuitable_form_says_so() -> None:
+    with pytest.raises(UserError, match="no model is asked for"):
+        await ReplyRules().draft(ECHO, RuleInput("demo", FORM, R4))
+
+
+# ------------------------------------------------------------------ trying, and the file
+
+
+async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
+    answers = ReplyRules()
+    with pytest.raises(UserError, match="No server has asked anything yet"):
+        await answers.attempt(ECHO)
+    await replied(answers, FORM)
+    assert (await answers.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
+    filled = await answers.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
+    assert filled.asked.server == "demo"
+    assert filled.reply is not None
+    assert filled.remarks == ("Not asked for: “nome”.",)
+    assert (
+        await answers.attempt(canned(DECLINE, "server:x"))
+    ).reason == "The filter does not fit this question."
+    unreadable = await answers.attempt(canned(DECLINE, "dur>>"))
+    assert unreadable.reply is None
+    assert unreadable.reason
+    book = script(tmp_path / "s.jsonl", DECLINE)
+    await answers.attempt(book)
+    assert (await answers.script_place(book)).given == 0
+
+
+async def test_manually_edited_rules_apply_to_the_next_request(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    answers = ReplyRules(path)
+    problems: list[str] = []
+    answers.problem_found.connect(problems.append)
+    assert await replied(answers, question()) is None
+    path.write_text(json.dumps({"rules": [{"kind": "canned", "on": True, "answer": "by hand"}]}))
+    assert said(await replied(answers, question())) == "by hand"
+    path.write_text(
+        json.dumps({"rules": [{"kind": "nothing"}, {"kind": "echo", "on": True, "filter": "a>>"}]})
+    )
+    assert await replied(answers, question()) is None
+    await replied(answers, question())
+    assert len(problems) == 2, "told once"
+    assert "rule 1" in problems[0]
+    assert "cannot be read, so it fits nothing" in problems[1]
+
+
+async def test_saved_rules_are_available_in_the_next_run(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    await with_rules(ECHO, path=path)
+    assert await ReplyRules(path).rules() == (ECHO,)

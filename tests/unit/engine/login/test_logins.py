@@ -1,0 +1,150 @@
+"""What becomes of a login that is needed: told when it fails, and made for what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+import pytest
+
+from inspector.base.errors import NeedsLogin
+from inspector.config.servers.entries import HttpEntry
+from inspector.engine.engine import Engine
+from inspector.engine.login.logins import LoginRequested
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus, ServerView
+from inspector.oauth.login_reason import LoginReason
+from tests.unit.demo.login.login_client import LoginDemo
+
+NAME = "notes"
+FIRST = {"notes:read", "offline_access"}
+
+
+@pytest.fixture(scope="module")
+def shared_demo() -> Iterator[LoginDemo]:
+    with LoginDemo() as demo:
+        yield demo
+
+
+class Person:
+    """In front of the browser."""
+
+    def __init__(self, demo: LoginDemo) -> None:
+        self._demo = demo
+        self.answer = "allow"
+        self.pages: list[str] = []
+
+    async def open(self, url: str) -> None:
+        self.pages.append(url)
+        sent = self._demo.decide(self._demo.http.get(url), decision=self.answer)
+        async with httpx2.AsyncClient(trust_env=False) as browser:
+            await browser.get(sent.headers["location"])
+
+
+@pytest.fixture
+def demo(shared_demo: LoginDemo) -> LoginDemo:
+    shared_demo.forget()
+    return shared_demo
+
+
+@pytest.fixture
+def person(demo: LoginDemo) -> Person:
+    return Person(demo)
+
+
+@pytest.fixture
+async def engine(demo: LoginDemo, person: Person) -> AsyncIterator[Engine]:
+    engine = Engine()
+    engine.logins.open_url = person.open
+    engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
+    engine.add(HttpEntry(name=NAME, url=demo.url))
+    yield engine
+    await engine.close()
+
+
+async def write(engine: Engine) -> CallOutcome:
+    return await engine.call_tool(NAME, "write_note", {"text": "Tea at five"})
+
+
+def scopes_at(page: str) -> set[str]:
+    """What the browser was sent to ask for."""
+    return set(dict(parse_qsl(urlsplit(page).query))["scope"].split())
+
+
+async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, person: Person) -> None:
+    person.answer = "deny"
+    with pytest.raises(NeedsLogin) as failed:
+        await engine.connect(NAME)
+    (view,) = engine.views()
+    assert view.status is ServerStatus.NEEDS_LOGIN
+    assert "refused" in view.reason, view.reason
+    assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
+    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
+
+
+async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, person: Person) -> None:
+    seen: list[ServerView] = []
+    engine.server_changed.connect(seen.append)
+    await engine.connect(NAME)
+    states = [(view.status, view.waits_for) for view in seen]
+    place = states.index((ServerStatus.LOGGING_IN, "a login in the browser"))
+    assert ServerStatus.NEEDS_LOGIN not in [status for status, _ in states[place:]]
+    assert (seen[place].reason, seen[place].next_step) == ("", "")
+    assert states[-1][0] is ServerStatus.CONNECTED
+
+
+async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
+    engine: Engine,
+) -> None:
+    opened = asyncio.Event()
+
+    async def nobody(url: str) -> None:
+        opened.set()
+
+    engine.logins.open_url = nobody
+    connecting = asyncio.create_task(engine.connect(NAME))
+    await opened.wait()
+    assert engine.view(NAME).status is ServerStatus.LOGGING_IN
+    await engine.disconnect(NAME)
+    with pytest.raises(NeedsLogin, match="cancelled"):
+        await connecting
+    view = engine.view(NAME)
+    assert view.status is ServerStatus.NEEDS_LOGIN
+    assert view.next_step == "Connect again, or walk through the login in the Auth tab."
+
+
+async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_it(
+    engine: Engine, person: Person
+) -> None:
+    wanted: list[LoginRequested] = []
+    engine.logins.wanted.connect(wanted.append)
+    await engine.connect(NAME)
+    outcome = await write(engine)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.summary == "The server asks for “notes:write”, which the token does not have."
+    assert outcome.next_step == "Log in, and do it again."
+    assert [one.occasion for one in wanted] == [LoginReason.STEP_UP]
+    assert len(person.pages) == 1, "nobody pressed anything that leads to the browser"
+    await engine.logins.start(NAME)
+    view = await engine.logins.run(NAME)
+    assert view.failure == ""
+    assert scopes_at(person.pages[-1]) == {*FIRST, "notes:write"}
+    assert (await write(engine)).kind is OutcomeKind.RESULT
+
+
+async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> None:
+    await engine.connect(NAME)
+    first = await write(engine)
+    for _ in range(3):
+        again = await write(engine)
+        assert (again.summary, again.next_step) == (first.summary, first.next_step)
+
+
+async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, person: Person) -> None:
+    await engine.connect(NAME)
+    await write(engine)
+    await engine.logins.sign_out(NAME)
+    await engine.logins.start(NAME)
+    await engine.logins.run(NAME)
+    assert [scopes_at(page) for page in person.pages] == [FIRST, FIRST]

@@ -1,0 +1,182 @@
+"""Servers of an engine: added, kept, connected, stopped and removed, in any order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError, ConnectFailed, RequestCancelled
+from inspector.config.servers.entries import StdioEntry
+from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.engine import Engine
+from inspector.engine.views import ServerStatus
+from inspector.traffic.log import TrafficLog
+from tests.helpers.servers import Lab, fault_entry, shell_entry
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> ServerListFile:
+    return ServerListFile(tmp_path / "servers.json")
+
+
+@pytest.fixture
+async def engine(catalogue: ServerListFile) -> AsyncIterator[Engine]:
+    engine = Engine(catalogue)
+    yield engine
+    await engine.close()
+
+
+def names(engine: Engine) -> list[str]:
+    return [view.name for view in engine.views()]
+
+
+# ------------------------------------------------------------------ the catalogue
+
+
+async def test_server_list_is_loaded_and_its_problems_are_reported(
+    engine: Engine, catalogue: ServerListFile
+) -> None:
+    catalogue.path.write_text('{"mcpServers": {"a": {"command": "x", "disabled": true}, "b": 5}}')
+    problems: list[str] = []
+    engine.problem_found.connect(problems.append)
+    engine.load()
+    (view,) = engine.views()
+    assert (view.name, view.status, view.is_kept) == ("a", ServerStatus.DISABLED, True)
+    assert len(problems) == 1
+    assert "server 'b'" in problems[0]
+
+
+async def test_saved_server_is_written_and_a_session_only_one_is_not(
+    engine: Engine, catalogue: ServerListFile
+) -> None:
+    engine.save(StdioEntry(name="kept", command="x"))
+    engine.add(StdioEntry(name="passing", command="x"))
+    assert names(engine) == ["kept", "passing"]
+    assert [entry.name for entry in catalogue.load().entries] == ["kept"]
+    await engine.set_enabled("passing", False)
+    await engine.set_enabled("kept", False)
+    assert [(entry.name, entry.enabled) for entry in catalogue.load().entries] == [("kept", False)]
+    assert [view.status for view in engine.views()] == [ServerStatus.DISABLED, ServerStatus.DISABLED]
+
+
+async def test_server_that_cannot_be_saved_is_not_added(engine: Engine, catalogue: ServerListFile) -> None:
+    catalogue.path.write_text("{broken")
+    with pytest.raises(ConfigError, match="is not valid JSON"):
+        engine.save(StdioEntry(name="a", command="x"))
+    assert names(engine) == []
+
+
+async def test_names_are_unique(engine: Engine, catalogue: ServerListFile) -> None:
+    engine.save(StdioEntry(name="a", command="x"))
+    with pytest.raises(ConfigError, match="There is a server 'a' already"):
+        engine.save(StdioEntry(name="a", command="y"))
+    assert catalogue.find("a") == StdioEntry(name="a", command="x")
+    assert engine.unique_name("a") == "a 2"
+    assert engine.unique_name("b") == "b"
+
+
+async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
+    engine: Engine, catalogue: ServerListFile
+) -> None:
+    removed: list[str] = []
+    engine.server_removed.connect(removed.append)
+    engine.save(fault_entry())
+    await engine.connect("srv")
+    rows = len(engine.log)
+    await engine.remove("srv")
+    assert (names(engine), removed, catalogue.load().entries) == ([], ["srv"], ())
+    assert len(engine.log) > rows
+    with pytest.raises(ConfigError, match="There is no server 'srv'"):
+        await engine.connect("srv")
+
+
+def test_a_given_log_is_used_though_it_is_empty() -> None:
+    log = TrafficLog()
+    assert Engine(log=log).log is log
+
+
+# ------------------------------------------------------------------ connecting and stopping in any order
+
+
+async def test_a_failure_is_raised_and_shown(lab: Lab) -> None:
+    error = await lab.fails_to_connect(shell_entry("exit 3"))
+    assert isinstance(error, ConnectFailed)
+
+
+async def test_connect_soon_reports_failure_only_in_the_view(lab: Lab) -> None:
+    lab.engine.add(shell_entry("exit 3"))
+    lab.engine.connect_soon("srv")
+    view = await lab.until(ServerStatus.FAILED)
+    assert view.reason == "The server exited with code 3."
+
+
+async def test_stopping_a_connect_tells_the_waiting_caller(lab: Lab) -> None:
+    lab.engine.add(fault_entry("silent"))
+    connecting = asyncio.get_running_loop().create_task(lab.engine.connect("srv"))
+    await lab.until(ServerStatus.CONNECTING)
+    await lab.engine.disconnect("srv")
+    with pytest.raises(RequestCancelled, match="Connecting was stopped"):
+        await connecting
+    assert lab.view().status is ServerStatus.IDLE
+
+
+async def test_cancelling_the_waiting_caller_does_not_stop_the_connect(lab: Lab) -> None:
+    lab.engine.add(fault_entry())
+    connecting = asyncio.get_running_loop().create_task(lab.engine.connect("srv"))
+    await lab.until(ServerStatus.CONNECTING)
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+    await lab.until(ServerStatus.CONNECTED)
+
+
+@pytest.mark.parametrize(
+    ("last", "status"), [("connect", ServerStatus.CONNECTED), ("disconnect", ServerStatus.IDLE)]
+)
+async def test_last_of_several_quick_clicks_wins(lab: Lab, last: str, status: ServerStatus) -> None:
+    lab.engine.add(fault_entry())
+    clicks = ["connect", "connect", "disconnect", "connect", "disconnect", last]
+    loop = asyncio.get_running_loop()
+    tasks = []
+    for click in clicks:
+        tasks.append(loop.create_task(getattr(lab.engine, click)("srv")))
+        await asyncio.sleep(0)
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(result is None or isinstance(result, RequestCancelled) for result in results), results
+    assert lab.view().status is status
+
+
+async def test_disabled_server_is_shown_as_disabled_even_after_a_failure(lab: Lab) -> None:
+    await lab.fails_to_connect(shell_entry("exit 3"))
+    await lab.engine.set_enabled("srv", False)
+    assert lab.view().status is ServerStatus.DISABLED
+    await lab.engine.set_enabled("srv", True)
+    assert lab.view().status is ServerStatus.FAILED  # which it still is
+
+
+async def test_disabling_stops_a_connected_server(lab: Lab) -> None:
+    await lab.connect()
+    await lab.engine.set_enabled("srv", False)
+    assert lab.view().status is ServerStatus.DISABLED
+    assert lab.view().pid is None
+
+
+async def test_several_servers_are_connected_at_once(lab: Lab) -> None:
+    for number in range(4):
+        lab.engine.add(fault_entry(name=f"srv {number}"))
+    await asyncio.gather(*(lab.engine.connect(f"srv {number}") for number in range(4)))
+    texts = await asyncio.gather(*(lab.text("echo", name=f"srv {n}", text=f"I am {n}") for n in range(4)))
+    assert texts == ["I am 0", "I am 1", "I am 2", "I am 3"]
+
+
+async def test_engine_signals_which_list_changed(lab: Lab) -> None:
+    changes: list[tuple[str, str]] = []
+    lab.engine.list_changed.connect(lambda server, kind: changes.append((server, kind)))
+    await lab.connect()
+    await lab.call("notifies", method="notifications/tools/list_changed")
+    await lab.call("notifies", method="notifications/prompts/list_changed")
+    await lab.call("notifies", method="notifications/message")
+    assert changes == [("srv", "tools"), ("srv", "prompts")]

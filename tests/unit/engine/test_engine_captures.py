@@ -1,0 +1,274 @@
+"""Captures as the application uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from inspector.base.errors import ConfigError, UserError
+from inspector.config.preferences.sections import KeepCaptures, Preferences
+from inspector.engine.captures import Captures
+from inspector.engine.engine import Engine
+from inspector.engine.exports import ExportFormat
+from inspector.traffic.captures.capture import open_capture
+from inspector.traffic.filter.matcher import compile
+from inspector.traffic.filter.parser import parse
+from inspector.traffic.log import TrafficLog
+from inspector.traffic.masking.masker import Masking, SecretsFound
+from inspector.traffic.records import KIND_WORDS, Direction, RecordKind, Remark
+from inspector.transport.task_scope import TaskScope
+from tests.helpers.randomlogs import same
+
+
+def _append(log: TrafficLog, count: int) -> None:
+    server = log.add_server("one")
+    for number in range(count):
+        raw = json.dumps(
+            {"jsonrpc": "2.0", "method": "notifications/message", "params": {"n": number}}
+        ).encode()
+        log.append(
+            server, RecordKind.NOTIFICATION, Direction.IN, number, number, raw, "notifications/message"
+        )
+    log.publish()
+
+
+async def test_traffic_is_recorded_and_can_be_opened_afterwards(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 50)
+    await captures.end()
+    (kept,) = await captures.kept()
+    assert (kept.rows, kept.is_running, kept.is_interrupted) == (50, False, False)
+    opened = await captures.open(kept.path)
+    assert [opened.log.raw(row) for row in range(50)] == [log.raw(row) for row in range(50)]
+    await captures.close(opened)
+
+
+async def test_capture_is_closed_even_when_another_close_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_tasks: TaskScope) -> None:
+        raise OSError("a bug")
+
+    log = TrafficLog()
+    engine = Engine(log=log, captures=Captures(log, tmp_path / "captures"))
+    await engine.captures.begin()
+    _append(log, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskScope, "close", fail)
+        with pytest.raises(OSError, match="a bug"):
+            await engine.close()
+    (kept,) = await engine.captures.kept()
+    assert (kept.rows, kept.is_running) == (1, False)
+    await engine.close()
+
+
+async def test_a_copy_is_saved_while_recording_goes_on(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 10)
+    await captures.save_running(tmp_path / "copy.mcpcap")
+    _append(log, 5)
+    await captures.end()
+    copy = await captures.open(tmp_path / "copy.mcpcap")
+    assert len(copy.log) == 10
+    await captures.close(copy)
+
+
+async def test_without_a_recording_saving_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"Nothing is being recorded.*Export"):
+        await Captures(TrafficLog()).save_running(tmp_path / "copy.mcpcap")
+
+
+async def test_unusable_folder_is_reported_and_the_app_keeps_working(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    captures = Captures(TrafficLog(), blocked / "captures")
+    told: list[str] = []
+    captures.problem_found.connect(told.append)
+    await captures.begin()
+    assert len(told) == 1
+    assert "Traffic is not recorded" in told[0]
+    await captures.end()
+
+
+async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
+    preferences = Preferences(tmp_path / "preferences.json")
+    preferences.save_captures(KeepCaptures(is_on=False))
+    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    await captures.begin()
+    assert await captures.kept() == ()
+    assert not any(thread.name == "recorder" for thread in threading.enumerate())
+
+
+async def test_enabling_recording_starts_it_and_disabling_closes_the_file(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    await captures.set_limits(KeepCaptures(days=1))
+    _append(log, 3)
+    await captures.set_limits(KeepCaptures(is_on=False))
+    (kept,) = await captures.kept()
+    assert (kept.rows, kept.is_running) == (3, False)
+
+
+async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    await captures.begin()
+    _append(log, 3)
+    await captures.set_limits(KeepCaptures(days=1, mebibytes=1, is_on=False))
+    (kept,) = await captures.kept()
+    with pytest.raises(UserError, match="traffic of this run"):
+        await captures.delete(kept.path)
+    _append(log, 2)
+    await captures.set_limits(KeepCaptures())
+    _append(log, 1)
+    await captures.end()
+    (kept,) = await captures.kept()
+    same(open_capture(kept.path).log, log)
+
+
+async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_path: Path) -> None:
+    for _ in range(2):
+        log = TrafficLog()
+        run = Captures(log, tmp_path / "captures")
+        await run.begin()
+        log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
+        log.publish()
+        await run.end()
+    preferences = Preferences(tmp_path / "preferences.json")
+    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    assert len(await captures.kept()) == 2
+    await captures.set_limits(KeepCaptures(mebibytes=2, is_on=False))
+    assert len(await captures.kept()) == 1
+    assert preferences.captures()[0].mebibytes == 2
+
+
+async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> None:
+    log = TrafficLog()
+    run = Captures(log, tmp_path / "captures")
+    await run.begin()
+    log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
+    log.publish()
+    await run.end()
+    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(tmp_path / "preferences.json"))
+    (kept,) = await captures.kept()
+    opened = await captures.open(kept.path.parent / ".." / "captures" / kept.path.name)
+    await captures.set_limits(KeepCaptures(mebibytes=1, is_on=False))
+    assert len(await captures.kept()) == 1
+    with pytest.raises(UserError, match="is open"):
+        await captures.delete(kept.path)
+    await captures.close(opened)
+    await captures.delete(opened.path)
+    assert await captures.kept() == ()
+
+
+async def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    _append(log, 3)
+    await captures.end()
+    path = (await captures.kept())[0].path
+    opened = await captures.open(path)
+    opened.log.set_remark(1, Remark(is_marked=True, comment="look"))
+    await captures.save_remarks(opened)
+    await captures.close(opened)
+    again = await captures.open(path)
+    assert again.log.remark(1) == Remark(is_marked=True, comment="look")
+    await captures.close(again)
+
+
+async def test_foreign_json_lines_are_opened_as_a_capture(tmp_path: Path) -> None:
+    lines = tmp_path / "talk.jsonl"
+    lines.write_text(
+        '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":1,"result":{}}\nno message\n'
+    )
+    captures = Captures(TrafficLog(), tmp_path / "captures")
+    opened = await captures.open(lines)
+    assert opened.title == "talk.jsonl"
+    assert opened.log.method(0) == "ping"
+    assert opened.log.partner(0) == 1
+    await captures.close(opened)
+
+
+async def test_file_without_traffic_is_rejected_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.har"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
+    captures = Captures(TrafficLog(), tmp_path / "captures")
+    with pytest.raises(UserError, match=r"picture\.har"):
+        await captures.open(picture)
+    assert await captures.kept() == ()
+
+
+async def test_a_broken_preferences_file_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text("{")
+    captures = Captures(TrafficLog(), tmp_path / "captures", Preferences(path))
+    with pytest.raises(ConfigError):
+        await captures.set_limits(KeepCaptures(is_on=False))
+    assert path.read_text() == "{"
+
+
+async def _exported(tmp_path: Path, format: ExportFormat) -> str:
+    log = TrafficLog()
+    raw = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"password":"hunter2-hunter2"}}'
+    log.append(
+        log.add_server("one"), RecordKind.NOTIFICATION, Direction.IN, 0, 0, raw, "notifications/message"
+    )
+    log.publish()
+    captures, path = Captures(log), tmp_path / f"out{format.suffix}"
+    found = await captures.find_secrets(log, range(len(log)))
+    assert len(found) == 1
+    done = await captures.export(log, range(len(log)), format, Masking(found), path)
+    assert (done.rows, done.masked) == (1, 1)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("format", ExportFormat)
+async def test_export_contains_none_of_the_secrets_found(tmp_path: Path, format: ExportFormat) -> None:
+    text = await _exported(tmp_path, format)
+    assert text
+    assert "hunter2" not in text
+
+
+async def test_export_says_what_its_format_cannot_represent(tmp_path: Path) -> None:
+    log = TrafficLog()
+    _append(log, 3)
+    done = await Captures(log).export(
+        log, range(3), ExportFormat.HAR, Masking(SecretsFound()), tmp_path / "out.har"
+    )
+    assert done.dropped.startswith("3 ")
+
+
+async def test_failed_export_keeps_the_old_file(tmp_path: Path) -> None:
+    log = TrafficLog()
+    _append(log, 1)
+    target = tmp_path / "taken"
+    target.mkdir()
+    with pytest.raises(UserError, match="could not be written"):
+        await Captures(log).export(log, range(1), ExportFormat.MARKDOWN, Masking(SecretsFound()), target)
+    assert os.listdir(tmp_path) == ["taken"]
+
+
+async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_path: Path) -> None:
+    log = TrafficLog()
+    captures = Captures(log, tmp_path / "captures")
+    await captures.begin()
+    server = log.add_server("one")
+    for kind in RecordKind:
+        log.append(server, kind, Direction.IN, 0, 0, kind.name.encode())
+    log.publish()
+    await captures.end()
+    opened = await captures.open((await captures.kept())[0].path)
+    for row, kind in enumerate(RecordKind):
+        word = KIND_WORDS[kind]
+        assert list(compile(parse(f'kind="{word}"'), opened.log, now_ns=0).rows(range(len(log)))) == [row]
+        assert opened.log.raw(row) == kind.name.encode()
+    await captures.close(opened)

@@ -1,0 +1,345 @@
+"""Logins for a company when something is wrong: the network, the settings, or who else is at it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from inspector.base.errors import NeedsLogin, UserError
+from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
+from inspector.engine.engine import Engine
+from inspector.engine.login.logins import LoginRequested
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.login.flow import Login
+from inspector.oauth.login.steps import LoginView, Overrides, QuestionKind, Step, StepId, StepState
+from inspector.oauth.login_reason import LoginReason
+from inspector.protocol.auth.url_guard import UrlBlocked, check_url
+from tests.helpers.fakes import FakeClock
+from tests.unit.oauth.login.company import Company
+from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def desk(clock: FakeClock) -> AsyncIterator[Desk]:
+    desk = Desk(clock)
+    await desk.secrets.put("secret", "hush")
+    yield desk
+    await desk.secrets.end()
+
+
+@pytest.fixture
+async def company(world: World) -> Company:
+    return Company(world)
+
+
+async def log_in(desk: Desk, company: Company, overrides: Overrides | None = None, **more: Any) -> LoginView:
+    settings = more.pop("settings", company.settings)
+    async with desk.login(company.world, overrides, settings=settings, **more) as login:
+        await login.run()
+        return login.view
+
+
+def step(view: LoginView, id: StepId) -> Step:
+    return next(step for step in view.steps if step.id is id)
+
+
+def at(company: Company, issuer: str) -> OAuthSettings:
+    """The settings, with the provider somewhere else."""
+    return replace(company.settings, identity_provider=IdentityProvider(issuer=issuer, client_id="desk"))
+
+
+def later(company: Company, clock: FakeClock) -> None:
+    """The ID tokens of before have run out."""
+    clock.advance(3600)
+    company.now += 3600
+
+
+# ------------------------------------------------------------------ the network, and what was typed
+
+
+async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
+    desk: Desk, company: Company, unused_tcp_port: int
+) -> None:
+    view = await log_in(desk, company, settings=at(company, f"http://127.0.0.1:{unused_tcp_port}/idp"))
+    assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
+    assert "cannot be reached" in view.failure
+    assert "Nothing listens" in view.failure
+    assert "shows no metadata" not in view.failure
+
+
+@pytest.mark.parametrize(
+    "issuer", ["login", "http://[", "https://a b/", "javascript:alert(1)", "https://u:p@h"]
+)
+async def test_issuer_that_is_not_a_url_is_rejected_with_the_reason(
+    desk: Desk, company: Company, issuer: str
+) -> None:
+    async with desk.login(company.world, settings=at(company, issuer)) as login:
+        await login.begin()
+        await login.run_to(StepId.PREPARE)
+        assert step(login.view, StepId.PREPARE).state is StepState.DONE
+        await login.run()
+        view = login.view
+    assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
+    assert "mistake of ours" not in view.next_step
+    assert "issuer" in f"{view.failure} {view.next_step}"
+
+
+async def test_network_loss_during_a_refresh_keeps_the_provider_login(
+    desk: Desk, company: Company, clock: FakeClock
+) -> None:
+    await log_in(desk, company)
+    later(company, clock)
+    works = company.world.paths["/idp/token"]
+    company.world.paths["/idp/token"] = lambda _: Answer(503)
+    view = await log_in(desk, company)
+    assert "503" in view.failure
+    company.world.paths["/idp/token"] = works
+    assert (await log_in(desk, company)).failure == ""
+    assert len(company.asked()) == 1, "nobody had to sign in again"
+
+
+# ------------------------------------------------------------------ a sign-in that is worth nothing any more
+
+
+async def test_invalid_refreshed_token_ends_the_provider_login(
+    desk: Desk, company: Company, clock: FakeClock
+) -> None:
+    """Else each login would end there, until somebody signs out."""
+    await log_in(desk, company)
+    later(company, clock)
+    company.claims = {"sub": "grace"}
+    assert "somebody else" in (await log_in(desk, company)).failure
+    assert await desk.store(company.world).sign_ins() == ()
+    assert (await log_in(desk, company)).failure == ""
+    assert len(company.asked()) == 2
+
+
+@pytest.fixture
+async def engine(company: Company) -> AsyncIterator[Engine]:
+    engine = Engine(clock=FakeClock())
+    engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
+    engine.logins.open_url = browse
+    await engine.secrets.put("secret", "hush")
+    engine.add(HttpEntry(name=SERVER, url=company.world.url, type="http", auth=company.settings))
+    yield engine
+    await engine.close()
+
+
+async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_token(
+    engine: Engine, company: Company
+) -> None:
+    await engine.connect(SERVER)
+    wanted: list[LoginRequested] = []
+    engine.logins.wanted.connect(wanted.append)
+    works = company.world.paths["/idp/token"]
+    company.world.paths["/idp/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+    company.world.tokens.clear()
+    outcome = await engine.call_tool(SERVER, "read", {})
+    assert outcome.kind is OutcomeKind.FAILED
+    assert [one.occasion for one in wanted] == [LoginReason.RENEW]
+    company.world.paths["/idp/token"] = works
+    await engine.disconnect(SERVER)
+    await engine.connect(SERVER)
+    assert len(company.asked()) == 2
+
+
+async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediately(
+    engine: Engine, company: Company
+) -> None:
+    await engine.connect(SERVER)
+    await engine.disconnect(SERVER)
+    works, refused = company.world.paths["/idp/token"], list[Seen]()
+
+    def refuse_once(seen: Seen) -> Answer:
+        if not refused and seen.form["grant_type"].endswith("token-exchange"):
+            refused.append(seen)
+            return Answer(400, {"error": "invalid_grant"})
+        return works(seen)
+
+    company.world.paths["/idp/token"] = refuse_once
+    company.world.tokens.clear()
+    await engine.connect(SERVER)
+    assert (len(refused), len(company.asked())) == (1, 2)
+
+
+# ------------------------------------------------------------------ who else is at it
+
+
+async def test_only_one_of_two_concurrent_logins_refreshes_the_provider_login(
+    desk: Desk, company: Company, clock: FakeClock
+) -> None:
+    await log_in(desk, company)
+    later(company, clock)
+    both = await asyncio.gather(log_in(desk, company), log_in(desk, company))
+    assert [view.failure for view in both] == ["", ""]
+    assert len(company.asked("refresh_token")) == 1
+    assert len(company.asked()) == 1
+
+
+async def test_login_cancelled_during_a_refresh_blocks_nothing(
+    desk: Desk, company: Company, clock: FakeClock
+) -> None:
+    await log_in(desk, company)
+    later(company, clock)
+    asked = company.world.told_of("/idp/token")
+    async with desk.login(company.world, settings=company.settings) as login:
+        running = asyncio.create_task(login.run())
+        await asked.wait()
+        login.cancel()
+        await running
+        assert "cancelled" in login.view.failure
+        assert step(login.view, StepId.SIGN_IN).state is StepState.FAILED
+    async with asyncio.timeout(5):
+        assert (await log_in(desk, company)).failure == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "id"),
+    [
+        ("/idp/.well-known/openid-configuration", StepId.PROVIDER_LOOKUP),
+        ("/idp/token", StepId.ID_TOKEN_REQUEST),
+    ],
+)
+async def test_each_request_to_the_provider_can_be_cancelled(
+    desk: Desk, company: Company, path: str, id: StepId
+) -> None:
+    asked = company.world.told_of(path)
+    async with desk.login(company.world, settings=company.settings) as login:
+        running = asyncio.create_task(login.run())
+        await asked.wait()
+        login.cancel()
+        await running
+        assert (step(login.view, id).state, login.held) == (StepState.FAILED, None)
+        assert login.view.is_over
+
+
+async def test_abandoned_login_times_out(desk: Desk, company: Company) -> None:
+    async def look_away(url: str) -> None:
+        pass
+
+    async with desk.login(
+        company.world, settings=company.settings, browse=look_away, wait_limit=0.05
+    ) as login:
+        await login.run()
+        assert step(login.view, StepId.WAIT).state is StepState.FAILED
+    assert company.world.asked("/idp/token") == []
+
+
+# ------------------------------------------------------------------ to whom credentials go
+
+
+@pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "authorization_code"])
+async def test_secret_set_for_one_issuer_is_not_sent_to_another_selected_issuer(
+    desk: Desk, company: Company, grant: Any
+) -> None:
+    """Which of the listed servers is used can be picked for a login: the settings say whose the secret is."""
+    world = company.world
+    world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
+    world.resource["authorization_servers"] = ["https://mine.example", world.origin]
+    settings = replace(company.settings, grant=grant, issuer="https://mine.example")
+    view = await log_in(desk, company, Overrides(issuer=world.origin), settings=settings)
+    assert "https://mine.example" in view.failure
+    assert not any(b"hush" in seen.body for seen in world.seen)
+
+
+async def test_workload_jwt_is_not_sent_to_another_selected_issuer(desk: Desk, world: World) -> None:
+    await desk.secrets.put("jwt", "eyJhbGciOiJub25lIn0.e30.")
+    world.resource["authorization_servers"] = ["https://mine.example", world.origin]
+    settings = OAuthSettings(grant="wif", issuer="https://mine.example", assertion=SecretRef("jwt"))
+    async with desk.login(world, Overrides(issuer=world.origin), settings=settings) as login:
+        await login.run()
+        assert "https://mine.example" in login.view.failure
+    assert world.asked("/token") == []
+
+
+async def test_confirmation_applies_only_to_the_question_that_was_shown(desk: Desk, company: Company) -> None:
+    """The server may have named somebody else by the time that the person presses the button."""
+    settings = replace(company.settings, issuer="")
+    async with desk.login(company.world, settings=settings) as login:
+        await login.run()
+        question = login.view.question
+        assert question is not None
+        assert question.kind is QuestionKind.ISSUER
+        with pytest.raises(UserError, match="another question now"):
+            await login.allow_hosts(True, replace(question, issuer="https://seen-before.example"))
+        assert login.view.question == question
+        assert not await desk.store(company.world).trusts_issuer(company.world.origin)
+        await login.allow_hosts(True, question)
+        assert login.view.question is None
+
+
+async def test_background_login_says_why_the_user_is_needed(desk: Desk, world: World) -> None:
+    """Whatever kind of login it is."""
+    engine = Engine(clock=FakeClock())
+    await engine.secrets.put("secret", "hush")
+    engine.add(HttpEntry(name=SERVER, url=world.url, type="http", auth=OAuthSettings(grant="enterprise")))
+    with pytest.raises(NeedsLogin) as caught:
+        await engine.connect(SERVER)
+    assert "identity provider" in str(caught.value) or "settings" in str(caught.value)
+    await engine.close()
+
+
+async def test_only_the_configured_provider_may_be_in_a_private_network(
+    engine: Engine, company: Company
+) -> None:
+    settings = replace(at(company, "https://10.1.2.3/idp"), issuer="")
+    engine.add(HttpEntry(name="far", url="https://mcp.example/mcp", type="http", auth=settings))
+    allowance = engine.logins._account("far").tools.allowance
+    assert check_url("https://10.1.2.3/idp/token", allowance).host == "10.1.2.3"
+    with pytest.raises(UrlBlocked):
+        check_url("https://10.9.9.9/", allowance)
+
+
+async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engine, company: Company) -> None:
+    """They sit before the sign-in page: a request that is refused meanwhile must not take it away."""
+    await engine.connect(SERVER)
+    for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
+        await engine.secrets.delete(name)
+    opened: asyncio.Queue[str] = asyncio.Queue()
+    engine.logins.open_url = opened.put
+    await engine.logins.start(SERVER)
+    walking = asyncio.create_task(engine.logins.run(SERVER))
+    page = await opened.get()
+    company.world.tokens.clear()
+    outcome = await engine.call_tool(SERVER, "read", {})
+    assert outcome.kind is OutcomeKind.FAILED
+    assert "under way" in outcome.summary
+    await browse(page)
+    view = await walking
+    assert (view.failure, view.is_over) == ("", True)
+    assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
+
+
+async def test_last_of_several_simultaneous_logins_stays_and_the_others_are_closed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Login] = []
+    closed: list[Login] = []
+    make, close = Login.__init__, Login.close
+
+    def init(login: Login, *arguments: Any, **more: Any) -> None:
+        make(login, *arguments, **more)
+        made.append(login)
+
+    async def end(login: Login) -> None:
+        await close(login)
+        closed.append(login)
+
+    monkeypatch.setattr(Login, "__init__", init)
+    monkeypatch.setattr(Login, "close", end)
+    await engine.logins.start(SERVER)
+    with contextlib.suppress(UserError):
+        await asyncio.gather(*(engine.logins.start(SERVER) for _ in range(3)), return_exceptions=True)
+    await engine.logins.close()
+    assert len(made) == 4
+    assert set(made) == set(closed)

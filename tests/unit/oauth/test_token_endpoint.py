@@ -1,0 +1,254 @@
+"""Tokens after a login: two runs of the app that share them, and a secret store that cannot keep them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import pytest
+
+from inspector.config.secrets.records import StorageLevel
+from inspector.config.servers.entries import HttpEntry, OAuthSettings, SecretRef
+from inspector.engine.engine import Engine
+from inspector.engine.secrets import Secrets
+from inspector.engine.views import OutcomeKind
+from inspector.oauth.login.steps import StepId
+from inspector.oauth.login_reason import LoginReason
+from inspector.oauth.store import LoginStore
+from inspector.oauth.token_endpoint import RefreshRefused
+from tests.helpers.keychains import MemoryKeychain
+from tests.helpers.secretsstage import Machine
+from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+
+
+def engine_of(machine: Machine, world: World) -> Engine:
+    store = machine.store
+    engine = Engine(secrets=Secrets(lambda: store))
+    engine.logins.opens_browser = frozenset(LoginReason)
+    engine.logins.open_url = browse
+    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    return engine
+
+
+async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: World) -> None:
+    machine = Machine(tmp_path)
+    engines = [engine_of(machine, world) for _ in range(2)]
+    try:
+        for engine in engines:
+            await engine.connect(SERVER)
+        assert len(world.asked("/authorize")) == 1, "the second found the tokens of the first"
+        world.tokens.clear()
+        spent: list[str] = []
+        works = world.token
+
+        def token(seen: Seen) -> Answer:
+            """A server that rotates: a refresh token is good for one use."""
+            if seen.form["refresh_token"] in spent:
+                return Answer(400, {"error": "invalid_grant"})
+            spent.append(seen.form["refresh_token"])
+            return works(seen)
+
+        world.paths["/token"] = token
+        outcomes = await asyncio.gather(
+            *(engine.call_tool(SERVER, "read", {}) for engine in engines for _ in range(3))
+        )
+        assert {outcome.kind for outcome in outcomes} == {OutcomeKind.RESULT}
+        assert spent == ["refresh-1"]
+    finally:
+        for engine in engines:
+            await engine.close()
+
+
+_OTHER_PROCESS = """
+    import asyncio, sys
+    from dataclasses import replace
+    from pathlib import Path
+    from inspector.config.secrets.store import SecretStore
+    from inspector.engine.secrets import Secrets
+    from inspector.oauth.store import LoginStore
+
+    async def main():
+        secrets = Secrets(lambda: SecretStore(Path(sys.argv[1])))
+        store = LoginStore(secrets, sys.argv[2], sys.argv[3])
+        async with store.renewing(sys.argv[4]):
+            print("mine", flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+            held = await store.held()
+            await store.hold(replace(held, tokens=replace(held.tokens, access_token="of-the-other")))
+        await secrets.end()
+
+    asyncio.run(main())
+"""
+
+
+async def test_login_is_not_stored_while_another_process_refreshes_the_old_tokens(
+    tmp_path: Path, world: World
+) -> None:
+    machine = Machine(tmp_path)
+    machine.store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    engine = engine_of(machine, world)
+    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    try:
+        await engine.connect(SERVER)
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        try:
+            assert other.stdout is not None
+            assert await other.stdout.readline() == b"mine\n"
+            await engine.logins.start(SERVER)
+            await engine.logins.run_to(SERVER, StepId.TOKEN_REQUEST)
+            storing = asyncio.create_task(engine.logins.next(SERVER))
+            await engine.secrets.stored()  # a turn of the store, which it would have been written in
+            await engine.secrets.stored()
+            await other.communicate(b"\n")
+        finally:
+            if other.returncode is None:
+                other.kill()
+                await other.wait()
+        assert (await storing).failure == ""
+        held = await LoginStore(engine.secrets, SERVER, world.url).held()
+        assert held is not None
+        assert held.tokens.access_token == "access-2", "the newer one, and not what was renewed meanwhile"
+    finally:
+        await engine.close()
+
+
+async def test_two_concurrent_logins_bind_their_tokens_to_one_key(desk: Desk, world: World) -> None:
+    stores = desk.store(world), desk.store(world)
+    first, second = await asyncio.gather(*(store.key("https://as.example") for store in stores))
+    assert first.thumbprint() == second.thumbprint()
+
+
+async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, world: World) -> None:
+    machine = Machine(tmp_path)
+    machine.store.keep_in(StorageLevel.PLAIN, unprotected=True)
+    engine = engine_of(machine, world)
+    words = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
+    try:
+        await engine.connect(SERVER)
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, stdin=PIPE, stdout=PIPE)
+        try:
+            assert other.stdout is not None
+            assert await other.stdout.readline() == b"mine\n"
+            world.tokens[:] = ["of-the-other"]
+            looked = world.told_of("/.well-known/oauth-protected-resource/mcp")
+            calling = asyncio.create_task(engine.call_tool(SERVER, "read", {}))
+            await looked.wait()  # what comes before a refresh
+            await other.communicate(b"\n")
+        finally:
+            if other.returncode is None:
+                other.kill()
+                await other.wait()
+        assert (await calling).kind is OutcomeKind.RESULT
+        assert len(world.asked("/token")) == 1
+    finally:
+        await engine.close()
+
+
+async def test_tokens_of_another_issuer_stay_under_their_own_name(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    names = [secret.name for secret in await desk.secrets.stored()]
+    assert all(name.startswith("oauth/http%3A%2F%2F127.0.0.1%3A") for name in names)
+    assert await desk.store(world).issuers() == (world.origin,)
+    assert await LoginStore(desk.secrets, "another", world.url).issuers() == ()
+
+
+async def test_unreadable_record_counts_as_missing(desk: Desk, world: World) -> None:
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    for secret in await desk.secrets.stored():
+        await desk.secrets.put(secret.name, '{"tokens": [], "client_id": 5')
+    store = desk.store(world)
+    assert await store.held() is None
+    assert await store.clients() == ()
+
+
+async def test_login_is_not_lost_when_the_keychain_fails(tmp_path: Path, world: World) -> None:
+    class Broken(MemoryKeychain):
+        def set_password(self, service: str, username: str, password: str) -> None:
+            raise OSError("no")
+
+    engine = engine_of(Machine(tmp_path, Broken()), world)
+    try:
+        await engine.connect(SERVER)
+        view = engine.logins.view(SERVER)
+        assert view is not None
+        assert view.result is not None
+        assert not view.result.is_kept
+    finally:
+        await engine.close()
+
+
+async def test_reconfigured_server_keeps_its_tokens(desk: Desk, world: World) -> None:
+    engine = Engine(secrets=desk.secrets)
+    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    async with desk.login(world) as login:
+        await login.run_to(StepId.TOKEN_REPLY)
+    await engine.connect(SERVER)
+    await engine.set_auth(SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere")))
+    await engine.connect(SERVER)
+    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer access-1"
+    await engine.close()
+
+
+async def test_missing_referenced_secret_is_reported_by_name(desk: Desk, world: World) -> None:
+    ref = SecretRef("a/b")
+    settings = OAuthSettings(
+        grant="client_credentials", client_id="x", client_secret=ref, issuer=world.origin
+    )
+    async with desk.login(world, settings=settings) as login:
+        await login.run()
+        assert "client secret" in login.view.failure
+        assert "a › b" in login.view.failure
+
+
+@pytest.mark.parametrize("forget", ["sign_out", "forget_tokens"])
+@pytest.mark.parametrize("is_refresh_first", [True, False])
+async def test_logging_out_during_a_refresh_leaves_no_token(
+    tmp_path: Path, world: World, forget: str, is_refresh_first: bool
+) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    logins = engine.logins
+    try:
+        await engine.connect(SERVER)
+        refreshing, leaving = logins.refresh(SERVER), getattr(logins, forget)(SERVER)
+        both = (refreshing, leaving) if is_refresh_first else (leaving, refreshing)
+        await asyncio.gather(*both, return_exceptions=True)
+        assert await logins.tokens(SERVER) is None
+        assert [one.name for one in await engine.secrets.stored() if "tokens" in one.name] == []
+        if forget == "sign_out":
+            newest = world.tokens[-1].replace("access", "refresh")
+            assert [one.form["token"] for one in world.asked("/revoke")] == [newest]
+    finally:
+        await engine.close()
+
+
+async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: World) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    logins = engine.logins
+    try:
+        await engine.connect(SERVER)
+        sent = world.told_of("/token")
+        refreshing = asyncio.create_task(logins.refresh(SERVER))
+        await sent.wait()
+        await logins.sign_out(SERVER)
+        await asyncio.wait([refreshing])
+        assert [one.form["token"] for one in world.asked("/revoke")] == ["refresh-2"]
+        assert await logins.tokens(SERVER) is None
+    finally:
+        await engine.close()
+
+
+async def test_refresh_that_ends_the_login_leaves_no_token(tmp_path: Path, world: World) -> None:
+    engine = engine_of(Machine(tmp_path), world)
+    try:
+        await engine.connect(SERVER)
+        world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
+        with pytest.raises(RefreshRefused):
+            await engine.logins.refresh(SERVER)
+        assert await engine.logins.tokens(SERVER) is None
+    finally:
+        await engine.close()

@@ -1,0 +1,126 @@
+"""Scripts for finding out an era: a server's replies, and what is asked or agreed next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from inspector.base.errors import ConnectFailed, HttpRefused
+from inspector.base.json.values import JSON, JSONObject, to_wire
+from inspector.protocol.client_capabilities import exact_capabilities
+from inspector.protocol.discovery import PROBE_TIMEOUT, ProbeFirst
+from inspector.protocol.handshake import Agreement, Ask, ClientProfile, Negotiation, NoAnswer, Reply
+from inspector.protocol.jsonrpc import read
+from inspector.protocol.revisions import R5
+from inspector.protocol.types import CacheHints, Implementation
+from tests.helpers.playbook import Playbook, Received, frame
+
+PROFILE = ClientProfile("lens", "Lens", "0.1", exact_capabilities({"roots": {}}))
+INFO: JSONObject = {"name": "lens", "title": "Lens", "version": "0.1"}
+INITIALIZE = Ask(
+    "initialize", {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": INFO}
+)
+DISCOVER = Ask(
+    "server/discover",
+    {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": INFO,
+            "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+        }
+    },
+    revision=R5,
+)
+PROBE = replace(DISCOVER, timeout=PROBE_TIMEOUT)
+
+SERVER: JSONObject = {"name": "srv", "version": "3.2"}
+DISCOVERED: JSONObject = {
+    "resultType": "complete",
+    "supportedVersions": ["2025-11-25", "2026-07-28"],
+    "capabilities": {"tools": {}},
+    "instructions": "Be kind.",
+    "ttlMs": 5000,
+    "cacheScope": "public",
+    "_meta": {"io.modelcontextprotocol/serverInfo": SERVER},
+}
+INITIALIZED: JSONObject = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"prompts": {}},
+    "serverInfo": SERVER,
+}
+MODERN = Agreement(
+    revision=R5,
+    server=Implementation("srv", "", "3.2"),
+    capabilities={"tools": {}},
+    instructions="Be kind.",
+    how="The server answered server/discover at 2026-07-28, and supports 2026-07-28.",
+    supported_versions=("2025-11-25", "2026-07-28"),
+    cache=CacheHints(5000, "public"),
+)
+
+
+class Talk(Playbook):
+    """A playbook to which silence and HTTP refusals can be fed as well as frames."""
+
+    def __init__(self, negotiation: Negotiation) -> None:
+        super().__init__(lambda answer: self._ask(answer), negotiation.first())
+        self._negotiation = negotiation
+
+    def _ask(self, reply: Reply) -> Sequence[object]:
+        try:
+            return [self._negotiation.receive(reply)]
+        except ConnectFailed as exc:
+            return [exc]
+
+    def __rshift__(self, reply: Received | NoAnswer | HttpRefused) -> Talk:
+        self._expect_nothing()
+        self._events.extend(self._ask(read(reply.raw) if isinstance(reply, Received) else reply))
+        return self
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def agreement(self) -> Agreement:
+        event = self.next()
+        assert isinstance(event, Agreement), event
+        return event
+
+
+def pipe() -> Talk:
+    return Talk(ProbeFirst(PROFILE, over_http=False))
+
+
+def http() -> Talk:
+    return Talk(ProbeFirst(PROFILE, over_http=True))
+
+
+def result(value: JSON) -> Received:
+    return Received(frame(id=1, result=value))
+
+
+def error(code: int, message: str = "no", data: JSON = None) -> Received:
+    return Received(frame(id=1, error={"code": code, "message": message, "data": data}))
+
+
+def unsupported(*versions: JSON) -> Received:
+    return error(-32022, "no such version", {"supported": list(versions), "requested": "2026-07-28"})
+
+
+def refused(status: int, body: bytes = b"") -> HttpRefused:
+    return HttpRefused(f"The server answered HTTP {status}.", "Look.", status, body)
+
+
+def refused_with(status: int, code: int, data: JSON = None) -> HttpRefused:
+    members: JSON = {"jsonrpc": "2.0", "error": {"code": code, "message": "no", "data": data}}
+    return refused(status, to_wire(members))
+
+
+def falls_back(play: Talk, reason: str) -> None:
+    """The rest of a fallback: initialize is asked, answered, and the reason stands in the verdict."""
+    play << INITIALIZE
+    play >> result(INITIALIZED)
+    agreement = play.agreement()
+    assert agreement.revision.date == "2025-06-18"
+    assert agreement.sealed_by == "notifications/initialized"
+    assert agreement.how.startswith(f"{reason}, so it was asked initialize: initialize at 2025-11-25; ")
+    assert agreement.how.endswith(".")

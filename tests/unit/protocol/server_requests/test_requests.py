@@ -1,0 +1,366 @@
+"""What servers ask: read whole, refused only when nobody could answer, remarked on when a rule is broken."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.revisions import R1, R2, R3, R4, R5, REVISIONS, Revision
+from inspector.protocol.server_requests.replies import problems_of
+from inspector.protocol.server_requests.request import (
+    ELICITATION,
+    ROOTS,
+    SAMPLING,
+    SERVER_REQUEST_METHODS,
+    FormAsked,
+    RootsRequest,
+    SamplingRequest,
+    UrlAsked,
+    read_server_request,
+    remarks,
+)
+from tests.unit.protocol.server_requests.request_samples import (
+    form,
+    message,
+    outcome,
+    page,
+    params_of_anything,
+    results_of_anything,
+    sampling,
+    text,
+    use,
+)
+
+SEVERAL: JSON = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
+TITLED: JSON = {"type": "string", "oneOf": [{"const": "a", "title": "A"}]}
+NAMED: JSON = {"type": "string", "enum": ["a"], "enumNames": ["A"]}
+
+
+@given(st.sampled_from(SERVER_REQUEST_METHODS) | st.text(max_size=5), params_of_anything, results_of_anything)
+def test_any_json_is_a_request_with_findings_or_a_value_error(
+    method: str, params: JSON, result: JSON
+) -> None:
+    for revision in REVISIONS:
+        try:
+            asked = read_server_request(method, params, revision)
+        except ValueError:
+            continue
+        assert asked.source == (params or {})
+        assert all(sentence.endswith(".") for sentence in remarks(asked, revision))
+        assert isinstance(result, dict)
+        assert all(sentence.endswith(".") for sentence in problems_of(asked, result, revision))
+
+
+def test_sampling_request_is_read_completely() -> None:
+    params = sampling(
+        message("user", [text(), {"type": "image", "data": "aGk=", "mimeType": "image/png"}]),
+        message("assistant", use()),
+        message("user", [outcome()]),
+        systemPrompt="Be brief.",
+        includeContext="none",
+        temperature=0.5,
+        stopSequences=["END", "STOP"],
+        metadata={"vendor": 1},
+        modelPreferences={
+            "hints": [{"name": "small"}, {"name": "tiny"}],
+            "costPriority": 0,
+            "speedPriority": 0.25,
+            "intelligencePriority": 1,
+        },
+        tools=[{"name": "add", "inputSchema": {"type": "object"}}],
+        toolChoice={"mode": "required"},
+    )
+    asked = read_server_request(SAMPLING, params, R4)
+    assert isinstance(asked, SamplingRequest)
+    assert [(one.role, len(one.blocks), one.is_list) for one in asked.messages] == [
+        ("user", 2, True),
+        ("assistant", 1, False),
+        ("user", 1, True),
+    ]
+    assert (asked.max_tokens, asked.system_prompt, asked.include_context) == (100, "Be brief.", "none")
+    assert (asked.temperature, asked.stop_sequences, asked.metadata) == (0.5, ("END", "STOP"), {"vendor": 1})
+    liked = asked.preferences
+    assert (liked.hints, liked.cost, liked.speed, liked.intelligence) == (("small", "tiny"), 0, 0.25, 1)
+    assert ([tool.name for tool in asked.tools], asked.tool_choice, asked.has_tools) == (
+        ["add"],
+        "required",
+        True,
+    )
+    assert remarks(asked, R4) == remarks(asked, R5) == ()
+
+
+def test_absent_members_are_distinguished_from_given_ones() -> None:
+    asked = read_server_request(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0}, R1)
+    assert isinstance(asked, SamplingRequest)
+    assert (asked.max_tokens, asked.temperature, asked.metadata, asked.has_tools) == (64, None, None, False)
+    assert asked.preferences.cost is None
+    assert remarks(asked, R1) == ()
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ([], '"params" must be an object, not “[]”'),
+        ({}, '"messages" must be a list'),
+        ({"messages": [7]}, "message 1 is not an object: “7”"),
+        (
+            {"messages": [message("user", text()), {"content": {}}]},
+            'message 2 has no "role" that is a string',
+        ),
+        ({"messages": [message("user", "hi")]}, "message 1 cannot be shown: "),
+        ({"messages": [message("user", [text(), "hi"])]}, "message 1 cannot be shown: "),
+    ],
+)
+def test_sampling_without_usable_messages_cannot_be_answered(params: JSON, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        read_server_request(SAMPLING, params, R4)
+
+
+def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[str, ...]:
+    return remarks(read_server_request(SAMPLING, params, revision), revision)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"maxTokens": None}, "“maxTokens” is missing, or is no whole number"),
+        ({"maxTokens": 1.5}, "“maxTokens” is missing, or is no whole number"),
+        ({"maxTokens": True}, "“maxTokens” is missing, or is no whole number"),
+        ({"maxTokens": 0}, "“maxTokens” is “0”, which leaves no room"),
+        ({"systemPrompt": ["a"]}, "“systemPrompt” is not a string, so it is ignored."),
+        ({"temperature": True}, "“temperature” is not a number, so it is ignored."),
+        ({"stopSequences": ["a", 1]}, "“stopSequences” holds something that is not a string"),
+        ({"includeContext": "everything"}, "“includeContext” is “everything”; it can be none"),
+        ({"includeContext": "allServers"}, "“includeContext”: allServers is deprecated since 2025-11-25."),
+        (
+            {"modelPreferences": {"speedPriority": 1.1}},
+            "“speedPriority” is “1.1”; it must be a number from 0 to 1",
+        ),
+        ({"modelPreferences": {"costPriority": float("nan")}}, "“costPriority” is “NaN”"),
+        ({"modelPreferences": {"hints": ["gpt"]}}, "“hints” holds something that names no model"),
+        ({"tools": [{}]}, 'Of the tools, 1 cannot be used: "name" must be'),
+        ({"tools": [{"name": "a"}, {"name": "a"}]}, "More than one tool has the name “a”."),
+        ({"toolChoice": "auto"}, "“toolChoice” is not an object, so it is ignored."),
+        ({"tools": [], "toolChoice": {"mode": "any"}}, "The mode of “toolChoice” is “any”"),
+        (
+            {"toolChoice": {"mode": "required"}},
+            "A tool must be used (“toolChoice”: required), and there is none.",
+        ),
+    ],
+)
+def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(more: JSONObject, said: str) -> None:
+    (remark,) = remarks_on_sampling(sampling(**more))
+    assert remark.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ([], ["There are no messages."]),
+        ([message("system", text())], ["A role is “system”; it can be user or assistant."]),
+        ([message("user", [])], ["A message has no content."]),
+        ([message("user", {"text": "x"})], ["A content block has no type."]),
+        (
+            [message("user", {"type": "video"})],
+            ["A content block has the type “video”, which a sampling message"],
+        ),
+        (
+            [message("user", {"type": "text"})] * 2,
+            ["A content block (text) has no “text” that is a string (2 times)."],
+        ),
+        (
+            [message("user", {"type": "image", "data": "?", "mimeType": "image/png"})],
+            ["A content block (image) holds data that is not Base64."],
+        ),
+        ([message("assistant", use())], ["Message 1: the next message has no result for the use “u1”."]),
+        ([message("user", outcome())], ["Message 1: the message before it has no use “u1” of a tool."]),
+        (
+            [message("assistant", use()), message("user", [outcome(), text()])],
+            ["Message 2 mixes tool results with other content; they must stand alone."],
+        ),
+        (
+            [message("user", use()), message("assistant", outcome())],
+            [
+                "Message 1: a use of a tool belongs to an assistant message.",
+                "Message 2: a tool result belongs to a user message.",
+            ],
+        ),
+    ],
+)
+def test_messages_that_break_a_rule_are_named(messages: list[JSON], said: list[str]) -> None:
+    found = remarks_on_sampling({"messages": messages, "maxTokens": 5})
+    assert len(found) == len(said)
+    assert all(remark.startswith(start) for remark, start in zip(found, said, strict=True))
+
+
+def test_features_of_a_later_version_are_read_and_reported() -> None:
+    audio: JSONObject = {"type": "audio", "data": "", "mimeType": "audio/wav"}
+    assert remarks_on_sampling(sampling(message("user", audio)), R1)[0].endswith(
+        "“audio”, which came with 2025-03-26; this is 2024-11-05."
+    )
+    assert remarks_on_sampling(sampling(message("user", audio)), R2) == ()
+    assert remarks_on_sampling(sampling(message("user", [text()]), tools=[]), R3) == (
+        "Sampling with tools came with 2025-11-25; this is 2025-06-18.",
+        "Messages with lists of content came with 2025-11-25; this is 2025-06-18.",
+    )
+    assert remarks_on_sampling(sampling(includeContext="allServers"), R3) == ()
+
+
+def test_million_violations_give_a_few_findings() -> None:
+    assert len(remarks_on_sampling({"messages": [message("user", use(str(n))) for n in range(3_000)]})) == 20
+    fields: dict[str, JSON] = {f"f{number}": {"type": "object"} for number in range(5_000)}
+    found = remarks(read_server_request(ELICITATION, form(**fields), R4), R4)
+    assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form has plain fields only.",)
+
+
+# ------------------------------------------------------------------ elicitation
+
+
+def test_form_is_read_with_its_original_schema() -> None:
+    params = form("name", name={"type": "string"}, tags=SEVERAL, deep={"type": "object"})
+    asked = read_server_request(ELICITATION, params, R4)
+    assert isinstance(asked, FormAsked)
+    assert (asked.message, asked.required, asked.schema) == (
+        "Who are you?",
+        ("name",),
+        params["requestedSchema"],
+    )
+    assert [field.name for field in asked.fields()] == ["name", "tags"]
+    assert read_server_request(ELICITATION, params | {"mode": "form"}, R4).source["mode"] == "form"
+
+
+def test_url_elicitation_is_read_with_its_id() -> None:
+    asked = read_server_request(ELICITATION, page(elicitationId="e1"), R4)
+    assert isinstance(asked, UrlAsked)
+    assert (asked.message, asked.url, asked.elicitation_id) == (
+        *("Please sign in", "https://example.com/consent", "e1"),
+    )
+    assert remarks(asked, R4) == ()
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"message": "x"}, '"requestedSchema" is missing, or is not an object'),
+        ({"requestedSchema": []}, '"requestedSchema" is missing, or is not an object'),
+        ({"requestedSchema": {"type": "string"}}, 'the "type" of "requestedSchema" must be object'),
+        ({"requestedSchema": {"properties": []}}, 'the "properties" of "requestedSchema" must be'),
+        ({"mode": "voice"}, '"mode" is “voice”; it can be form or url'),
+        ({"mode": None}, '"mode" is “null”; it can be form or url'),
+        ({"mode": "url", "message": "x"}, '"url" must be a string'),
+        ({"mode": "url", "url": ["https://x"]}, '"url" must be a string'),
+    ],
+)
+def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        read_server_request(ELICITATION, params, R4)
+
+
+@pytest.mark.parametrize(
+    ("field", "revision", "said"),
+    [
+        ({"type": "object"}, R4, "nested; a form has plain fields only"),
+        ({"$ref": "#/x", "type": "string"}, R4, "“$ref” is nothing that a form may use"),
+        ({"title": "x"}, R4, "the type is missing"),
+        ({"type": ["string", "null"]}, R4, 'the type “["string","null"]” is none that a form may have'),
+        (True, R4, "the schema is not an object"),
+        ({"type": "array", "items": {"type": "string"}}, R4, "a list without given choices; a form has"),
+        ({"type": "array"}, R4, "a list of anything; a form has lists of given choices only"),
+        ({"type": "string", "enum": [1]}, R4, "the choices (“enum”) are not a list of strings"),
+        ({"type": "string", "oneOf": [{"const": 1}]}, R4, "the choices (“oneOf”) are not a list of titled"),
+        ({"type": "string", "anyOf": [{"const": "a"}]}, R4, "“anyOf” stands where a form has “oneOf”"),
+        ({"type": "string", "format": "ipv4"}, R4, "the format “ipv4” is none that a form may have"),
+        ({"type": "string", "pattern": "^a"}, R4, "“pattern” is in no schema of the specification"),
+        (NAMED, R4, "“enumNames” is deprecated since 2025-11-25, for “oneOf” with titles"),
+        (
+            {"type": "string", "enum": ["a", "b"], "enumNames": ["A"]},
+            R3,
+            "“enumNames” does not name each choice",
+        ),
+        ({"type": "integer", "default": 1.5}, R4, "the default does not fit: it must be a whole number"),
+        (SEVERAL, R3, "several choices came with 2025-11-25; this is 2025-06-18"),
+        (TITLED, R3, "choices with titles (“oneOf”) came with 2025-11-25; this is 2025-06-18"),
+        ({"type": "string", "default": "x"}, R3, "a default for it came with 2025-11-25; this is 2025-06-18"),
+    ],
+)
+def test_a_field_that_breaks_a_rule_is_named_with_the_rule(
+    field: JSON, revision: Revision, said: str
+) -> None:
+    (remark,) = remarks(read_server_request(ELICITATION, form(odd=field), revision), revision)
+    assert remark.startswith(f"Field “odd”: {said}")
+
+
+@pytest.mark.parametrize("revision", [R4, R5])
+def test_every_field_type_of_the_spec_is_fine(revision: Revision) -> None:
+    params = form(
+        "text",
+        text={"type": "string", "format": "email", "minLength": 3, "default": "a@b"},
+        day={"type": "string", "format": "date", "default": "2026-07-28"},
+        number={"type": "number", "minimum": 0, "default": 0.5},
+        whole={"type": "integer", "maximum": 3, "default": 3},
+        yes={"type": "boolean", "default": True},
+        plain={"type": "string", "enum": ["a", "b"], "default": "b"},
+        titled=TITLED,
+        several={**SEVERAL, "minItems": 1, "default": ["a"]} if isinstance(SEVERAL, dict) else None,
+        titles={"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
+    )
+    assert remarks(read_server_request(ELICITATION, params, revision), revision) == ()
+
+
+def test_first_form_version_allows_enum_names_and_boolean_defaults() -> None:
+    params = form(plan=NAMED, yes={"type": "boolean", "default": False})
+    assert remarks(read_server_request(ELICITATION, params, R3), R3) == ()
+
+
+def test_incomplete_form_has_findings() -> None:
+    params: JSONObject = {"requestedSchema": {"required": ["z"]}}
+    assert remarks(read_server_request(ELICITATION, params, R2), R2) == (
+        "There is no “message” that says what this is for.",
+        "Elicitation came with 2025-06-18; this is 2025-03-26.",
+        "The schema of the form has no “type”; it must be object.",
+        "The schema of the form has no “properties”.",
+        "Required, but no field of the form: “z”.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "revision", "said"),
+    [
+        (page(), R4, "“elicitationId” is missing; 2025-11-25 requires it."),
+        (page(elicitationId="e"), R5, "“elicitationId” is no longer used in 2026-07-28."),
+        (page(), R3, "Elicitation by URL came with 2025-11-25; this is 2025-06-18."),
+        (page("file:///etc/passwd"), R5, "The address cannot be opened: It begins with “file:”"),
+        (page("https://h/\n"), R5, "The address cannot be opened: It holds a blank"),
+    ],
+)
+def test_url_elicitation_that_breaks_a_rule_has_findings(
+    params: JSONObject, revision: Revision, said: str
+) -> None:
+    (remark,) = remarks(read_server_request(ELICITATION, params, revision), revision)
+    assert remark.startswith(said)
+
+
+# ------------------------------------------------------------------ the rest
+
+
+@pytest.mark.parametrize("params", [None, {}, {"_meta": {}}])
+def test_roots_request_may_have_params_or_none(params: JSON) -> None:
+    asked = read_server_request(ROOTS, params, R1)
+    assert isinstance(asked, RootsRequest)
+    assert remarks(asked, R5) == ()
+
+
+def test_other_methods_are_not_user_facing_requests() -> None:
+    with pytest.raises(ValueError, match="“tools/call” is nothing that a server may ask of a person"):
+        read_server_request("tools/call", {}, R4)
+
+
+def test_server_text_is_short_and_plain_in_a_finding() -> None:
+    (remark,) = remarks_on_sampling(sampling(message("sys\ntem\u202e" + "x" * 1000, text())))
+    assert "\n" not in remark
+    assert "\u202e" not in remark
+    assert len(remark) < 150

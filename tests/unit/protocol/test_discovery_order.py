@@ -1,0 +1,201 @@
+"""What a DiscoverResult gives, and the ways of a person who knows better than to let us probe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.base.errors import HttpRefused
+from inspector.base.json.values import JSON
+from inspector.protocol.discovery import (
+    AUTO,
+    LEGACY_FIRST,
+    LegacyFirst,
+    ProbeFirst,
+    StatelessOnly,
+    negotiation_for,
+    read_era_choice,
+)
+from inspector.protocol.handshake import Agreement, InitializeHandshake, NoAnswer
+from inspector.protocol.revisions import R2, R4, R5
+from inspector.protocol.types import CacheHints, Implementation
+from tests.helpers.playbook import Failed, Received
+from tests.unit.protocol.era_stage import (
+    DISCOVER,
+    DISCOVERED,
+    INITIALIZE,
+    INITIALIZED,
+    MODERN,
+    PROBE,
+    PROFILE,
+    Talk,
+    error,
+    pipe,
+    refused,
+    refused_with,
+    result,
+    unsupported,
+)
+
+# ------------------------------------------------------------------ what a DiscoverResult gives
+
+
+def agreed(**members: JSON) -> Agreement:
+    with pipe() as play:
+        play << PROBE
+        play >> result(DISCOVERED | members)
+        return play.agreement()
+
+
+def test_server_info_at_the_top_level_is_read_and_the_violation_is_reported() -> None:
+    agreement = agreed(_meta={}, serverInfo={"name": "old", "version": "1"})
+    assert agreement.server == Implementation("old", "", "1")
+    assert agreement.problems == ('The answer to server/discover has "serverInfo" outside of "_meta".',)
+
+
+def test_server_info_in_meta_takes_precedence() -> None:
+    agreement = agreed(serverInfo={"name": "old", "version": "1"})
+    assert (agreement.server.name, agreement.problems) == ("srv", ())
+
+
+def test_missing_server_info_is_allowed() -> None:
+    agreement = agreed(_meta=None)
+    assert (agreement.server, agreement.problems) == (Implementation("", "", ""), ())
+
+
+def test_missing_capabilities_are_reported_and_nothing_is_offered() -> None:
+    agreement = agreed(capabilities=True)
+    assert agreement.capabilities == {}
+    assert agreement.problems == ('The answer to server/discover has no "capabilities" object.',)
+
+
+@pytest.mark.parametrize(
+    ("ttl", "scope", "hints"),
+    [
+        (0, "private", CacheHints(0, "private")),
+        (-1, "shared", CacheHints()),
+        (True, None, CacheHints()),
+        (1.5, ["public"], CacheHints()),
+    ],
+)
+def test_caching_hints_are_read_where_they_make_sense(ttl: JSON, scope: JSON, hints: CacheHints) -> None:
+    assert agreed(ttlMs=ttl, cacheScope=scope).cache == hints
+
+
+def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
+    agreement = agreed(instructions=7, supportedVersions=[1, "2026-07-28"])
+    assert (agreement.instructions, agreement.supported_versions) == ("", ("2026-07-28",))
+
+
+# ------------------------------------------------------------------ pinned to the stateless era
+
+
+def pinned(*, over_http: bool = False) -> Talk:
+    return Talk(StatelessOnly(PROFILE, over_http, R5))
+
+
+def test_pinned_version_is_negotiated_when_the_server_supports_it() -> None:
+    with pinned() as play:
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        play << MODERN
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (error(-32601, "Method not found"), "it answered server/discover with “Method not found” (-32601)"),
+        (NoAnswer("timeout"), "it did not answer server/discover"),
+        (NoAnswer("exited"), "its process ended when it was asked server/discover"),
+        (unsupported("2025-11-25"), "of the versions that we speak it lists only older ones (2025-11-25)"),
+    ],
+)
+def test_unsupported_pinned_version_fails(reply: Received | NoAnswer, reason: str) -> None:
+    with pinned() as play:
+        play << DISCOVER
+        play >> reply
+        play << Failed(f"The server does not speak 2026-07-28: {reason}.", "Let the era be found out")
+
+
+def test_pinned_version_over_http_does_not_fall_back_on_a_bare_404() -> None:
+    with pinned(over_http=True) as play:
+        play << DISCOVER
+        play >> refused(404)
+        play << Failed("The server does not speak 2026-07-28: it refused server/discover with HTTP 404.")
+
+
+# ------------------------------------------------------------------ the handshake first
+
+
+def legacy_first(*, over_http: bool = False) -> Talk:
+    return Talk(LegacyFirst(PROFILE, over_http))
+
+
+def test_handshake_first_does_not_probe_when_it_succeeds() -> None:
+    with legacy_first() as play:
+        play << INITIALIZE
+        play >> result(INITIALIZED)
+        assert play.agreement().how.startswith("initialize at 2025-11-25; ")
+
+
+@pytest.mark.parametrize("code", [-32022, -32020, -32601, -32602])
+def test_server_that_rejects_the_handshake_is_probed(code: int) -> None:
+    with legacy_first() as play:
+        play << INITIALIZE
+        play >> error(code)
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        play << replace(MODERN, how=f"The server refused initialize. {MODERN.how}")
+
+
+def test_400_with_a_message_is_probed_too() -> None:
+    with legacy_first(over_http=True) as play:
+        play << INITIALIZE
+        play >> refused_with(400, -32020)
+        play << DISCOVER
+        play >> unsupported("2026-07-28")
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        assert play.agreement().revision is R5
+
+
+def test_server_that_supports_neither_is_reported_with_its_first_rejection() -> None:
+    with legacy_first() as play:
+        play << INITIALIZE
+        play >> error(-32603, "database is down")
+        play << DISCOVER
+        play >> error(-32601)
+        play << Failed("The server refused initialize: database is down (-32603).")
+
+
+@pytest.mark.parametrize("reply", [NoAnswer("timeout"), NoAnswer("exited"), refused(404), refused(503)])
+def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoAnswer | HttpRefused) -> None:
+    with legacy_first(over_http=isinstance(reply, HttpRefused)) as play:
+        play << INITIALIZE
+        play >> reply
+        play << Failed("The server")
+
+
+# ------------------------------------------------------------------ choices
+
+
+def test_each_choice_has_its_strategy() -> None:
+    ways = [negotiation_for(choice, PROFILE, False) for choice in (AUTO, LEGACY_FIRST, R2, R4, R5)]
+    assert [type(way) for way in ways] == [
+        *(ProbeFirst, LegacyFirst, InitializeHandshake, InitializeHandshake, StatelessOnly),
+    ]
+    assert ways[2].first().params["protocolVersion"] == "2025-03-26"
+    assert negotiation_for(AUTO, PROFILE, False).first() == PROBE
+    assert negotiation_for(AUTO, PROFILE, True).first() == DISCOVER
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        *(("auto", AUTO), ("legacy-first", LEGACY_FIRST), ("2025-03-26", R2), ("2026-07-28", R5)),
+        *(("", None), ("AUTO", None), ("2027-01-01", None)),
+    ],
+)
+def test_choice_is_parsed_from_its_name(text: str, choice: object) -> None:
+    assert read_era_choice(text) == choice

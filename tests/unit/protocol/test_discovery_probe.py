@@ -1,0 +1,375 @@
+"""Which era a server speaks: every row of the decision tables, over a pipe and over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.base.errors import ConnectFailed, NeedsLogin
+from inspector.base.json.values import JSON
+from inspector.protocol.handshake import NoAnswer
+from inspector.protocol.revisions import R5
+from tests.helpers.playbook import Failed, Received
+from tests.unit.protocol.era_stage import (
+    DISCOVER,
+    DISCOVERED,
+    INITIALIZE,
+    INITIALIZED,
+    MODERN,
+    PROBE,
+    error,
+    falls_back,
+    http,
+    pipe,
+    refused,
+    refused_with,
+    result,
+    unsupported,
+)
+
+# ------------------------------------------------------------------ over a pipe, row by row
+
+
+def test_discover_result_with_a_mutual_version_is_stateless() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> result(DISCOVERED)
+        play << MODERN
+
+
+def test_discover_result_with_only_older_versions_leads_to_the_handshake() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> result(DISCOVERED | {"supportedVersions": ["2025-11-25", "2025-06-18"]})
+        falls_back(play, "Of the versions that we speak it lists only older ones (2025-11-25, 2025-06-18)")
+
+
+def test_a_discover_result_with_a_newer_and_an_older_version_leads_to_the_handshake() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> result(DISCOVERED | {"supportedVersions": ["2027-01-01", "2025-11-25"]})
+        falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-11-25)")
+
+
+def test_discover_result_without_a_mutual_version_fails() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> result(DISCOVERED | {"supportedVersions": ["zzz"]})
+        play << Failed(
+            "The server and we have no protocol version in common.",
+            "It supports zzz; we speak 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28.",
+        )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"supportedVersions": []},
+        {"supportedVersions": "2026-07-28"},
+        {"supportedVersions": [5]},
+        DISCOVERED | {"resultType": "input_required"},
+        DISCOVERED | {"resultType": 5},
+        [],
+        None,
+    ],
+)
+def test_result_that_is_not_a_discover_result_is_no_evidence(value: JSON) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> result(value)
+        falls_back(play, "Its answer to server/discover is no DiscoverResult")
+
+
+def test_unreadable_response_is_no_evidence() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> Received(b'{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"] "x":1}}')
+        play << INITIALIZE
+
+
+@pytest.mark.parametrize("versions", [("2026-07-28",), ("2025-11-25", "2026-07-28"), (7, "2026-07-28")])
+def test_rejected_version_is_retried_with_a_mutual_one(versions: tuple[JSON, ...]) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> unsupported(*versions)
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        how = "The server refused server/discover at first, named 2026-07-28, and answered it then."
+        play << replace(MODERN, how=how)
+
+
+def test_version_that_is_repeatedly_rejected_and_offered_fails() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> unsupported("2026-07-28")
+        play << DISCOVER
+        play >> unsupported("2026-07-28")
+        play << Failed("The server refuses protocol version 2026-07-28 and lists it as supported.")
+
+
+def test_rejected_version_with_older_ones_offered_leads_to_the_handshake() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> unsupported("2027-01-01", "2025-06-18")
+        falls_back(play, "Of the versions that we speak it lists only older ones (2027-01-01, 2025-06-18)")
+
+
+def test_rejected_version_without_a_mutual_one_fails_with_both_lists() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> unsupported("2027-01-01", "2028-01-01\x1b[2J")
+        play << Failed(
+            "The server and we have no protocol version in common.",
+            "It supports 2027-01-01, 2028-01-01␛[2J; we speak 2024-11-05, 2025-03-26,",
+        )
+
+
+@pytest.mark.parametrize("data", [None, {}, {"supported": "2026-07-28"}, {"supported": [1]}, []])
+def test_rejected_version_without_a_list_fails(data: JSON) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> error(-32022, data=data)
+        play << Failed("The server and we have no protocol version", "It does not say what it supports;")
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "next_step"),
+    [
+        (-32020, None, "A proxy on the way may drop or change the Mcp-* headers."),
+        (-32021, None, "It needs a capability that we do not declare."),
+        (
+            -32021,
+            {"requiredCapabilities": {"sampling": {}}},
+            'It needs a capability that we do not declare: {"sampling":{}}.',
+        ),
+    ],
+)
+def test_other_stateless_error_never_falls_back(code: int, data: JSON, next_step: str) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> error(code, data=data)
+        said = f"The server is of the stateless era, and refused server/discover: no ({code})."
+        play << Failed(said, next_step)
+
+
+@pytest.mark.parametrize("code", [-32601, -32602, -32600, -32603, -32000, -32002, 0, 1, -32019, -32023])
+def test_any_other_error_means_session_mode(code: int) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> error(code, "Method not found")
+        falls_back(play, f"It answered server/discover with “Method not found” ({code})")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (-32001, "HeaderMismatch"),
+        (-32003, "MissingRequiredClientCapability"),
+        (-32004, "UnsupportedProtocolVersion"),
+    ],
+)
+def test_pre_release_error_codes_are_no_evidence_but_a_hint(code: int, name: str) -> None:
+    hint = (
+        f"{code} was {name} in builds from before the release of 2026-07-28: the server may be such a build."
+    )
+    with pipe() as play:
+        play << PROBE
+        play >> error(code)
+        play << INITIALIZE
+        play >> result(INITIALIZED)
+        assert play.agreement().how.endswith(hint)
+    with pipe() as play:
+        play << PROBE
+        play >> error(code)
+        play << INITIALIZE
+        play >> error(-32600, "go away")
+        play << Failed(
+            "The server refused initialize: go away (-32600).", f"Its own log (Console) may say why. {hint}"
+        )
+
+
+def test_silence_means_session_mode() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("timeout")
+        falls_back(play, "It did not answer server/discover")
+
+
+def test_process_that_exits_is_restarted_and_initialized() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("exited")
+        play << replace(INITIALIZE, needs_restart=True)
+        play >> result(INITIALIZED)
+        assert play.agreement().how.startswith("Its process ended when it was asked server/discover, so")
+
+
+def test_process_that_exits_again_fails() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("exited")
+        play << replace(INITIALIZE, needs_restart=True)
+        play >> NoAnswer("exited")
+        play << Failed("The server's process ended before it answered initialize.", "Its own log (Console)")
+
+
+def test_server_that_is_silent_twice_fails() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("timeout")
+        play << INITIALIZE
+        play >> NoAnswer("timeout")
+        play << Failed("The server did not answer initialize in time.")
+
+
+# ------------------------------------------------------------------ initialize answered with a newer version
+
+
+@pytest.mark.parametrize("code", [-32022, -32602, -32601])
+def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probed_again(
+    code: int,
+) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("timeout")
+        play << INITIALIZE
+        play >> error(code, data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        how = "The server refused initialize and named 2026-07-28. "
+        play << replace(MODERN, how=how + MODERN.how)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (NoAnswer("timeout"), "it did not answer server/discover"),
+        (error(-32601), "it answered server/discover with “no” (-32601)"),
+    ],
+)
+def test_the_second_probe_is_the_last(reply: Received | NoAnswer, reason: str) -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> NoAnswer("timeout")
+        play << INITIALIZE
+        play >> unsupported("2026-07-28")
+        play << DISCOVER
+        play >> reply
+        play << Failed(f"The server refused initialize and named a newer version; then {reason}.")
+
+
+def test_rejected_initialize_with_only_unsupported_versions_is_a_rejection() -> None:
+    with pipe() as play:
+        play << PROBE
+        play >> error(-32601)
+        play << INITIALIZE
+        play >> unsupported("2027-01-01")
+        play << Failed("The server refused initialize: no such version", "It says that it supports 2027")
+
+
+# ------------------------------------------------------------------ over HTTP, row by row
+
+
+def test_over_http_a_discover_result_is_stateless_and_the_probe_has_no_own_timeout() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        play << MODERN
+
+
+def test_400_with_a_mutual_version_is_retried() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused_with(400, -32022, {"supported": ["2026-07-28"], "requested": "2026-07-28"})
+        play << DISCOVER
+        play >> result(DISCOVERED)
+        assert play.agreement().revision is R5
+
+
+@pytest.mark.parametrize("code", [-32020, -32021])
+def test_400_with_another_stateless_error_never_falls_back(code: int) -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused_with(400, code)
+        play << Failed("The server is of the stateless era")
+
+
+def test_404_with_method_not_found_means_session_mode() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused_with(404, -32601)
+        falls_back(play, "It answered server/discover with “no” (-32601)")
+
+
+def test_2xx_with_another_error_means_session_mode() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> error(-32000, "Server not initialized")
+        falls_back(play, "It answered server/discover with “Server not initialized” (-32000)")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>no</html>", b'{"error":"no"}', b"[]", b'{"jsonrpc":"2.0"'])
+@pytest.mark.parametrize("status", [400, 404, 405, 406, 415, 422])
+def test_4xx_without_a_message_means_session_mode(status: int, body: bytes) -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused(status, body)
+        play << INITIALIZE
+
+
+def test_the_status_is_named_in_the_verdict() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused(405)
+        falls_back(play, "It refused server/discover with HTTP 405")
+
+
+def test_4xx_with_another_error_means_session_mode() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused_with(400, -32000)
+        falls_back(play, "It answered server/discover with “no” (-32000)")
+
+
+@pytest.mark.parametrize("status", [202, 301, 307, 401, 403, 500, 502, 503, 504])
+@pytest.mark.parametrize("code", [None, -32601, -32022])
+def test_login_outage_redirect_and_empty_202_give_no_verdict(status: int, code: int | None) -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> (refused(status) if code is None else refused_with(status, code))
+        failure = play.next()
+    assert isinstance(failure, ConnectFailed)
+    assert str(failure) == f"The server answered HTTP {status}. Look."
+    assert isinstance(failure, NeedsLogin) == (status == 401)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "exited"])
+def test_silence_over_http_gives_no_verdict(kind: str) -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> (NoAnswer("timeout") if kind == "timeout" else NoAnswer("exited"))
+        play << Failed("The server")
+
+
+@pytest.mark.parametrize(("status", "is_login"), [(401, True), (404, False), (500, False)])
+def test_initialize_rejected_by_http_fails(status: int, is_login: bool) -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused(400)
+        play << INITIALIZE
+        play >> refused(status)
+        failure = play.next()
+    assert isinstance(failure, ConnectFailed)
+    assert failure.summary == f"The server answered HTTP {status}."
+    assert isinstance(failure, NeedsLogin) == is_login
+
+
+def test_initialize_rejected_with_a_400_that_names_a_newer_version_is_probed_again() -> None:
+    with http() as play:
+        play << DISCOVER
+        play >> refused(400)
+        play << INITIALIZE
+        play >> refused_with(400, -32022, {"supported": ["2026-07-28"]})
+        play << DISCOVER

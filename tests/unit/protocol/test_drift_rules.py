@@ -1,0 +1,180 @@
+"""What became of a server's lists: items, renames, hidden characters; and what is no change."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.drift import Became, ItemChange, Offer, compare_offers, in_text
+
+
+def tool(name: str, description: str = "", /, **members: JSON) -> JSONObject:
+    made: JSONObject = {"name": name, "inputSchema": {"type": "object"}, **members}
+    return {**made, "description": description} if description else made
+
+
+def takes(**properties: JSON) -> JSONObject:
+    return {"type": "object", "properties": properties}
+
+
+def compared(before: list[JSONObject], after: list[JSONObject], kind: str = "tools") -> list[ItemChange]:
+    return list(compare_offers({kind: before}, {kind: after}))
+
+
+def test_added_and_removed_items_are_reported_by_name() -> None:
+    changes = compared([tool("a"), tool("b")], [tool("b"), tool("c")])
+    assert [(change.became, change.name) for change in changes] == [
+        (Became.ADDED, "c"),
+        (Became.REMOVED, "a"),
+    ]
+
+
+def test_a_changed_item_names_the_members_that_differ() -> None:
+    before = tool(
+        "a", "Reads.", annotations={"readOnlyHint": True}, inputSchema=takes(path={"type": "string"})
+    )
+    after = tool("a", "Reads it.", annotations={"readOnlyHint": True}, inputSchema=takes(path={}))
+    (change,) = compared([before], [{**after, "outputSchema": {}}])
+    assert change.became is Became.CHANGED
+    assert set(change.fields) == {"description", "inputSchema", "outputSchema"}
+
+
+def test_reordering_is_not_a_change() -> None:
+    before = [
+        tool("a", inputSchema={"type": "object", "required": ["x", "y"], "properties": {"x": {}, "y": {}}}),
+        tool("b"),
+    ]
+    after = [
+        tool("b"),
+        tool("a", inputSchema={"properties": {"y": {}, "x": {}}, "required": ["y", "x"], "type": "object"}),
+    ]
+    assert not compared(before, after)
+
+
+def test_order_of_choices_matters() -> None:
+    choices: list[JSON] = ["x", "y"]
+    before, after = ([tool("a", inputSchema={"enum": each})] for each in (choices, choices[::-1]))
+    assert [change.fields for change in compared(before, after)] == [("inputSchema",)]
+
+
+def test_true_is_not_one() -> None:
+    (change,) = compared([tool("a", extra=1)], [tool("a", extra=True)])
+    assert change.fields == ("extra",)
+
+
+def test_a_tool_with_another_name_but_the_same_body_was_renamed() -> None:
+    (change,) = compared([tool("read", "Reads a file.")], [tool("read_file", "Reads a file.", title="Read")])
+    assert (change.became, change.old_name, change.name) == (Became.RENAMED, "read", "read_file")
+    assert set(change.fields) == {"name", "title"}
+
+
+def test_renamed_and_changed_tool_is_matched_by_description_or_schema() -> None:
+    schema, other = takes(path={"type": "string"}), takes(file={"type": "string"})
+    before = [tool("a", "Reads.", inputSchema=schema), tool("b", "Writes.", inputSchema=takes(text={}))]
+    after = [tool("x", "Reads.", inputSchema=other), tool("y", "Writes it.", inputSchema=takes(text={}))]
+    renamed = {change.old_name: change for change in compared(before, after)}
+    assert renamed["a"].name == "x"
+    assert "inputSchema" in renamed["a"].fields
+    assert renamed["b"].name == "y"
+    assert "description" in renamed["b"].fields
+
+
+def test_tools_without_distinguishing_features_are_not_matched() -> None:
+    changes = compared([tool("a")], [tool("b")])
+    assert {change.became for change in changes} == {Became.ADDED, Became.REMOVED}
+
+
+def test_ambiguous_similarity_is_ignored() -> None:
+    before = [tool("a", "Old.", x=1), tool("b", "Old.", x=2)]
+    after = [tool("c", "Old.", x=3), tool("d", "Old.", x=4)]
+    assert {change.became for change in compared(before, after)} == {Became.ADDED, Became.REMOVED}
+
+
+def test_resource_at_another_uri_is_matched_by_name() -> None:
+    before: list[JSONObject] = [{"uri": "file:///a", "name": "Log"}]
+    after: list[JSONObject] = [{"uri": "file:///b", "name": "Log"}]
+    (change,) = compared(before, after, "resources")
+    assert (change.became, change.old_name, change.name) == (Became.RENAMED, "file:///a", "file:///b")
+
+
+def test_size_and_time_of_a_resource_are_not_compared() -> None:
+    before: JSONObject = {"uri": "x:", "name": "x", "size": 1, "annotations": {"lastModified": "2025"}}
+    after: JSONObject = {"uri": "x:", "name": "x", "size": 2}
+    assert not compared([before], [after], "resources")
+    assert compared([before], [{**after, "mimeType": "text/html"}], "resources")
+
+
+def test_items_with_equal_names_are_distinguished() -> None:
+    before = [tool("a", "One."), tool("a", "Two.")]
+    assert not compared(before, list(before))
+    (change,) = compared(before, [tool("a", "One."), tool("a", "Another.")])
+    assert (change.name, change.number, change.fields) == ("a", 1, ("description",))
+    (gone,) = compared(before, [tool("a", "One.")])
+    assert (gone.became, gone.number) == (Became.REMOVED, 1)
+
+
+def test_unrequested_list_is_not_compared() -> None:
+    assert not compare_offers({"tools": [tool("a")]}, {"prompts": [{"name": "p"}]})
+
+
+def test_server_info_is_compared() -> None:
+    before: Offer = {"server": [{"serverInfo": {"name": "s", "version": "1"}, "capabilities": {}}]}
+    after: Offer = {
+        "server": [{"serverInfo": {"name": "s", "version": "2"}, "capabilities": {}, "instructions": "!"}]
+    }
+    (change,) = compare_offers(before, after)
+    assert (change.kind, set(change.fields)) == ("server", {"serverInfo", "instructions"})
+
+
+@pytest.mark.parametrize("letter", ["\u200b", "\u202e", "\U000e0041", "\x1b"])
+def test_hidden_characters_that_are_new_are_pointed_out(letter: str) -> None:
+    (change,) = compared([tool("a", "Adds.")], [tool("a", f"Adds.{letter}")])
+    assert change.hidden.startswith("description: ")
+    (added,) = compared([], [tool("b", inputSchema=takes(x={"description": f"A{letter}"}))])
+    assert added.hidden.startswith("inputSchema: ")
+
+
+def test_accepted_hidden_characters_and_windows_line_endings_are_not_pointed_out() -> None:
+    (change,) = compared([tool("a", "Adds\u200b.")], [tool("a", "Adds\u200b\r\nnumbers \u2764\ufe0f.")])
+    assert change.fields == ("description",)
+    assert not change.hidden
+
+
+def test_values_nested_as_deeply_as_possible_are_compared() -> None:
+    deep: JSON = 1
+    for _ in range(5_000):
+        deep = [deep]
+    (change,) = compared([tool("a", x=1)], [tool("a", x=deep)])
+    assert change.fields == ("x",)
+
+
+def test_changes_are_counted_in_words() -> None:
+    before: Offer = {
+        "tools": [tool("a", "A."), tool("b", "B.")],
+        "prompts": [],
+        "server": [{"instructions": "1"}],
+    }
+    after: Offer = {"tools": [tool("a", "?"), tool("b", "!")], "prompts": [{"name": "p"}], "server": [{}]}
+    words = in_text(compare_offers(before, after))
+    assert words == "2 tools changed, 1 prompt added, what the server says of itself changed"
+
+
+_TEXTS = st.text("abc\u200b", max_size=3)
+_TOOLS = st.lists(st.builds(lambda name, text: tool(name, text), _TEXTS.filter(bool), _TEXTS), max_size=6)
+
+
+@given(_TOOLS, _TOOLS, st.randoms())
+def test_every_different_item_is_reported_once(
+    before: list[JSONObject], after: list[JSONObject], dice: random.Random
+) -> None:
+    changes = compared(before, after)
+    counts = {became: sum(change.became is became for change in changes) for became in Became}
+    assert len(after) == len(before) + counts[Became.ADDED] - counts[Became.REMOVED]
+    assert not compared(before, before)
+    names = [item["name"] for item in before]
+    if len(set(map(str, names))) == len(names):
+        assert not compared(before, dice.sample(before, len(before)))

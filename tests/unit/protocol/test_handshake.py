@@ -1,0 +1,198 @@
+"""How a conversation begins: every answer to `initialize`, the good and the bad."""
+
+from __future__ import annotations
+
+import pytest
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.protocol.client_capabilities import exact_capabilities
+from inspector.protocol.handshake import Agreement, Ask, ClientProfile, InitializeHandshake
+from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R2, R4, Era, Revision
+from inspector.protocol.types import Implementation
+from tests.helpers.playbook import Failed, Playbook, Received, frame, negotiating
+
+PROFILE = ClientProfile("lens", "Lens", "0.1", exact_capabilities({"roots": {}}))
+ASK = Ask(
+    "initialize",
+    {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"roots": {}},
+        "clientInfo": {"name": "lens", "title": "Lens", "version": "0.1"},
+    },
+)
+GOOD: JSONObject = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "srv", "title": "Server", "version": "3.2"},
+    "instructions": "Be kind.",
+}
+
+
+def start(revision: Revision = R4) -> Playbook:
+    return negotiating(InitializeHandshake(PROFILE, revision))
+
+
+def agreement(
+    revision: Revision = R4, *problems: str, how: str = "", but: JSONObject | None = None
+) -> Agreement:
+    result = GOOD | (but or {})
+    capabilities, instructions = result["capabilities"], result["instructions"]
+    return Agreement(
+        revision=revision,
+        server=Implementation.read(result["serverInfo"]),
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+        instructions=instructions if isinstance(instructions, str) else "",
+        how=how or "initialize at 2025-11-25; the server agreed",
+        sealed_by="notifications/initialized",
+        problems=problems,
+    )
+
+
+def test_matching_version_is_negotiated() -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD))
+        play << agreement()
+    assert agreement().era is Era.HANDSHAKE
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS[:-1])
+def test_older_session_version_is_adopted_and_reported(revision: Revision) -> None:
+    how = f"initialize at 2025-11-25; the server answered {revision}, which we speak too"
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | {"protocolVersion": revision.date}))
+        play << agreement(revision, how=how)
+
+
+def test_version_newer_than_requested_is_adopted_too() -> None:
+    with start(R2) as play:
+        play << Ask(ASK.method, ASK.params | {"protocolVersion": "2025-03-26"})
+        play >> Received(frame(id=1, result=GOOD))
+        play << agreement(how="initialize at 2025-03-26; the server answered 2025-11-25, which we speak too")
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"),
+    [
+        ("2026-07-28", "'2026-07-28'"),  # known, but not reachable by handshake
+        ("zzz", "'zzz'"),
+        (None, "'null'"),
+        (7, "'7'"),
+        ("\x1b[31m" + "x" * 100, "'\\x1b[31mxxx"),
+    ],
+)
+def test_unsupported_version_fails_with_both_sides_named(version: JSON, shown: str) -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | {"protocolVersion": version}))
+        play << Failed(
+            f"The server wants protocol version {shown}",
+            "We speak 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 by handshake.",
+        )
+
+
+@pytest.mark.parametrize("depth", [900, 950, 960, 970, 980, 990, 10_000])
+def test_version_nested_too_deeply_is_rejected_like_any_other(depth: int) -> None:
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":%s1%s}}' % (b"[" * depth, b"]" * depth)
+    with start() as play:
+        play << ASK
+        play >> Received(raw)
+        play << Failed("The ")
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"capabilities": None}, 'The answer to initialize has no "capabilities" object.'),
+        ({"capabilities": ["tools"]}, 'The answer to initialize has no "capabilities" object.'),
+        ({"serverInfo": None}, 'The answer to initialize has no "serverInfo" with a name.'),
+        ({"serverInfo": {"version": 3}}, 'The answer to initialize has no "serverInfo" with a name.'),
+    ],
+)
+def test_incomplete_response_is_used_and_the_missing_parts_are_reported(
+    members: JSONObject, problem: str
+) -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | members))
+        play << agreement(R4, problem, but=members)
+
+
+def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=GOOD | {"instructions": 5}))
+        play << agreement(but={"instructions": ""})
+
+
+def test_error_is_shown_with_its_code() -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, error={"code": -32603, "message": "database is down"}))
+        play << Failed("The server refused initialize: database is down (-32603).", "Its own log (Console)")
+
+
+def test_error_that_lists_versions_offers_them() -> None:
+    error: JSON = {
+        "code": -32602,
+        "message": "no",
+        "data": {"supported": ["2024-11-05", 7], "requested": "x"},
+    }
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, error=error))
+        play << Failed(
+            "The server refused initialize: no (-32602).", "It says that it supports 2024-11-05, 7."
+        )
+
+
+@pytest.mark.parametrize("data", [None, "words", {"supported": "2024-11-05"}, {"supported": []}, []])
+def test_error_with_odd_data_is_a_plain_error(data: JSON) -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, error={"code": 1, "message": "no", "data": data}))
+        play << Failed("The server refused initialize: no (1).", "Its own log (Console) may say why.")
+
+
+def test_server_text_cannot_inject_terminal_escapes() -> None:
+    error: JSON = {"code": 1, "message": "\x1b[2Jgone\nsecond line", "data": {"supported": ["\u202e"]}}
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, error=error))
+        play << Failed(
+            "The server refused initialize: ␛[2Jgone second line (1).", "It says that it supports ⟨U+202E⟩."
+        )
+
+
+def test_long_version_list_is_truncated() -> None:
+    error: JSON = {"code": 1, "message": "no", "data": {"supported": ["2024-11-05"] * 1000}}
+    handshake = InitializeHandshake(PROFILE)
+    with negotiating(handshake) as play:
+        play << ASK
+        play >> Received(frame(id=1, error=error))
+        failure = play.next()
+    assert len(str(failure)) < 500
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25" "capabilities":{}}}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":1 "message":""}}',
+    ],
+)
+def test_non_json_response_says_so(raw: bytes) -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(raw)
+        play << Failed(
+            "The answer to initialize cannot be read: Expecting ',' delimiter", "The Traffic view has its"
+        )
+
+
+def test_non_object_result_has_no_version() -> None:
+    with start() as play:
+        play << ASK
+        play >> Received(frame(id=1, result=[]))
+        play << Failed("The server wants protocol version 'null'")

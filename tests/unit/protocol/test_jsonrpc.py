@@ -1,0 +1,184 @@
+"""What a frame is: never an exception, always the bytes, and every mistake named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.base.json.values import JSON, JSONObject, JSONProblem, to_wire
+from inspector.protocol import jsonrpc
+from inspector.protocol.jsonrpc import Kind, Message, error_of, read
+from tests.helpers.playbook import message
+
+
+@given(st.binary() | st.text().map(str.encode))
+def test_any_bytes_are_some_kind_of_message_and_are_kept(raw: bytes) -> None:
+    assert read(raw).raw == raw
+
+
+json_values: st.SearchStrategy[JSON] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+members = ["jsonrpc", "id", "method", "params", "result", "error", "x"]
+
+
+@given(st.dictionaries(st.sampled_from(members), st.sampled_from(["2.0", "ping"]) | json_values))
+def test_any_object_can_be_inspected_without_an_exception(body: JSONObject) -> None:
+    message = read(to_wire(body))
+    assert message.parsed is not None
+    assert isinstance(message.params, dict)
+    assert isinstance(message.result, dict)
+    assert error_of(message).message
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "id", "method"),
+    [
+        ({"id": 1, "method": "ping"}, Kind.REQUEST, 1, "ping"),
+        ({"id": "a", "method": "ping", "params": {}}, Kind.REQUEST, "a", "ping"),
+        ({"id": 0, "method": "ping"}, Kind.REQUEST, 0, "ping"),
+        ({"id": "", "result": {}}, Kind.RESULT, "", ""),
+        ({"method": "notifications/x"}, Kind.NOTIFICATION, None, "notifications/x"),
+        ({"id": 2, "result": {"unknown": [1]}}, Kind.RESULT, 2, ""),
+        ({"id": 3, "error": {"code": -1, "message": "no"}}, Kind.ERROR, 3, ""),
+        ({"id": 3, "error": {"code": -1, "message": "no"}, "extra": True}, Kind.ERROR, 3, ""),
+    ],
+)
+def test_valid_message_has_its_kind_its_typed_id_and_no_problem(
+    body: JSONObject, kind: Kind, id: int | str | None, method: str
+) -> None:
+    found = message(**body)
+    assert (found.kind, found.id, found.method, found.problem) == (kind, id, method, "")
+    assert type(found.id) is type(id)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "problem"),
+    [
+        ({"id": True, "method": "ping"}, Kind.REQUEST, '"id" must be a string or an integer'),
+        ({"id": None, "method": "ping"}, Kind.REQUEST, '"id" must be a string or an integer'),
+        ({"id": 1.0, "result": {}}, Kind.RESULT, '"id" must be a string or an integer'),
+        ({"result": {}}, Kind.RESULT, '"id" must be a string or an integer'),
+        ({"id": 1, "result": []}, Kind.RESULT, '"result" must be an object'),
+        ({"id": 1, "result": {}, "error": {}}, Kind.ERROR, 'either "result" or "error", not both'),
+        ({"id": 1, "result": {}, "error": None}, Kind.RESULT, '"error" must be absent from a result'),
+        ({"id": 1, "result": None, "error": {}}, Kind.ERROR, 'either "result" or "error", not both'),
+        ({"id": 1, "error": "no"}, Kind.ERROR, '"error" must be an object with code and message'),
+        (
+            {"id": 1, "error": {"code": True, "message": ""}},
+            Kind.ERROR,
+            '"error" must be an object with code',
+        ),
+        ({"method": "x", "params": [1]}, Kind.NOTIFICATION, '"params" must be an object'),
+        ({"id": 1, "method": 5}, Kind.INVALID, '"method" must be a string'),
+        ({"id": 1}, Kind.INVALID, 'neither "method" nor "result" nor "error"'),
+        ({}, Kind.INVALID, 'neither "method" nor "result" nor "error"'),
+    ],
+)
+def test_violation_is_named_and_the_message_is_still_classified(
+    body: JSONObject, kind: Kind, problem: str
+) -> None:
+    found = message(**body)
+    assert found.kind is kind
+    assert problem in found.problem
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "problem"),
+    [
+        (b"", Kind.TEXT, "a blank line"),
+        (b"  \t ", Kind.TEXT, "a blank line"),
+        (b"Listening on stdin", Kind.TEXT, "not a JSON-RPC message"),
+        (b"42", Kind.TEXT, "must be an object"),
+        (b'"words"', Kind.TEXT, "must be an object"),
+        (b"{'almost': 1}", Kind.INVALID, "not valid JSON: Expecting property name"),
+        (b'{"jsonrpc":"2.0","id":1,"resu', Kind.INVALID, "not valid JSON"),
+        (b'{"id":1,"result":{}}', Kind.RESULT, '"jsonrpc" must be "2.0"'),
+        (b"[]", Kind.BATCH, "an empty batch"),
+        (b"[1]", Kind.BATCH, ""),
+    ],
+)
+def test_non_message_is_reported(raw: bytes, kind: Kind, problem: str) -> None:
+    found = read(raw)
+    assert found.kind is kind
+    assert problem in found.problem
+    assert bool(problem) == bool(found.problem)
+
+
+def test_damaged_text_does_not_hide_the_message_kind() -> None:
+    raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"\xff"}}'
+    found = read(raw)
+    assert (found.kind, found.id) == (Kind.RESULT, 7)
+    assert found.problem == f"not valid UTF-8 at byte {raw.index(0xFF)}"
+    assert found.result == {"text": "\ufffd"}
+
+
+def test_byte_order_mark_before_a_message_is_reported_and_skipped() -> None:
+    found = read(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"result":{}}')
+    assert (found.kind, found.id, found.result) == (Kind.RESULT, 7, {})
+    assert found.problem == "begins with a byte order mark"
+
+
+def test_message_nested_too_deeply_still_says_which_request_it_answers() -> None:
+    deep = b'{"jsonrpc":"2.0","id":7,"result":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_001
+    found = read(deep)
+    assert (found.kind, found.id) == (Kind.RESULT, 7)
+    assert "nested too deeply" in found.problem
+    with pytest.raises(JSONProblem, match="nested too deeply"):
+        _ = found.result
+
+
+def test_a_batch_gives_its_messages_and_keeps_its_own_bytes() -> None:
+    raw = b'[{"jsonrpc":"2.0","id":1,"result":{}}, 5, [], {"jsonrpc":"2.0","method":"notifications/x"}]'
+    found = read(raw)
+    assert found.raw == raw
+    assert [item.kind for item in found.items()] == [Kind.RESULT, Kind.TEXT, Kind.INVALID, Kind.NOTIFICATION]
+
+
+def test_batch_of_any_depth_is_read_or_rejected_consistently() -> None:
+    """Reading and writing anew do not give up at the same depth."""
+    batches = [read(b"[" * depth + b"]" * depth) for depth in range(200, 1001)]
+    shallow = [depth_is_fine(batch) for batch in batches]
+    assert shallow[0]
+    assert not shallow[-1]
+
+
+def depth_is_fine(batch: Message) -> bool:
+    try:
+        return len(batch.items()) == 1
+    except JSONProblem:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        (jsonrpc.request(1, "tools/list"), Kind.REQUEST),
+        (jsonrpc.request("a", "tools/call", {"name": "x"}), Kind.REQUEST),
+        (jsonrpc.notification("notifications/initialized"), Kind.NOTIFICATION),
+        (jsonrpc.notification("notifications/x", {"a": "\ud83d"}), Kind.NOTIFICATION),
+        (jsonrpc.result(1, {"a": 1}), Kind.RESULT),
+        (jsonrpc.failure("a", -32601, "no such method", {"hint": 1}), Kind.ERROR),
+    ],
+)
+def test_serialized_message_reads_back_as_intended(written: Message, kind: Kind) -> None:
+    assert read(written.raw) == written
+    assert written.kind is kind
+    assert written.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        ({"code": -32601, "message": "no"}, -32601, "no"),
+        ({"code": "x", "message": ""}, -32603, "The server gave no error message"),
+        ({"code": True, "message": "no"}, -32603, "no"),
+        ("words", -32603, "The server gave no error message"),
+    ],
+)
+def test_an_error_object_is_read_whatever_is_wrong_with_it(error: JSON, code: int, text: str) -> None:
+    found = error_of(message(id=1, error=error))
+    assert (found.code, found.message) == (code, text)

@@ -1,0 +1,169 @@
+"""The whole schema is checked, in plain words, without ever fetching anything or running for ever."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+
+import pytest
+
+from inspector.base.json.values import JSON, ExactNumber
+from inspector.schema.validation import MOST_ERRORS, Verdict, pack, validate, validate_packed
+
+SHAPES: JSON = {
+    "$defs": {
+        "circle": {
+            "title": "Circle",
+            "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}},
+            "required": ["kind", "radius"],
+        },
+        "square": {"properties": {"kind": {"const": "square"}}, "required": ["kind", "width"]},
+    },
+    "properties": {"x": {"oneOf": [{"$ref": "#/$defs/circle"}, {"$ref": "#/$defs/square"}]}},
+}
+
+
+def said(schema: JSON, value: JSON) -> list[str]:
+    verdict = validate(schema, value)
+    assert verdict.unchecked == ""
+    return [str(error) for error in verdict.errors]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "words"),
+    [
+        ({"type": "integer"}, "a", "must be a whole number, got 'a'"),
+        ({"type": ["string", "null"]}, 5, "must be null or text, got 5"),
+        ({"enum": ["a", "b"]}, "c", "must be one of 'a', 'b', got 'c'"),
+        ({"const": 1}, 2, "must be 1, got 2"),
+        ({"minimum": 1.5}, 1, "must be at least 1.5, got 1"),
+        ({"exclusiveMaximum": 3}, 3, "must be less than 3, got 3"),
+        ({"multipleOf": 5}, 7, "must be a multiple of 5, got 7"),
+        ({"minLength": 2}, "a", "needs at least 2 characters, has 1"),
+        ({"maxItems": 1}, [1, 2], "takes at most 1 item, has 2"),
+        ({"minProperties": 1}, {}, "needs at least 1 key, has 0"),
+        ({"uniqueItems": True}, [1, 1], "two items are the same, but no two may be"),
+        ({"pattern": "^[a-z]+$"}, "A", "does not match the pattern ^[a-z]+$, got 'A'"),
+        ({"pattern": "^(?!x)"}, "x", "does not match the pattern ^(?!x), got 'x'"),
+        ({"format": "email"}, "x", "is not of the format email, got 'x'"),
+        ({"format": "date"}, "2026-02-30", "is not of the format date, got '2026-02-30'"),
+        ({"required": ["a"]}, {}, "a: is required, but not set"),
+        ({"properties": {"a": True}, "additionalProperties": False}, {"b/c": 1},
+         "b/c: is not a key that the schema allows"),
+        ({"prefixItems": [True], "items": False}, [1, 2], "1: is one item more than the schema allows"),
+        ({"items": [True], "additionalItems": False}, [1, 2], "takes at most 1 item"),
+        ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, "ab: the key takes at most 1 character, has 2"),
+        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, "b: is required, but not set"),
+        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, "b: is required, but not set"),
+        ({"not": {"required": ["a", "b"]}}, {"a": 1, "b": 1}, "must not have a and b together"),
+        ({"contains": {"type": "string"}}, [1],
+         "has no item of the kind that the schema asks for, or not the right number"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, [],
+         "must be one of: text, whole number; got a list"),
+        ({"oneOf": [{"type": "string"}, {"minLength": 1}]}, "x",
+         "fits more than one variant, but must fit exactly one"),
+    ],
+)  # fmt: skip
+def test_violations_are_described_in_plain_words(schema: JSON, value: JSON, words: str) -> None:
+    assert said(schema, value) == [words]
+
+
+def test_nearest_union_variant_is_named_with_what_it_lacks() -> None:
+    assert said(SHAPES, {"x": {"kind": "circle"}}) == [
+        "x: fits none of the 2 variants. Nearest is Circle: radius is required, but not set",
+        "x.radius: is required, but not set",
+    ]
+    assert said(SHAPES, {"x": {"kind": "square", "radius": 1}})[0] == (
+        "x: fits none of the 2 variants. Nearest is square: width is required, but not set"
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "integer", "maximum": 10**40}, 10**39),
+        ({"type": "integer"}, ExactNumber("1e3")),
+        ({"type": "number", "minimum": 1}, ExactNumber("1.00000000000000000001")),
+        ({"type": "string"}, "\ud800"),
+        (True, {"any": [None]}),
+    ],
+)
+def test_a_valid_value_has_no_errors(schema: JSON, value: JSON) -> None:
+    assert validate(schema, value) == Verdict()
+
+
+def test_a_number_is_compared_digit_by_digit() -> None:
+    assert said({"maximum": 1}, ExactNumber("1.00000000000000000001")) == [
+        "must be at most 1, got 1.00000000000000000001"
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"definitions": {"t": {"items": [{"type": "string"}]}}, "$ref": "#/definitions/t"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]},
+        {"items": [{"type": "string"}]},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [{"type": "string"}]},
+        {"$schema": "https://example.com/own", "prefixItems": [{"type": "string"}]},
+    ],
+)
+def test_json_schema_draft_is_detected_by_name_or_keywords(schema: JSON) -> None:
+    assert said(schema, [1]) == ["0: must be text, got 1"]
+    assert said(schema, ["a"]) == []
+
+
+def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
+    verdict = validate({"properties": {"a": {"type": "colour"}}}, {"a": 1})
+    assert verdict.errors == ()
+    assert verdict.unchecked.startswith(
+        "Not checked: the server's schema is no valid JSON Schema, at properties"
+    )
+    assert validate([], 1).unchecked == "Not checked: the server's schema is no object."
+
+
+def test_a_reference_to_the_network_is_never_followed_and_the_rest_is_checked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"
+        schemas: list[JSON] = [
+            {"properties": {"a": {"$ref": address}, "b": {"type": "string"}}},
+            {"properties": {"a": {"$ref": f"{address}#/x"}, "b": {"type": "string"}}, "$id": address[:-4]},
+            {"$schema": address, "properties": {"b": {"type": "string"}}},
+        ]
+        for schema in schemas:
+            assert [str(error) for error in validate(schema, {"a": 1, "b": 1}).errors] == [
+                "b: must be text, got 1"
+            ]
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert validate(schemas[0], {}).unchecked == (
+        f"Parts of the value are not checked: the schema refers to {address}, "
+        "which is not in it and never fetched."
+    )
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(?=(a+)+b)a", "(x+x+)+y"])
+def test_hostile_pattern_terminates(pattern: str) -> None:
+    """The naive way takes longer than the world is old."""
+    verdict = validate({"pattern": pattern}, "a" * 50_000 + "!")
+    assert verdict.errors or verdict.unchecked or pattern == "^(?=(a+)+b)a"
+
+
+def test_too_deep_nesting_is_reported() -> None:
+    schema: JSON = {}
+    value: JSON = {}
+    for _ in range(500):
+        schema, value = {"properties": {"p": schema}}, {"p": value}
+    assert validate(schema, value).unchecked == "Not checked: the value or the schema is nested too deeply."
+
+
+def test_errors_are_counted_up_to_a_limit() -> None:
+    verdict = validate({"items": {"type": "string"}}, list(range(1000)))
+    assert len(verdict.errors) == MOST_ERRORS
+
+
+def test_validation_runs_on_packed_bytes_and_its_verdict_is_picklable() -> None:
+    verdict = validate_packed(pack({"type": "number", "minimum": 1}, ExactNumber("0.10")))
+    assert pickle.loads(pickle.dumps(verdict)) == verdict
+    assert [error.problem for error in verdict.errors] == ["must be at least 1, got 0.1"]

@@ -1,0 +1,151 @@
+"""What is started, with which environment, and why it cannot be, in words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inspector.base.clock import SystemClock
+from inspector.base.errors import ConnectFailed, ConnectionLost
+from inspector.protocol import jsonrpc
+from inspector.transport.orphan_guard import OrphanGuard
+from inspector.transport.process import Command, child_environment, describe_exit, find_program
+from inspector.transport.stdio import StdioTransport
+
+
+def make_program(path: Path, text: str = "#!/bin/sh\n", mode: int = 0o755) -> str:
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def find(*argv: str, cwd: str = "", path: str = "/usr/bin:/bin") -> str:
+    return find_program(Command(argv, {}, cwd), path)
+
+
+# ------------------------------------------------------------------ finding
+
+
+def test_a_name_is_looked_up_on_the_path(tmp_path: Path) -> None:
+    program = make_program(tmp_path / "srv")
+    assert find("srv", path=f"/nowhere:{tmp_path}") == program
+
+
+@pytest.mark.parametrize("path", ["", ".", ":/bin", "/bin:", "/bin::/usr/bin", "./:/bin"])
+def test_the_working_folder_is_never_searched(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also not where the PATH says so: what lies in the current folder is not trusted."""
+    make_program(tmp_path / "srv")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConnectFailed, match="The command 'srv' was not found on the PATH"):
+        find("srv", path=path)
+
+
+def test_path_is_used_as_it_is_relative_to_the_configured_folder(tmp_path: Path) -> None:
+    program = make_program(tmp_path / "srv")
+    assert find(program) == program
+    assert os.path.samefile(find("./srv", cwd=str(tmp_path)), program)
+
+
+def test_a_home_folder_is_expanded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = make_program(tmp_path / "srv")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert find("~/srv") == program
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "summary", "next_step"),
+    [
+        ((), "", "There is no command to start.", "Edit the server"),
+        (("",), "", "There is no command to start.", "Edit the server"),
+        (
+            ("nope-17",),
+            "",
+            "The command 'nope-17' was not found on the PATH.",
+            "Check the spelling, install it,",
+        ),
+        (("/nope/srv",), "", "There is no file '/nope/srv' to start.", "Check the path."),
+        (("/usr",), "", "'/usr' is a folder, not a program.", "Give the program inside it."),
+        (
+            ("/etc/passwd",),
+            "",
+            "The file '/etc/passwd' is not executable.",
+            "Make it executable (chmod +x passwd)",
+        ),
+        (("sh",), "/nope", "The working folder '/nope' does not exist.", "Create it or edit the server."),
+        (("a\0b",), "", "The command 'a\\x00b' was not found", "Check the spelling"),
+        (("sh",), "\0", "The working folder '\\x00' does not exist.", "Create it"),
+    ],
+)
+def test_program_that_cannot_be_started_says_why_and_what_to_do(
+    argv: tuple[str, ...], cwd: str, summary: str, next_step: str
+) -> None:
+    with pytest.raises(ConnectFailed) as caught:
+        find(*argv, cwd=cwd)
+    assert caught.value.summary.startswith(summary)
+    assert caught.value.next_step.startswith(next_step)
+
+
+@pytest.mark.parametrize(
+    ("command", "summary"),
+    [
+        (Command(("{file}",), {}), "'{file}' is not a program that the system can start."),
+        (Command(("{script}",), {}), "'{script}' needs an interpreter that is not there: /nope/python."),
+        (Command(("/bin/sh", "a\0b"), {}), "'/bin/sh' cannot be started: embedded null byte."),
+        (Command(("/bin/sh", "\ud800"), {}), "'/bin/sh' cannot be started: 'utf-8' codec can't encode"),
+        (
+            Command(("/bin/sh",), {"A=B": "c"}),
+            "'/bin/sh' cannot be started: illegal environment variable name.",
+        ),
+        (Command(("/bin/sh", "x" * 10_000_000), {}), "Could not start '/bin/sh': Argument list too long."),
+    ],
+    ids=["no-format", "no-interpreter", "null", "surrogate", "variable", "too-long"],
+)
+async def test_start_refused_by_the_system_says_why(tmp_path: Path, command: Command, summary: str) -> None:
+    file = make_program(tmp_path / "file", "no first line of a script\n")
+    script = make_program(tmp_path / "script", "#!/nope/python -u\n")
+    argv = tuple(word.format(file=file, script=script) if "{" in word else word for word in command.argv)
+    transport = StdioTransport(Command(argv, command.env), OrphanGuard(), SystemClock())
+    with pytest.raises(ConnectFailed) as caught:
+        await transport.open(lambda event: None)
+    assert caught.value.summary.startswith(summary.format(file=file, script=script))
+    assert caught.value.next_step
+    await transport.close()
+
+
+# ------------------------------------------------------------------ the environment, and the end
+
+
+def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hunter2")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    environment = child_environment({"MINE": "1", "LANG": "de_DE"})
+    assert "SECRET_TOKEN" not in environment
+    assert environment["MINE"] == "1"
+    assert environment["LANG"] == "de_DE"
+    assert environment["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, "exited with code 0"),
+        (3, "exited with code 3"),
+        (-9, "was ended by signal SIGKILL"),
+        (-200, "was ended by signal 200"),
+    ],
+)
+def test_exit_is_described_in_words(code: int, words: str) -> None:
+    assert describe_exit(code) == words
+
+
+async def test_unopened_transport_can_be_closed_and_rejects_sends() -> None:
+    transport = StdioTransport(Command(("sh",), {}), OrphanGuard(), SystemClock())
+    transport.pause()
+    transport.resume()
+    await transport.close()
+    with pytest.raises(ConnectionLost, match="The server is not running"):
+        await transport.send(jsonrpc.request(1, "ping"))

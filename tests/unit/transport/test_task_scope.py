@@ -1,0 +1,59 @@
+"""Background tasks have an owner."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from inspector.transport.task_scope import TaskScope
+
+
+async def test_closing_cancels_running_tasks_and_waits_for_them() -> None:
+    scope = TaskScope()
+    cleaned: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append("done")
+
+    task = scope.spawn("work", work())
+    await asyncio.sleep(0)
+    await scope.close()
+    assert task.cancelled()
+    assert cleaned == ["done"]
+
+
+async def test_a_task_that_fails_is_reported_by_name(caplog: pytest.LogCaptureFixture) -> None:
+    scope = TaskScope()
+
+    async def fail() -> None:
+        raise ZeroDivisionError("oops")
+
+    task = scope.spawn("the failing one", fail())
+    with pytest.raises(ZeroDivisionError):
+        await task
+    await asyncio.sleep(0)
+    assert "task the failing one failed" in caplog.text
+    await scope.close()
+
+
+async def test_a_task_may_close_its_own_scope() -> None:
+    scope = TaskScope()
+    task = scope.spawn("closes", scope.close())
+    await task
+    assert not task.cancelled()
+
+
+async def test_settling_waits_for_tasks_but_not_for_ever() -> None:
+    scope = TaskScope()
+    quick = scope.spawn("quick", asyncio.sleep(0))
+    await scope.settle(5)
+    assert quick.done()
+    slow = scope.spawn("slow", asyncio.Event().wait())
+    await scope.settle(0.01)
+    assert not slow.done()
+    await scope.close()
