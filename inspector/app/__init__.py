@@ -1,4 +1,5 @@
-"""Wiring: the one place that builds everything, in order. Imports everything.
+"""Composition root: builds the window, the engine and the demo servers, and shuts them down.
 
-Start with `main.py`; `tour.py` drives the same window through the main jobs.
+May import everything except `cli`. Start with `main.py`: the frontend is built first, the backend after
+the first paint. `tour/` drives the same window for screenshots.
 """

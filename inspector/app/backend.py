@@ -1,6 +1,7 @@
-"""What runs behind the window: the window's asyncio loop, the engine on its thread, the demo server.
+"""The backend of the window: asyncio event loop, engine thread, demo servers, shutdown.
 
-Ctrl+C in the terminal, and a polite kill, close the window as a click would.
+`start_backend` attaches an engine to a window that already exists. SIGINT and SIGTERM close the window as
+a click would.
 """
 
 from __future__ import annotations

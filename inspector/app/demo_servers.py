@@ -1,4 +1,8 @@
-"""The embedded demo servers, as the window gets them: three over stdio, and two real HTTP servers."""
+"""Demo servers of the window: three over stdio, two as HTTP child processes.
+
+They are added to the server list on request. `login` is not connected automatically, because it requires
+a login.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the person sees: Qt, the look, an empty log and the window over it.
+"""The frontend: Qt application, theme, an empty traffic log and the main window.
 
-Nothing here imports the engine, asyncio or a transport: the window is on screen before they are loaded
+Must not import the engine, asyncio or a transport: the window is shown before they are loaded
 (`main.py`), which halves the time until it can be used.
 """
 

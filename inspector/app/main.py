@@ -1,4 +1,7 @@
-"""Opens the window, then loads what runs behind it, and takes everything apart again in the end."""
+"""Application lifecycle: show the window, load the engine on a thread, shut everything down.
+
+`run_window` runs the application; `build` creates all of it at once, for tests and the tour.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""Garbage is collected on the window's thread, between events.
+"""Interpreter hooks: garbage collection between Qt events, and crash reports.
 
-Python's collector runs wherever the next allocation happens: inside of a paint event, or on the engine's
-thread. What it frees may be Qt's, and freeing a widget there takes the program down. So it is switched off,
-and a timer does its work where nothing of Qt's is in use.
+Python's collector runs wherever the next allocation happens: inside a paint event, or on the engine's
+thread. It may free a Qt object there, which crashes the process. So automatic collection is disabled, and
+a timer collects on the window's thread. What survives a full collection is frozen, because scanning it
+again takes a tenth of a second with 10,000 tools listed; a complete collection runs when the window is
+inactive.
 
-What a full collection leaves is put aside: the next one need not look at it again, which with 10,000 tools
-listed takes a tenth of a second. All of it is looked at when nobody looks at the window.
-
-The last resort: an error that nobody caught is written to a file, and the person is told where.
-
-The file is made to be sent to somebody: what looks like a secret is masked in it, and credentials in use are.
-
-What this needs itself is imported when there is something to report: a start does not wait for it.
+Crash reports: uncaught errors are written to a temporary file that can be sent to others, so secrets and
+credentials in use are masked in it. Imports for that are deferred until there is something to report.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Values and small tools for every layer.
+"""Values and small helpers for every layer: errors, signals, clock, JSON, text.
 
-Imports the standard library only, and does no I/O. Start with `errors.py`, which draws the whole
-exception tree, then `jsonvalue.py`.
+Imports the standard library only, and does no I/O. Start with `errors.py`, which shows the whole
+exception tree, then `json/values.py`.
 """

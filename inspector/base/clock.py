@@ -1,4 +1,4 @@
-"""Time as an argument: the real clock, and the shape that a fake one has."""
+"""Clock interface (monotonic and wall time) and the system clock; tests pass a fake one."""
 
 from __future__ import annotations
 

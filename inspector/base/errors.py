@@ -1,25 +1,32 @@
-"""Every exception this project raises on purpose.
+"""Exceptions of MCP Lens: one tree, of which a few leaves are defined where they are raised.
 
     LensError
-    ├── LocalProtocolError      we broke the protocol: a bug of ours
+    ├── LocalProtocolError      we broke the protocol: a bug in MCP Lens
     ├── RemoteProtocolError     the peer broke it so badly that we cannot go on
-    ├── RpcError                the peer answered with a JSON-RPC error
-    └── UserError               a sentence for the person: the cause, then the next step
-        ├── ConfigError         a file or an argument cannot be used as it is
-        │   └── SecretsUnavailable  … and why not now (in `config.secrets.standing`)
-        ├── ConnectFailed       a connection could not be made
-        │   └── NeedsLogin      … because the server wants to know who asks
-        ├── ConnectionLost      a connection ended while something waited on it
-        │   ├── HttpRefused     … or one HTTP request of it was refused, with a status
+    ├── RpcError                the peer responded with a JSON-RPC error
+    │   └── RequestRefused      … here: our error response to a server request (`session.server_requests`)
+    └── UserError               text for the user: the cause, then the next step
+        ├── ConfigError         a file, a command line or a typed value cannot be used
+        │   ├── SecretsUnavailable     secrets cannot be read or written now (`config.secrets.records`)
+        │   ├── ChangedElsewhere       saved calls changed on disk (`config.calls.saved_calls`)
+        │   └── RulesChangedElsewhere  reply rules changed on disk (`engine.inbox.reply_rules`)
+        ├── ConnectFailed       no connection could be established
+        │   ├── NeedsLogin      … because the server requires a login
+        │   └── WrongRoute      … because the server uses an older transport (`session.connect`)
+        ├── ConnectionLost      the connection ended while a request was pending
+        │   ├── HttpRefused     … or one HTTP request failed with an error status
         │   └── NotReached      … or nothing could be sent at all
-        ├── RequestTimedOut     no answer within the limit
-        ├── RequestCancelled    the person (or the program) stopped waiting
-        ├── NotOffered          the server does not have the capability this needs
-        ├── QueryError          a filter cannot be read; says where (in `traffic.query.errors`)
-        └── UrlBlocked          an address that a server gave is not contacted (in `protocol.auth.guard`)
+        ├── RequestTimedOut     no response within the limit
+        ├── RequestCancelled    cancelled by the user or by MCP Lens
+        ├── NotOffered          the server did not declare the capability that this needs
+        ├── UnknownVariables    a call uses undefined variables (`config.calls.variables`)
+        ├── LoginStopped        a login ended at a step (`oauth.login.context`)
+        ├── RefreshRefused      the refresh token is no longer valid (`oauth.token_endpoint`)
+        ├── QueryError          a filter cannot be parsed; says where (`traffic.filter.tree`)
+        └── UrlBlocked          a URL from a server is not contacted (`protocol.auth.url_guard`)
 
-A mistake of the peer that we can live with is not an exception: it is recorded with the frame
-(`protocol.jsonrpc.Message.problem`) and the conversation goes on.
+A protocol violation that we can tolerate is not an exception: it is recorded with the message
+(`protocol.jsonrpc.Message.problem`), and the connection goes on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What happens in an HTTP exchange, as whoever runs one reports it and whoever keeps a log takes it down.
+"""Events of an HTTP exchange: reported by transports, stored by the traffic recorder.
 
-Moments are monotonic time in nanoseconds.
+They live here because `transport` and `traffic` do not import each other. Times are monotonic, in
+nanoseconds.
 """
 
 from __future__ import annotations

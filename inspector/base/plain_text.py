@@ -1,10 +1,10 @@
-"""Untrusted text made safe to show.
+"""Untrusted text made safe to display.
 
-A server can put terminal escapes, bidirectional overrides, zero-width characters and "tag" characters
-into names, descriptions and log lines, and so make a screen say what was not sent. `visible` shows each
-of them as a token, so that the reader sees what is there; ordinary text passes unchanged and unscanned
-by anything slower than one regular expression. What joins or colours the character before it stays where
-it does just that: in 👩‍💻, ❤️, 1️⃣ or a variant of an ideograph; anywhere else it could carry a message.
+A server can put terminal escapes, bidirectional overrides, zero-width characters and tag characters into
+names, descriptions and log lines, so that the screen shows something that was not sent. `visible` shows
+each of them as a token; ordinary text passes unchanged, at the cost of one regular expression. Joiners
+and variation selectors stay where Unicode intends them (👩‍💻, ❤️, 1️⃣, ideograph variants); anywhere else
+they could carry a hidden message.
 """
 
 from __future__ import annotations

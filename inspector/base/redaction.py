@@ -1,8 +1,7 @@
-"""What is secret, and how it is masked on display and in exports.
+"""Detection of secrets by name or format, and their masking for display and exports.
 
-Masking never feeds back into what is sent, and never touches the recorded bytes. One `Redactor` gives
-one secret the same placeholder wherever it shows up, so that a reader can still see that two places
-hold the same value.
+Masking never changes what is sent or recorded. A `Redactor` gives the same secret the same placeholder
+everywhere, so that a reader can see that two places hold the same value.
 """
 
 from __future__ import annotations

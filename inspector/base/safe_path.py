@@ -1,8 +1,9 @@
-"""Leaves the working folder out of where Python looks for modules. Import it before anything else.
+"""Removes the working directory from `sys.path` on import. Import it before anything else.
 
-`python -m` puts that folder first: a file there that is called as one of our libraries (`httpx2.py`) would
-run as us, and the folder may be anybody's. The installed command `mcp-lens` has no such entry. Only what
-every Python has loaded by itself is imported here: not even `__future__`.
+`python -m` puts that directory first: a file in it that is named like one of our libraries (`httpx2.py`)
+would be run as our code, and the directory may belong to anyone. The installed command `mcp-lens` has no
+such entry. Only modules that every interpreter has already loaded may be imported here, not even
+`__future__`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A typed signal without Qt: connect, disconnect, emit, all on one thread."""
+"""A typed signal without Qt: connect, disconnect and emit, all on one thread."""
 
 from __future__ import annotations
 

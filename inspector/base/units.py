@@ -1,4 +1,4 @@
-"""Numbers as people read them: durations, sizes, counts, times of day."""
+"""Numbers formatted for display: durations, sizes, counts, dates and times."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""An address of a web page that somebody else wrote: what it says, what is odd about it, may it be opened?
+"""Untrusted web URLs: parsed for display, with warnings and whether they may be opened.
 
-The host is what counts, and what attackers dress up: a name in letters that look like others, a user name
-that looks like a host, a number. So it is given in both its forms, `xn--…` and letters, with the parts of
-the address around it, for emphasis. Nothing is looked up and nothing is fetched.
+The host matters most and is what attackers disguise: look-alike letters, a user name that looks like a
+host, an IP address in an unusual notation. So it is given both as `xn--…` and in letters, together with
+the parts of the URL before and after it, for emphasis. Nothing is resolved or fetched.
 """
 
 from __future__ import annotations

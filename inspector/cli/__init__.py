@@ -1,6 +1,6 @@
-"""The command `mcp-lens`: the window, and the same engine without one.
+"""The command line `mcp-lens`: opens the window, or runs one command on a headless engine.
 
 May import everything, but imports `app` (and with it Qt) only inside the commands that open the window.
-Start with `main.py`, which reads the command line and loads one module of `commands/`; `headless.py` runs an
-engine for those that need one. What goes to the terminal goes through `output.py`.
+Start with `main.py`, which parses the command line and loads one module of `commands/`. `headless.py`
+runs an engine for commands that need one. All terminal output goes through `output.py`.
 """

@@ -1,13 +1,13 @@
-"""The arguments of a call, from the words of a command line: `key=value`, `key:=json`, a JSON object.
+"""Tool arguments from the command line: `key=value`, `key:=json`, or a JSON object.
 
-A typed word and the JSON value that it stands for, as far as a schema can tell.
+The tool's input schema decides what a value means:
 
-    age=41      41 where the schema says integer, "41" where it says string or says nothing
-    age=null    null where the schema allows null
+    age=41      41 if the schema says integer, "41" if it says string or nothing
+    age=null    null if the schema allows null
 
-The rule: a word that reads as JSON of a type that the schema allows, text aside, is that value; else it is
-text, where text is allowed; else it does not fit. Limits and patterns are not looked at: whether the server
-keeps its own rules is what a person wants to find out.
+A word that is JSON of an allowed type other than string is that value; otherwise it is a string if the
+schema allows strings; otherwise it is an error. Limits and patterns are not checked: whether the server
+enforces its own rules is what a user wants to find out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""One engine for one command: connected, used, and always stopped, however the command ends.
+"""Headless engine for one command: choice of the server, connection, guaranteed shutdown.
 
-Which server a command talks to: a URL, one of the catalogue, or a command to start.
+The server is a URL, an entry of the server list, or a command to start. The engine is always stopped,
+however the command ends.
 """
 
 from __future__ import annotations

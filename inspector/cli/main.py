@@ -1,4 +1,7 @@
-"""Reads the command line, loads the one command that it asks for, and turns every end into an exit code."""
+"""Entry point: command line parsing, dispatch to one command, exit codes.
+
+Imports of commands are deferred, so that each start loads one command only.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Two aligned columns that fit the terminal, with server text made harmless and kept on one line.
+"""Terminal output: exit codes, stdout and stderr, two-column tables.
 
-What the process says when it ends. Scripts rely on these numbers: never change one.
-
-What goes to the terminal, a pipe or a file.
-
-stdout carries results and nothing else; every other word goes to stderr. Text of a server is made harmless
-where a person reads it, and left as it came where a program does.
+stdout carries results only; everything else goes to stderr. Text from a server is made safe on a terminal
+and left unchanged in a pipe or a file. Scripts rely on the exit codes: never change one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""argparse, with our own way to complain: one or two sentences and no page of usage."""
+"""Argument parser that reports errors in one or two sentences, without the usage text."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""One JSON file of ours: read as an object, written whole or not at all. Numbers keep their spelling: it may
-hold what a person wrote for a server.
+"""JSON files with exact round trips, atomic writes and locks; safe file names.
 
-JSON files whose values come back as they were written: numbers keep their spelling, keys their order.
+Numbers keep their spelling and keys their order, as these files hold what the user typed for a server.
+Writes replace the whole file or leave it unchanged. `JsonDocument` is for MCP Lens's own files, with a
+lock around each read-modify-write. `read_file` and `write_file` are for folders that may come from
+anyone: reads are limited in size and accept regular files only.
 
-For files that hold what a person typed for a server. Reading is bounded and takes plain files only, since
-a folder may come from anybody; writing replaces a file whole or not at all.
-
-File names made from names that anybody may have chosen: readable, and safe on every system.
-
-A lock between processes: whoever holds it is alone with a file. The system frees it when we end.
+`readable_stem` and its relatives make file names from arbitrary names, valid on every platform.
+`FileLock` excludes other processes; the system releases it when the process ends.
 """
 
 from __future__ import annotations

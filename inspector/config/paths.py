@@ -1,6 +1,6 @@
-"""Finds the files that ship with the app: beside the package when installed, at the top of a checkout.
+"""Paths of MCP Lens's own files on this machine, and of the resources that ship with it.
 
-Where our own files live on this machine. None of them need exist yet, nor the folder it is in.
+Neither the files nor their folders need exist yet. Imported at start-up: keep it light.
 """
 
 from __future__ import annotations

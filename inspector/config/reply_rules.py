@@ -1,4 +1,4 @@
-"""Answer rules: which questions of servers are answered without the person, and how. One JSON file.
+"""Reply rules file: which server requests are answered automatically, and how.
 
     {"rules": [
       {"id": "1f", "name": "Always yes", "on": true, "filter": "server:demo method:elicitation/create",
@@ -9,10 +9,9 @@
       {"name": "Parrot", "kind": "echo"}
     ]}
 
-An answer is a text (what a model says), {"error": {"code": …, "message": …}} (a refusal), or any other
-object: the result, sent as it is. A rule that does not say "on": true is off. Members that we do not know are
-kept, and so are the members of the kinds that a rule is not; a rule that cannot be used stays in the file,
-and a sentence says what is wrong with it.
+A reply is a string (the text of a sampling result), {"error": {"code": …, "message": …}}, or any other
+object: the result, sent as it is. A rule without "on": true is off. Unknown members are preserved, and so
+are members of the kinds that a rule is not; an invalid rule stays in the file and is reported.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The embedded demo servers: something real to connect to before you have a server of your own.
+"""Embedded demo servers: something real to connect to before you have a server yourself.
 
-Each runs as its own process, `python -m inspector.demo NAME`, over stdio or (`--http`) Streamable HTTP. They
-stand on the official `mcp` SDK, so the inspector is tried against an independent peer and not against its own
-code. Only `faulty` does without: it exists to break the wire rules that the SDK keeps. `login` is a
-whole site around an SDK server, with an authorization server that breaks the rules of OAuth on demand.
+Each runs in a separate process, `python -m inspector.demo NAME`, over stdio or (`--http`) Streamable
+HTTP. They are built on the official `mcp` SDK, so that MCP Lens is tried against an independent peer
+rather than its own code. Only `faulty` is not: it exists to break wire rules that the SDK enforces.
+`login` is a whole site around an SDK server, with an authorization server that violates OAuth on demand.
 
-May import `inspector.base`, the standard library and the SDK; never a session, a transport or the engine.
-Start reading at `servers.py`, the registry: it is the only module here that the rest of the application
+May import `inspector.base`, the standard library, the SDK and what comes with it; never a session, a
+transport or the engine. Start with `servers.py`, the registry. It is what the rest of the application
 imports, and it does not load the SDK.
 """

@@ -1,7 +1,7 @@
 """`python -m inspector.demo NAME`: run one demo server in this process.
 
-Exit codes: 0 when the client hung up, 2 for a wrong command line, a port in use or a missing SDK; `faulty`
-also ends with the code its fault chose.
+Exit codes: 0 when the client disconnected, 2 for an invalid command line, a port in use or a missing SDK;
+`faulty` also exits with the code that its fault defines.
 """
 
 import inspector.base.safe_path  # noqa: F401 - before all that could be shadowed

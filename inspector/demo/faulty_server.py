@@ -1,14 +1,9 @@
-"""The table of faults.
+"""The `faulty` demo server: a small stdio server with a table of protocol faults.
 
-A fault of the start shows itself before any call and is chosen with `--fault NAME`. A fault of a call is a
-tool of the same name; with `--fault NAME` every tool shows it.
-
-A small stdio server written by hand, well-behaved until one of its faults is called for.
-
-On the standard library alone, for two reasons: the SDK does not let these faults out, and what is written
-here byte by byte cannot be mended by somebody else's code on the way.
-
-Writing to stdout by hand: whole messages, or any bytes at all.
+Well-behaved until a fault is selected. A startup fault occurs before any call and is chosen with `--fault
+NAME`. A call fault is a tool of the same name; with `--fault NAME` every tool shows it. Uses only the
+standard library: the SDK would prevent these faults, and bytes written here cannot be repaired by another
+library on the way.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The registry of demo servers: their names, what they show, and how to start them.
+"""Registry of demo servers: names, descriptions, and the commands that start them.
 
-Importing this does not import the SDK, which takes about a second: a build function loads it when it is
-called, in the server's own process.
+Does not import the SDK, which takes about a second: a build function loads it in the server's process.
 """
 
 from __future__ import annotations

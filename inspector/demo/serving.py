@@ -1,4 +1,4 @@
-"""Running an SDK server in this process: on stdio until stdin closes, on loopback HTTP until it is ended."""
+"""Runs an SDK server in this process: on stdio until stdin closes, or on loopback HTTP."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Protocol errors that more than one demo server raises.
+"""Tables of tools for SDK servers: validation, paginated lists and shared protocol errors.
 
-Lists in pages, with opaque cursors (2025-11-25, Server Features, Pagination).
-
-Tools as a table: a definition with a JSON Schema, and the coroutine that runs it.
-
-The SDK can derive schemas from Python annotations, but the demo has to show schemas that no annotation gives
-(`oneOf` with titles, `$ref`, nullable unions), so they are written out and checked here.
+The SDK can derive schemas from Python annotations, but the demo needs schemas that no annotation gives
+(`oneOf` with titles, `$ref`, nullable unions), so they are written out and validated here. Cursors are
+opaque (2025-11-25, Server Features, Pagination).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process's stdout as a wire: where the SDK writes its messages, with a way in for raw lines."""
+"""The process's stdout as the SDK writes to it, with access for raw lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""The headless application: servers, their sessions, the traffic log.
+"""The headless application: servers and their sessions, calls, Inbox, logins, captures.
 
-The window, the command line and the tests drive this and nothing below it. Imports everything under the
-Qt line. Start with `engine.py`; `thread.py` runs it on a thread of its own; `views.py` holds what it
-gives to others.
+Imports everything below Qt and never PySide6. The window and the command line drive it through `Engine`
+and not the layers below. Everything runs on one asyncio loop unless a module says otherwise; the values
+in `*.views` modules are frozen and may cross threads.
+
+Rooms import `engine.views`, `engine.secrets` and `engine.workers`, and each other only so: `servers` ->
+`login`, `inbox`; `tasks` -> `calls` -> `processes`. Start with `engine.py`, then `servers/registry.py`.
 """

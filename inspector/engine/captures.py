@@ -1,7 +1,6 @@
-"""Captures as the application uses them: the one that is being recorded, those that are kept, opened ones.
+"""Captures: the running recording, the stored ones, and those that are open.
 
-Everything that reads or writes files runs on threads beside the engine's loop. Cancelling the task that
-awaits one of these methods ends its work.
+All file access runs on threads. Cancelling the task that awaits a method stops its work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The application without a window. Lives on one asyncio loop; everything here is called on it.
+"""`Engine`, the headless application, and `EngineThread`, which runs it on a thread.
 
-Runs an engine on a thread of its own, so that no repaint delays a byte and no byte delays a repaint.
+All methods of `Engine` must be called on its asyncio loop. The separate thread keeps repaints from
+delaying bytes and bytes from delaying repaints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traffic into files that others can read: what would be masked, and the writing itself. Run on a thread."""
+"""Traffic export: formats, secrets to mask, and the writing. Blocking: run on a thread."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Tells the log which credentials are in use, so that nothing writes them to a file.
+"""Async access to the secret store, secrets of servers, and credentials to mask.
 
-Secrets as the application asks for them: the store, on a thread of its own beside the engine's loop.
-
-One thread, so that a keychain which waits for the person holds up nothing else. The store is loaded there
-too, when it is first asked: no start has to wait for it.
-
-The secrets that belong to servers: given with one, taken along when it is renamed, gone when it is.
+The store runs on one dedicated thread, so that a keychain that prompts the user blocks nothing else. It
+is also loaded there at first use, so that start-up does not wait for it. `ServerSecrets` creates, copies
+and deletes the secrets of servers. `register_secret` and `register_entry_secrets` tell the log which
+values are in use, so that they are never written to a file.
 """
 
 from __future__ import annotations

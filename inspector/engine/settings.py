@@ -1,7 +1,7 @@
-"""All settings as one person sees them: each is asked of, and given to, the part that it belongs to.
+"""All settings in one place, each delegated to the part of the engine that owns it.
 
-Every part keeps its own section of the preferences file; here is only who that is. What is set is in force
-at once, or from the next connection on: the table says which.
+Every part keeps its own section of the preferences file; this module only knows which part that is. A
+setting takes effect at once or on reconnect; the table (`config.preferences.settings`) says which.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the engine shows of itself: frozen values, safe to hand to another thread."""
+"""Frozen values of servers and call outcomes; they may cross threads.
+
+Imported at start-up: keep it light.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Work that grows with the size of a frame, done in another process.
+"""Worker process for work that grows with message size.
 
-Reading 50 MB of JSON holds Python's lock for half a second; on a thread that would freeze the window.
-Small frames are done at once where we are, because a process costs more than they do. The process starts
-with the first big frame, does one thing at a time, and ends when its input does.
+Parsing 50 MB of JSON holds the GIL for half a second; on a thread that would freeze the window. Small
+messages (`AT_ONCE`) are handled in place, as a process costs more. The process starts with the first
+large message, runs one function at a time, and exits when its stdin closes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Logging in: the rules of `protocol.auth` run over HTTP, with a browser, a listener, keys and a store.
+"""OAuth over HTTP: logins, tokens and their storage.
 
-Imports `transport`, `traffic`, `config`, `protocol` and `base`, and no Qt. What can be decided without I/O is
-decided in `protocol.auth`: start reading there. Then `flow.py` is a login, whose steps are in the modules
-that `stepwork.py` names; `provider.py` is what goes with every request after it, and `lifetime.py` how tokens
-are renewed and given back.
+Imports `transport`, `traffic`, `config`, `protocol` and `base`. Everything that can be decided without
+I/O is in `protocol.auth`: start reading there. Then `login/flow.py` is a login, `authorizer.py` adds
+credentials to every request after it, and `token_endpoint.py` refreshes and revokes tokens.
 """

@@ -1,9 +1,7 @@
-"""How a token goes with a request: the Authorization header, and with DPoP the proof of its key.
+"""Credentials of requests to one server: token headers, DPoP proofs, 401 and 403 handling.
 
-What goes with every request to a server that wants to know who asks, and what a refusal leads to.
-
-Tokens are renewed before they run out, and once when the server refuses them. Whatever needs a person is
-asked for through `LogIn`, which may refuse: then the request fails with NeedsLogin, and says why.
+Tokens are refreshed before they expire, and once when the server rejects them. A login is requested
+through the `LogIn` callback, which may refuse: the request then fails with NeedsLogin and the reason.
 """
 
 from __future__ import annotations

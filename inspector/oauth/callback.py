@@ -1,8 +1,8 @@
-"""Waiting for the answer that the browser brings back from a login.
+"""The wait for the browser's callback of a login.
 
-It comes over the loopback listener, or a person pastes it. Either way it is an answer only when it has the
-`state` of this login: anything else is noted and refused, and the waiting goes on, so that a page which
-sprays requests at the port can neither end a login nor slip its own code in.
+The callback arrives at the loopback listener or is pasted by the user. It is accepted only with the
+`state` of this login; anything else is recorded and rejected, and the wait continues. A page that floods
+the port can neither end a login nor inject its own code.
 """
 
 from __future__ import annotations

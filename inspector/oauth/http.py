@@ -1,20 +1,14 @@
-"""The HTTP requests of a login, to addresses that mostly a server gave.
+"""HTTP requests of a login, mostly to URLs that a server named, and their log rows.
 
-Each address is looked at as text before anything is sent, and as a number before a connection is made. A
-redirect is followed only within one origin, a document's also to the same address over https, and never with
-a code, a token or a secret. What a person configured for the MCP server (headers, a client certificate, trust
-in any certificate) goes to that server's own origin alone. No cookie is kept, answers are bounded, and there
-is an end to every wait.
+Each URL is checked as text before anything is sent, and each IP address before connecting
+(`protocol.auth.url_guard`). Redirects are followed only within one origin (for a metadata document also
+to the same URL over https), and never with a code, a token or a secret. What is configured for the MCP
+server (headers, client certificate, disabled verification) is used for that server's origin only. No
+cookies are stored, responses are bounded, every wait has a limit.
 
-The requests that a login sends to the MCP server itself: without a token to be refused, with one to see.
-
-They are the beginning of a conversation as the revision has it, so that the server answers as it would in
-earnest.
-
-A login in the traffic log: its steps in words, and every HTTP exchange with what it carried.
-
-The rows are those of the server that the login is for. They hold what went over the wire, secrets too, as all
-rows do: those are masked on the screen and in exports.
+The requests to the MCP server itself are the start of a real connection in the protocol version, so that
+the server responds as usual. The log rows belong to that server and contain secrets as sent, like all
+rows: they are masked on screen and in exports.
 """
 
 from __future__ import annotations

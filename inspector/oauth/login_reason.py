@@ -1,4 +1,7 @@
-"""When a login is needed. Apart, since the engine knows it long before the first login."""
+"""Why a login is needed.
+
+A separate module, so that the engine can import it without loading the OAuth code.
+"""
 
 from __future__ import annotations
 

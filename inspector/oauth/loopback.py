@@ -1,8 +1,8 @@
-"""The listener that the browser comes back to after a login (RFC 8252, section 7.3).
+"""Loopback HTTP listener for the redirect of a login (RFC 8252, section 7.3).
 
-It is on this machine's own address only, takes one path, and answers with a page that says the same to
-everybody: nothing that came with a request is ever written back. Whoever else reaches the port (other pages
-in the browser, other programs) gets an error, is listed, and changes nothing.
+It binds to loopback addresses only, accepts one path, and responds with a fixed page: nothing from a
+request is ever written back. Other clients of the port (other pages, other programs) get an error, are
+listed, and have no effect on the login.
 """
 
 from __future__ import annotations

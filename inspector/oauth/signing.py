@@ -1,7 +1,7 @@
-"""Signatures of the client: JWS (RFC 7515) with ES256 or RS256, DPoP proofs, thumbprints, and keys as text.
+"""Client signatures: JWS (RFC 7515) with ES256 or RS256, DPoP proofs, PEM keys.
 
-Only asymmetric algorithms: `none` and shared secrets (HS256) are refused, whoever asks. A key as text
-is PKCS#8 PEM, which is what people are given by their authorization server; it is a secret like a password.
+Only asymmetric algorithms: `none` and shared secrets (HS256) are rejected. Keys are PKCS#8 PEM, as
+authorization servers hand them out, and as secret as a password.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What logins leave behind, in the secret store: clients, tokens, keys, and hosts that the person allowed.
+"""Login data in the secret store: clients, tokens, keys, and the user's consents.
 
 Everything belongs to one issuer and one server (`oauth/<issuer>/<server>/<kind>`): what one authorization
-server gave is never shown to another. Tokens also name the address that they are for, so that a server whose
-address was changed does not get those of the one before.
+server issued is never sent to another. Tokens also record the URL that they are for, so that a server
+whose URL was changed does not get the old one's tokens.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What happens to tokens after a login: they are renewed, and given back.
+"""Token endpoint: requests with client authentication and DPoP, refresh, revocation.
 
-A refresh token that is used twice is worth nothing to a server that rotates them, so only one of all
-processes renews at a time, and looks first whether another one just did.
-
-One request to a token endpoint: the form, the proof of who we are, and the proof of the key (DPoP).
-
-Used by logins and by refreshes alike. A server that wants its nonce in the proof is asked once more.
+A refresh token is valid once at servers that rotate them, so only one process at a time refreshes, after
+checking whether another one just did. A request is repeated once if the server demands its nonce in the
+DPoP proof.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What we declare to a server that we can do: the person's choice, and how each revision says it.
+"""Client capabilities: what the user chose to declare, in the form of each protocol version.
 
-A choice made with switches is kept in full, and each revision is told what it has a word for. What a person
-wrote as JSON is declared exactly so, in every revision: a debugger may say anything.
+A choice made with switches is stored in full, and each version is sent what it defines. Capabilities
+written as JSON are declared unchanged in every version: a debugger may declare anything.
 """
 
 from __future__ import annotations

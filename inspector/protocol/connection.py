@@ -1,8 +1,7 @@
-"""The client's side of one conversation, without I/O.
+"""The client side of one connection, sans-I/O.
 
-Give it what arrived (`receive`) and it says what that means, as events. Ask it for a message
-(`request`, `notify`, `answer`, …) and it gives the bytes to send, keeping the books: which requests are
-open, which tokens report progress for which of them.
+`receive` turns an incoming message into events. `request`, `notify`, `answer` and others return the bytes
+to send and track open requests and progress tokens.
 """
 
 from __future__ import annotations

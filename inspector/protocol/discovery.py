@@ -1,14 +1,12 @@
-"""`server/discover`: what the replies to it say about a server.
+"""Era detection: `server/discover`, what its replies mean, and fallback strategies.
 
-Each row of the two decision tables (over a pipe, over HTTP) is one branch here: the server is of the
-stateless era, or it is not, or nothing can be said.
+Each row of the two decision tables (stdio, HTTP) is one branch of `Discovery`: the server is of the
+stateless era, it is not, or nothing can be said.
 
-Which era does a server speak? The ways to find out, and to an agreement in either.
-
-`ProbeFirst` asks `server/discover` at the newest revision and falls back to `initialize` where the reply
-is no sign of the stateless era. `LegacyFirst` goes the other way round, for servers that a request
-before `initialize` upsets. `StatelessOnly` and `InitializeHandshake` do not fall back. An outage, a
-refused login or a dead network says nothing about an era: those end the attempt, and never fall back.
+`ProbeFirst` sends `server/discover` at the newest version and falls back to `initialize` unless the reply
+shows the stateless era. `LegacyFirst` is the reverse, for servers that cannot handle a request before
+`initialize`. `StatelessOnly` and `InitializeHandshake` do not fall back. An outage, a rejected login or a
+dead network says nothing about the era: it ends the attempt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What became of what a server offers since the last time: item by item, renames recognised.
+"""Changes of what a server offers, item by item, with renames recognized.
 
-A server that was trusted once can say something else the next day: another description for the same tool is
-how a model is made to do what nobody wanted. So everything that was sent counts, but not the order of a
-list, nor what a resource says about its present contents.
+A server that was trusted once can offer something else later: a changed tool description is a way to
+manipulate a model. So every member counts, except the order of a list and what a resource says about its
+current contents (size and modification time).
 """
 
 from __future__ import annotations

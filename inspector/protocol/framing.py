@@ -1,9 +1,8 @@
-"""Server-sent events, as WHATWG defines the stream: bytes in any chunks in, events out.
+"""Framing of byte streams: newline-delimited messages (stdio), server-sent events.
 
-Comments mean nothing to the protocol, but servers send them to keep a stream alive, and somebody who
-looks at the wire wants to see them: each is given as an event of its own, at once.
-
-Newline framing, as on stdio: bytes in any chunks in, whole lines out.
+Both take chunks of any size; server-sent events are parsed as WHATWG defines them. SSE comments mean
+nothing to the protocol, but servers send them as keep-alives; each is emitted as an event at once, so
+that the traffic shows it. A line over the limit is reduced to its start and its length.
 """
 
 from __future__ import annotations

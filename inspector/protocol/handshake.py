@@ -1,13 +1,11 @@
-"""How a message is dressed: what each era wants around a request, and how it gives one up.
+"""Dialects of the two eras, and the negotiation interface with the `initialize` handshake.
 
-The handshake era settled everything once; its requests go as they are. In the stateless era every request
-says for itself which revision it speaks, who asks and what the client can do.
+In the handshake era everything is negotiated once and requests are sent unchanged. In the stateless era
+every request carries the protocol version, client info and client capabilities.
 
-How a conversation begins: what to ask first, and what the answer settles.
-
-A `Negotiation` is asked for its first request and then told what came of it; each reply gives another
-request (`Ask`), or the `Agreement`. The handshake era needs one `initialize`, which is here; finding out
-whether a server is of the stateless era takes more rounds (`probe.py`), and no other interface.
+A `Negotiation` returns its first request, then is given each reply and returns the next request (`Ask`)
+or the `Agreement`. The handshake needs one `initialize`; `discovery.py` has the negotiations that detect
+the era.
 """
 
 from __future__ import annotations

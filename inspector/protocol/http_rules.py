@@ -1,14 +1,12 @@
-"""The rules of Streamable HTTP that need no socket: headers, what a status means, which redirect to follow.
+"""Rules of Streamable HTTP: headers, status codes, redirects, `x-mcp-header`. No I/O.
 
-In the handshake era headers say which session and revision a message belongs to. In the stateless era
-they mirror parts of the body, so that a gateway can route without reading it; a server must refuse a
-request whose headers and body differ. Headers are therefore always made from the message itself.
+In the handshake era, headers name the session and version of a message. In the stateless era they mirror
+parts of the body, so that a gateway can route without parsing it; a server must reject a request whose
+headers and body differ. Headers are therefore always derived from the message.
 
-`x-mcp-header`: tool arguments that are mirrored into HTTP headers in the stateless era.
-
-A property of a tool's input schema that carries `"x-mcp-header": "Region"` has its value sent as
-`Mcp-Param-Region` too. One annotation that breaks the rules makes the whole tool unusable over HTTP:
-"clients MUST exclude the invalid tool from the result of tools/list".
+A property of a tool's input schema with `"x-mcp-header": "Region"` is also sent as `Mcp-Param-Region`.
+One invalid annotation makes the whole tool unusable over HTTP: "clients MUST exclude the invalid tool
+from the result of tools/list".
 """
 
 from __future__ import annotations

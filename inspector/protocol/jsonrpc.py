@@ -1,17 +1,14 @@
-"""Pairs answers with requests, for the requests of one side.
+"""JSON-RPC 2.0 messages in MCP: tolerant reader, writer, correlation of responses.
 
-Keys are typed: the id `1` is not the id `"1"`. Remembers the latest finished requests, to tell a second
-answer and a late answer from one that nobody asked for.
+`read` never raises. Any input becomes a `Message` with its raw bytes: an error that leaves the message
+usable is in `problem`; what is no message becomes kind INVALID (looks like JSON) or TEXT (does not).
 
-JSON-RPC 2.0 messages as MCP uses them: a tolerant reader that keeps the raw bytes, and a writer.
+Messages up to 64 KiB are parsed on arrival, so their errors are known at once. Of larger ones only the
+envelope (the members around the big value) is scanned; they are parsed when the value is needed, so that
+a 50 MB result costs nothing on arrival.
 
-`read` never raises. Whatever arrives becomes a `Message`: a mistake that still lets us tell what the
-message is for goes into `problem`; bytes that are no message at all become kind INVALID (looks like
-JSON) or TEXT (does not).
-
-Frames up to 64 KiB are parsed as they arrive, so their mistakes are known at once. Larger ones only
-have their envelope scanned (the members around the big value), and are parsed when somebody needs the
-value: a 50 MB result then costs its arrival nothing.
+`Correlator` distinguishes ids by JSON type (`1` is not `"1"`) and remembers the latest finished requests,
+to tell duplicate and late responses from unexpected ones.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Messages that a person writes: what the bytes would be, and edits that touch nothing but what they are for.
+"""Handwritten messages: what bytes mean to the receiver, and edits that change nothing else.
 
-All edits are lexical, on the bytes: unknown members, spacing, repeated keys and the spelling of numbers stay,
-also in what is no valid JSON. Sending broken bytes is what this is for.
-
-Bytes of a message laid out for editing: only white space between tokens changes.
-
-Unlike `base.jsonpretty`, which is for reading, nothing inside a string is touched: an escape stays an escape.
-So `rawedit.compacted` takes back what was done here.
+All edits are lexical, on the bytes: unknown members, spacing, repeated keys and number spelling are
+preserved, also in invalid JSON, as sending broken bytes is the purpose. `indented` changes only
+whitespace between tokens and, unlike `base.json.scanner.reindent`, nothing inside strings; `compacted`
+reverses it.
 """
 
 from __future__ import annotations

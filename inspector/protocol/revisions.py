@@ -1,12 +1,8 @@
-"""Every method and notification: who may send it, in which revisions, behind which capability.
+"""Protocol versions and their eras, and the table of all methods and notifications.
 
-One table, so that "may I call this?" has one answer. A capability is written as the path of members
-that must be there in the other side's declaration, such as `resources.subscribe`.
-
-The known revisions of the protocol, oldest first, and the era each belongs to.
-
-Order is the order of this list. Revision strings are never compared as text: "zzz" is not newer than
-"2026-07-28", it is unknown.
+Versions are ordered by `REVISIONS`, oldest first, never compared as text: "zzz" is not newer than
+"2026-07-28" but unknown. Each method has its sender, its versions, and the capability it needs, as a path
+into the other side's declaration such as `resources.subscribe`.
 """
 
 from __future__ import annotations

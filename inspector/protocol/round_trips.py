@@ -1,8 +1,8 @@
-"""Multi round-trip requests: a call whose result asks for input is sent again, with the answers.
+"""Multi round-trip requests: calls repeated with the input that their result asks for.
 
-There are no requests from the server in the stateless era. A result of type `input_required` holds its
-questions instead; the client answers them all and repeats the original request, under a new id, with the
-answers and with the server's opaque `requestState`.
+The stateless era has no server requests. A result of type `input_required` contains them instead; the
+client answers all and repeats the original request under a new id, with the replies and the server's
+opaque `requestState`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`subscriptions/listen`: long-lived streams of change notifications in the stateless era.
+"""`subscriptions/listen`: streams of change notifications in the stateless era.
 
-A stream is known by the id of the request that opened it, with its JSON type. Over a pipe all streams share
-one channel, so every notification says to which one it belongs. Register a stream before its request
-is sent: the acknowledgement may be the very next thing that arrives.
+A stream is identified by the id of the request that opened it, including its JSON type. On stdio all
+streams share one channel, so every notification names its stream. Register a stream before sending its
+request: the acknowledgement may be the next message.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Tasks that a server of 2025-11-25 makes of what it asks of us, without I/O: here we are the ones who work.
+"""Tasks of both protocol designs, and tasks that the client runs for a server. No I/O.
 
-The request is answered at once with a task; the server then asks after it, waits for its result, lists or
-cancels. What a person says in the end is kept until the time to live is over.
+2025-11-25 has tasks in its core (`CoreTasks`): the caller requests a task, the created task is nested in
+the result, and `tasks/result` waits for the outcome. For 2026-07-28 they are an extension
+(`ExtensionTasks`): the server decides, everything is flat, and `tasks/get` contains the outcome and the
+input requests. `TaskDesign` covers both.
 
-Tasks: calls that go on after their answer. One view over two designs that share no wire format.
-
-2025-11-25 has them in its core (`CoreTasks`): the caller asks for a task, the created task is nested in
-the result, `tasks/result` waits for the outcome. For 2026-07-28 they are an extension (`ExtensionTasks`):
-the server decides, everything is flat, `tasks/get` holds outcome and questions alike.
+`ClientTasks`: a server of 2025-11-25 may ask for a task in its own requests. Such a request is answered
+with a task at once; the server then polls, lists, cancels, or waits for the result, which is kept until
+its ttl ends.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The name by which clients offer a tool to a model: `mcp__server__tool`.
+"""Read-only views of what servers offer: tools, resources, prompts, completions.
 
-Read-only views of what servers offer. Each keeps the object it was read from, unknown members included.
-
-Reading is tolerant: a member of the wrong type reads as absent. Only what cannot be used at all (a tool
-without a name) is `Malformed`, and then it is kept and shown as such, and the rest of its list is used.
+Each keeps the object it was read from, with unknown members. Parsing is tolerant: a member of the wrong
+type counts as absent. Only what cannot be used at all (a tool without a name) is `Malformed`; it is kept
+and shown as such, and the rest of the list is used. `namespaced` is the tool name that clients give to
+models, `mcp__server__tool`.
 """
 
 from __future__ import annotations

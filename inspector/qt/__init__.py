@@ -1,6 +1,7 @@
-"""The window. The only package, with `app`, that imports PySide6.
+"""The Qt user interface. Apart from `app`, the only package that imports PySide6.
 
-Imports go down: window, then panels and dialogs, then forms, then widgets and models, then actions and
-theme, then bridge. A panel never imports another panel. Start with `bridge.py`, the only file where the
-engine's thread and the window's thread meet; then `window/mainwindow.py`.
+Imports only go down: window, then panels and dialogs, then views and forms, then widgets and models,
+then actions, theme, bridge and link_opener, engine_api. Panels do not import each other.
+Start with `bridge.py`, the only module where the engine thread and the window thread meet; then read
+`window/main_window.py`.
 """

@@ -1,6 +1,6 @@
-"""Every command of the window, in one table: its words, its icon, its key, where it stands in the menus.
+"""Command table (text, icon, shortcut, menu position) and the QActions made from it.
 
-The window builds them once; menus, buttons, context menus and the tour all use the same QAction.
+The window creates the QActions once; menus, buttons, context menus and the tour share them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The only file where the engine's thread and the window's thread meet.
+"""Bridge between the window thread and the engine thread; they meet in this module only.
 
-Down: a panel awaits one of the methods here; the work runs on the engine's loop and its value comes back
-to the window's. Up: what the engine says is queued, and delivered as Qt signals in batches, at most
-every 33 ms, however much there is. Only frozen values cross, and the traffic log, which is made to be
-read from any thread.
+Down: panels await the methods of `EngineApi`; the work runs on the engine's event loop and the result
+returns to the window's. Up: engine events are queued and delivered as Qt signals in batches, at most
+one batch every 33 ms; in a flood of rows the engine also waits for the window to paint.
+Only frozen values cross the threads, and the traffic log, which can be read from any thread.
 """
 
 from __future__ import annotations

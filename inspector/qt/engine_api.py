@@ -1,6 +1,7 @@
-"""What panels ask of the engine: each method runs on its loop, and its value comes back to the window's.
+"""The engine's methods as panels call them; `Bridge` implements the thread switch.
 
-`Bridge` is one of these; it says how a coroutine gets to the other thread and back.
+Each method runs on the engine's event loop and returns its result on the window's. Engine types are
+imported for type checking only: the window is on screen before the engine is imported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The one place that hands an address to the system. Every link of the application goes through it.
+"""Vetted opening of URLs and folders; the only module that passes them to the system.
 
-An address from a server can be `file:`, a command of some installed program, or a host that two readers
-read differently. So: only http and https (`base.weblink`), only what Qt reads exactly as we showed it,
-written in plain letters, with no shell, and only from a click.
+A URL from a server may be a `file:` URL, a custom scheme that starts an installed program, or one whose
+host parsers disagree about. Therefore only http and https are opened (`base.web_link`), only if Qt
+parses the URL to the same place the user was shown, in ASCII encoding and without a shell.
+Callers open server URLs only on a user action. Files are never opened, only MCP Lens's own folders.
 """
 
 from __future__ import annotations

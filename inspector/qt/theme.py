@@ -1,8 +1,9 @@
-"""How MCP Lens looks: colour tokens for light and dark, fonts, spacing, tinted icons, one style sheet.
+"""Theme: color tokens for light and dark, fonts, spacing, tinted icons and the style sheet.
 
-Read `Tokens` first: every colour on screen has a name there, and panels use the name. `Theme` is built
-once by the app and handed to each widget; it follows the system's scheme and says `changed` when colours
-do. QtWidgets stays out: the app is dressed through the `Dressable` protocol and sets the Fusion style itself.
+Read `Tokens` first: every color on screen has a name there, and widgets refer to colors by that name.
+The app creates one `Theme` and passes it to each widget; it follows the system's color scheme and emits
+`changed` when the tokens change. This module does not import QtWidgets: the application object is styled
+through the `ThemeTarget` protocol, and the app selects the Fusion style itself.
 """
 
 from __future__ import annotations

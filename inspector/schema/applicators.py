@@ -1,6 +1,8 @@
-"""Members that depend on the value: `if`/`then`/`else`, `dependentRequired`, `dependentSchemas`.
+"""Conditions on members (`if`/`then`/`else`, `dependent…`), and the variants of a union.
 
-The variants of a union: their names, and the member that tells them apart.
+Conditions decide which members of an object apply to a draft. For a union (`oneOf`, `anyOf`, several
+types), this builds the variants, their titles, and finds the member that tells them apart
+(discriminator).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""From a JSON Schema to a form: `build_form`.
+"""Builds a form from a JSON Schema: `build_form`.
 
-Never raises and never fetches. Whatever the schema is, a form comes out; a part that has no editor of its
-own becomes a `JsonField` with the reason, and rules that the form does not show are named in `notes`.
-Only what is looked at is built, to a bounded depth, so a hostile schema costs no more than an honest one.
-
-The fields without parts: text, numbers, choices; and the server's words on any field.
+Never raises and never fetches: every schema gives a form. A part without a suitable editor becomes a
+`JsonField` with the reason, and rules that the form does not show are listed in `notes`. Fields are built
+on demand and to a bounded depth, so that a hostile schema costs no more than an ordinary one.
 """
 
 from __future__ import annotations

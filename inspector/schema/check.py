@@ -1,9 +1,7 @@
-"""The checks that the fields themselves imply, with errors in plain words by JSON pointer.
+"""Immediate checks of a draft against its fields, with error messages by JSON pointer.
 
-Not a JSON Schema validator: formats and patterns are not looked at here, because a server-given pattern
-may run for ever and belongs in a worker with a time limit.
-
-Values and choices as they are named in a message.
+Not a JSON Schema validator: formats and patterns are not checked here, because a pattern from a server
+may run forever and belongs in a worker with a time limit (`validation.py`).
 """
 
 from __future__ import annotations

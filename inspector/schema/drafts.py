@@ -1,26 +1,18 @@
-"""The members of an object that apply to a draft, and what becomes of those that no longer do.
+"""Drafts: the entries of a form, the members that apply to them, and variant selection.
 
-Which variant of a union a draft belongs to: `choose`.
+A draft is JSON in which a place may also hold something that JSON cannot express:
 
-In this order: the variant that was picked; the one that the discriminator names; among those whose schema
-the draft fits, or among all where it fits none, the one that knows most of it. Nothing is lost by a wrong
-choice: what a variant does not know is kept, and the person can pick another.
-
-What a form holds: JSON in which a place may also be something that JSON has no word for.
-
-Every JSON value is a draft as it is. Beside it, wherever an editor needs it:
-
-- `ABSENT`: nothing is to be sent;
+- `ABSENT`: nothing is sent;
 - `Unreadable`: JSON text that does not parse;
-- `Picked`, in a `UnionField`: the variant that the person sees, and the draft in it;
-- `Pairs`, in a `MapField`, or in an `ObjectField` for all its keys together: rows of keys and values, which
-  while they are written may repeat a key;
-- `Aside`, for a member of an object: what was typed while the member applied. It is not sent.
+- `Picked`, in a `UnionField`: the variant shown, and the draft in it;
+- `Pairs`, in a `MapField`, or in an `ObjectField` for all its keys together: rows of keys and values, in
+  which a key may be repeated during editing;
+- `Aside`, for a member of an object: what was entered while the member applied. It is not sent.
 
-Whether a draft fits a schema, told at once: for `if`, and for picking a variant.
-
-Not a validator: it looks a few levels deep, takes a bounded number of steps, and where it cannot tell, the
-draft fits. References are looked up in the document; patterns run without risk (see `patterns.py`).
+`choose` selects a union's variant: the picked one, else the one named by the discriminator, else, among
+those whose schema the draft fits (or among all), the one that knows most of it. A wrong choice loses
+nothing: what a variant does not know is kept, and the user can pick another. `fits` is not a validator:
+it takes a bounded number of steps, and where it cannot decide, the draft fits.
 """
 
 from __future__ import annotations

@@ -1,24 +1,18 @@
-"""The value of a field that is not sent: neither null, nor empty, nor its default.
+"""Form fields: a tree of frozen values, one class for each way of editing a value.
 
-What fits into a field, in a few words: the schema's own, as a developer knows them.
-
-What a form consists of: a tree of frozen fields, one class for each way of editing a value.
-
-A field says what is offered and which values fit; it holds no value itself. Whether a value must be
-there is not a property of the field but of its place: see `Member`. What is inside a field (the field of a
-member, of an item, of a variant) is built when first read, so a tree may be endless: walk it along a value.
+A field describes what is offered and which values are valid; it holds no value. Whether a value is
+required is a property of the field's place: see `Member`. Nested fields (of members, items, variants) are
+built when first read (`OnDemand`), because a schema may have thousands of properties or be recursive. So
+the tree may be infinite: walk it along a value.
 
     TextField NumberField IntegerField BooleanField     one value each
     ChoiceField (ConstField)                            one of given values
-    ListField TupleField                                items of one kind; of a kind for each place
-    ObjectField MapField                                known keys; keys of the person's own choice
+    ListField TupleField                                items of one type; one type per position
+    ObjectField MapField                                known keys; keys chosen by the user
     UnionField                                          one of several fields
     JsonField                                           none of these, and why
 
-Parts of a field that are built when they are first looked at.
-
-A schema may have thousands of properties, or refer back to itself without end; a form shows a screenful.
-So a field holds the way to make its parts, and whoever reads `member.field` does not see the difference.
+`ABSENT` is the value of a field that is not sent: neither null, nor empty, nor its default.
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
-"""A schema without wrapping: what `$ref`, `allOf` and unions of one say, all in one place.
+"""Schema flattening: `$ref`, `allOf` and single-branch unions merged into one schema.
 
-What cannot be put into one place is listed beside it: the unions that are left, and the conditions
-(`if`, `dependentRequired`, `dependentSchemas`), which depend on the value. Every step is counted, so a
-schema that refers to itself, or wraps itself a thousand times, costs no more than a large honest one.
-
-Two schemas that hold at once (`allOf`, `$ref` with neighbours), merged into one.
+What cannot be merged is listed beside the result: remaining unions, and conditions (`if`,
+`dependentRequired`, `dependentSchemas`), which depend on the value. Steps are counted, so that a
+recursive or deeply wrapped schema costs no more than a large ordinary one. How `merge` combines two
+schemas:
 
 | keyword | merged |
 | --- | --- |
-| `type`, `enum`, `const` | what both allow; nothing left: Unusable |
+| `type`, `enum`, `const` | what both allow; Unusable if nothing is left |
 | `minimum`, `minLength`, `minItems` … | the larger one; `maximum` …: the smaller one |
 | `multipleOf` | the least common multiple |
-| `properties`, `patternProperties` | united; a name in both: `allOf` of the two, merged when looked at |
-| `additionalProperties` | holds for the names that only the other side knows, as the standard has it |
-| `prefixItems`, `items` | place by place, the same way |
-| `required`, `dependentRequired` | united |
-| `uniqueItems`, `deprecated`, `readOnly`, `writeOnly` | true where either says so |
+| `properties`, `patternProperties` | union; a name in both: `allOf` of the two, merged when read |
+| `additionalProperties` | applies to the names that only the other side has, as the standard says |
+| `prefixItems`, `items` | by position, the same way |
+| `required`, `dependentRequired` | union |
+| `uniqueItems`, `deprecated`, `readOnly`, `writeOnly` | true if either is |
 | `title`, `description`, `default`, `examples` and all else | the outer one |
 """
 

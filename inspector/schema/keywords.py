@@ -1,13 +1,8 @@
-"""When JSON Schema calls two values equal.
+"""JSON Schema primitives: tolerant keyword access, equality, exact numbers, safe patterns.
 
-Schema keywords read with tolerance: what has the wrong type is as if it were not there.
-
-What JSON Schema asks of numbers, answered exactly: with decimals, not with floats.
-
-Patterns that a server gave, run without risk.
-
-jsonschema-rs brings an engine whose time grows with the length of the text only. A pattern that this
-engine cannot run (it looks ahead, or back) goes to the other one, which gives up after some steps.
+A keyword of the wrong type counts as missing. Numbers are compared as decimals, not floats. Patterns come
+from the server, so they run in the linear-time engine of jsonschema-rs; those that it cannot run
+(look-ahead, look-behind) run in its backtracking engine with a step limit.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Where `$ref` leads, inside one schema: `Document`.
+"""`$ref` resolution inside one schema (`Document`), and schema unwrapping (`resolve`).
 
-Nothing is ever fetched. A reference leads to a place (`#/$defs/x`), to a name (`$anchor`, `$dynamicAnchor`)
-or to a part with an `$id` of its own. `$dynamicRef` is followed as it is written: the first part of that
-name in the document stands for it, which is the outermost one.
+Nothing is fetched. A reference leads to a JSON pointer (`#/$defs/x`), an `$anchor` or `$dynamicAnchor`,
+or a part with its own `$id`. `$dynamicRef` is resolved statically, to the first part of that name in the
+document, which is the outermost one.
 
-Take the wrapping off a schema: local `$ref`, `allOf` of one, and `anyOf`/`oneOf` with null.
-
-For who needs the type of one value (the command line); forms are built of `flatten`, which goes further.
-References are followed inside the given schema only; nothing is ever fetched. Each step is bounded, and a
-schema that refers back to itself is noticed by its trail: the references that led to it from the root.
+`resolve` removes local `$ref`, a single `allOf`, and `anyOf`/`oneOf` with null, for callers that need the
+type of one value (the command line); forms use `flatten`, which goes further. It detects recursion by the
+trail of references that led to a schema, and every step is bounded.
 """
 
 from __future__ import annotations

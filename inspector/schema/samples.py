@@ -1,9 +1,8 @@
-"""A plausible value for a field, on demand: `example`.
+"""Plausible example values for fields: `example`.
 
-The server's own examples first, then its default, then something that fits the rules as far as they are
-known: bounds, lengths, formats, simple patterns. Of an honest schema it is valid; nothing promises that.
-
-A plausible text for a text field: by its format, its pattern, its lengths.
+Uses the server's examples first, then its default, then a value made to fit the known rules: bounds,
+lengths, formats, simple patterns. For a reasonable schema the result is valid, but this is not
+guaranteed.
 """
 
 from __future__ import annotations

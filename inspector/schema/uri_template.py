@@ -1,7 +1,7 @@
-"""Templates of resource URIs (RFC 6570): which variables a form asks for, and the URI that their values give.
+"""Resource URI templates (RFC 6570): their variables, and expansion.
 
-Reading is tolerant: an expression that RFC 6570 does not know stays in the URI as it is written, and is named
-in `problems`. Expanding is left to `uritemplate`, one expression at a time.
+Parsing is tolerant: an expression that is not RFC 6570 stays in the URI unchanged and is listed in
+`problems`. Expansion is left to `uritemplate`, one expression at a time.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""What jsonschema-rs found, in plain words and at the places that a form has: `field_errors`.
+"""Complete JSON Schema validation with jsonschema-rs, with plain error messages for a form.
 
-Of a union that does not fit, the nearest variant is named, with what it lacks: that none of five variants
-is valid helps no one.
-
-The whole of JSON Schema, checked: `validate`, and `validate_packed` for a process with a time limit.
-
-Nothing is ever fetched. A part that refers to something outside of the schema is left unchecked, and said.
-Patterns run in an engine of linear time where it can run them, else with a limit of steps. The draft is the
-one that `$schema` names; without that 2020-12, unless the schema reads as draft 7.
+`validate` checks a value; `validate_packed` does so in a worker process with a time limit. Nothing is
+fetched: a part that refers outside the schema is not checked, and a note says so. Patterns run in a
+linear-time engine where possible, else with a step limit. The draft is the one named by `$schema`;
+without it 2020-12, unless the schema looks like draft 7. `field_errors` translates errors. For a union
+that does not match, it reports what the closest variant lacks: that none of five variants is valid helps
+no one.
 """
 
 from __future__ import annotations

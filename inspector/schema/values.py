@@ -1,17 +1,15 @@
-"""Texts that stand for another value when they are sent, like `${name}`: what is checked is that value.
+"""Conversion between form entries (drafts) and JSON, start values, and placeholder texts.
 
-What a field starts as when a person adds it: `start`; what an answer starts with: `prefilled`.
+`finish` makes JSON of a draft, `draft_of` a draft of JSON; `check.check` finds what does not fit the
+fields. `start` is the value of a newly added field, `prefilled` the defaults that a reply starts with.
+Texts that stand for another value when sent, such as `${name}`, are replaced by `resolve_draft` before
+checking.
 
-Form entries and the JSON they stand for.
+The text of a single-line entry and its value convert without loss in both directions:
 
-A form holds a *draft* (see `drafts.py`). `finish` makes the JSON of it, `draft_of` makes a draft of JSON,
-`check.check` finds what does not fit the fields.
-
-The text of a single-line entry and its value convert without loss, in both directions:
-
-- number fields: a text that is a JSON number is that number, digit for digit (see `numbers.py`); no text
-  is ABSENT; any other text is kept as a string, so that it can be reported, shown and sent on purpose;
-- whatever an entry cannot show exactly (the string "5" in a number field) is left to a raw JSON editor.
+- number fields: text that is a JSON number is that number, digit for digit; no text is ABSENT; any other
+  text is kept as a string, so that it can be reported, shown and sent on purpose;
+- what an entry cannot show exactly (the string "5" in a number field) is left to a raw JSON editor.
 """
 
 from __future__ import annotations

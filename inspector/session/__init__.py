@@ -1,5 +1,6 @@
 """One live connection to one server.
 
-Imports `transport`, `traffic`, `config`, `protocol` and `base`. Start with `session.py` (its life),
-then `client.py` (typed calls on top of it). `connect.py` turns a configured entry into a transport.
+Imports `transport`, `traffic`, `config`, `protocol` and `base`. Runs on the engine's event loop and knows
+neither the engine nor Qt. Start with `session.py` (life cycle), then `conversation.py` (one transport's
+traffic) and `client.py` (typed calls). `connect.py` turns a configured entry into transports.
 """

@@ -1,10 +1,8 @@
-"""One stream of changes kept open in the stateless era, for whatever is wanted at the time.
+"""Typed calls on a connected server, the same in both eras, and its subscriptions.
 
-Everything that a person can ask of one connected server.
-
-Nothing is sent that was not offered, but for what a person wrote byte by byte.
-
-Tool arguments that stateless HTTP wants in headers as well, by what each tool's schema says of them.
+Sends only what the server's capabilities offer, except for raw bytes. `ChangeSubscription` keeps the
+`subscriptions/listen` stream of the stateless era open; `ParamHeaderMirror` adds the tool arguments that
+stateless HTTP mirrors into headers (`x-mcp-header`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""From a configured entry to the routes to its server, and to what we say about ourselves.
+"""Routes to a configured server, client capabilities, and version negotiation.
 
-Drives a negotiation over a live wire: what came of each question, told to it in its own words.
+`Negotiator` drives a `protocol.handshake.Negotiation` over an open connection: it sends each request and
+reports the response, the HTTP rejection or the silence back.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""One conversation on one wire: what is sent and recorded, who waits for what, and what arrives.
+"""One connection over one transport: what is sent, recorded, awaited and received.
 
-A session has one after another: each begins with books of its own, and nothing of it outlives its wire.
-
-Frames as they came off the wire, read as messages.
-
-The streams of changes of one conversation in the stateless era: what is heard on them, put into words.
+A session creates a new `Conversation` for each transport; no state outlives it. Also parses frames into
+messages, and tracks the `subscriptions/listen` streams of the stateless era (`ChangeStreams`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Answers, read once.
+"""Calls that need input from the client before they have a result.
 
-What is asked on the way to the outcome of one call, round by round.
-
-Requests that are answered with “visit these pages first”: -32042 of 2025-11-25.
-
-A call through all its rounds: what the server asks on the way is answered, and the call repeated.
+Stateless era: a result of type `input_required` lists requests; the call is repeated with the replies
+(`run_rounds`). 2025-11-25: error -32042 requires URLs to be visited first, then the request is sent again
+(`wanted_by`, `are_done`). Also reads results, tasks and task errors from responses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists with all their pages."""
+"""Paginated lists, fetched to the last page or the page limit."""
 
 from __future__ import annotations
 

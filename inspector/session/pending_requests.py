@@ -1,6 +1,7 @@
-"""One timer for many who wait.
+"""Pending requests of one connection: timeouts, progress and completion.
 
-Requests of ours that wait for their answer: limits, progress, and how the waiting ends.
+All requests share one timer, as nearly every request is answered long before its timeout. A timeout
+restarts with progress, up to a total; both pause while a server request waits for the user.
 """
 
 from __future__ import annotations

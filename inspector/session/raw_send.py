@@ -1,10 +1,10 @@
-"""Sending bytes that a person wrote: as they are, whatever they are.
+"""Sending raw bytes that the user wrote, whatever they are.
 
-What they seem to be decides only who waits for what. A request, or each request in a batch, has its answer
-waited for; its id may be one of an open request of ours: then the newer one gets the answer, and the older
-fails at once (`waiting.WaitingRoom`). Without an id that can be told again there is nothing to wait for.
+What they parse as only decides which responses are awaited: one per request, also within a batch. If an
+id is already in use, the newer request gets the response and the older one fails at once
+(`pending_requests.PendingRequests`). Without a readable id nothing is awaited.
 
-A server that refuses such bytes does its work: a refusal, of HTTP too, is a reply here and no exception.
+A rejection by the server, including an HTTP error, is a reply here and not an exception.
 """
 
 from __future__ import annotations

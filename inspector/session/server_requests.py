@@ -1,12 +1,8 @@
-"""Composes our answers to requests of a server. There is always one, whatever goes wrong.
+"""Pending server requests of one connection, their replies, and tasks made of them.
 
-What a server asks of us, alike in both eras, and who answers it.
-
-What the server of one conversation asks and has no answer to yet.
-
-While something is asked, the limits of the call that waits for it stand still: a person may take their time.
-
-What a server asks of us as a task: answered with one at once, with its outcome when it comes for that.
+There is always a response, whatever goes wrong. While a server request is pending, the timeouts of the
+call that waits for it are paused, so that the user can take their time. A task-augmented request
+(2025-11-25) is answered with a task at once, and with its result when the server fetches it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The life of one connection: connect, agree, send and receive, end; the history stays in the log."""
+"""Life cycle of the connection to one server: connect, negotiate, exchange messages, end.
+
+A session may connect several times, each time with a new `Conversation`; the traffic log keeps the
+history.
+"""
 
 from __future__ import annotations
 

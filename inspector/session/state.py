@@ -1,7 +1,4 @@
-"""The ways to one server, in the order they are tried.
-
-How a connection stands.
-"""
+"""Values of a session: routes in the order they are tried, status, and connection state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked about the tasks of one connected server, alike in both designs."""
+"""Task methods of a connected server, the same for both task designs (`protocol.tasks`)."""
 
 from __future__ import annotations
 

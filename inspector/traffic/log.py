@@ -1,16 +1,13 @@
-"""Credentials of ours that are in use: tokens, client secrets, keys in headers.
-
-Whoever uses one says so here, and from then on it is masked wherever it would be written to a file: a server
-may well send it back to us in the middle of a message.
-
-All recorded rows of all servers, in arrival order, in columns.
+"""The traffic log: all rows of all servers in arrival order; and the credentials in use.
 
 One thread writes, any thread reads: a row is complete before `len` counts it, and never moves. Some
 columns change later, each in one step: a request's status, partner and duration when it is answered, the
-operation and the HTTP exchange of a row when they are known. That is why the log may be shared across
-threads as it is. Rows that changed after they could be seen are in `touched`.
+operation and the HTTP exchange of a row when they are known. So the log may be shared across threads.
+Rows that changed after they became visible are in `touched`. Bytes stay in memory until a recording has
+them on disk (`shelve`); then `raw` reads them from there.
 
-Bytes are kept in memory until a recording has them on disk (`shelve`); then `raw` reads them from there.
+`Credentials` holds our tokens, client secrets and header keys, so that they are masked in every file: a
+server may echo them in a message.
 """
 
 from __future__ import annotations

@@ -1,21 +1,15 @@
-"""Rows on one axis of time, though each run of a program counts monotonic time from another moment.
+"""Operations: the rows that belong to one user action; time axis; cost of a call.
 
-Lengths come from the monotonic clock, which nobody sets. Positions are nanoseconds since 1970, so that they
-can be labelled: monotonic time plus the distance between the two clocks, which is looked up anew where they
-part (another run in the same capture, a computer that slept, a clock that was set).
+An operation begins with a request of ours and is identified by that row. Other requests of ours continue
+it: the retry with replies to an `input_required` result, and requests about a task that it became.
+Responses, progress, HTTP exchanges and server requests on the way belong to it as well. Only certain
+links are made; a request that could continue two operations starts its own. Log messages and stderr name
+no request and are never linked: `analysis.related` shows those that came during an operation.
 
-What a call cost the server's processes, and what they wrote meanwhile besides messages.
-
-stderr and stray lines name no call: what came between its beginning and its end is taken to belong to it.
-
-Says which operation a row belongs to: what the person asked for, through all its requests.
-
-An operation begins with a request of ours and is named by that row. Other requests of ours continue it: the
-retry with the answers to an `input_required` result, and whatever is asked about a task that it became. The
-answers, the progress, the HTTP exchanges and what the server asks on the way belong to it as well.
-
-Only what is certain is linked; a request that could continue two operations is one of its own. Log messages
-and stderr name no request, so they are never linked: `follow` shows those that came during an operation.
+`TimeAxis`: lengths come from the monotonic clock; positions are nanoseconds since 1970, the monotonic
+time plus the offset between the clocks, which is determined again where they diverge (another run in the
+same capture, sleep, a clock change). `CallCost`: stderr and stray lines name no call, so those between
+its start and its end are attributed to it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Server-sent events in words, as their rows have them, and back.
+"""Recorder: turns the events on one server's wire into rows of the log.
 
-The names in it are the server's, and may look like anything: reading takes one pass, whatever they are.
-
-What is reported of HTTP exchanges, put into the log.
-
-HTTP exchanges and server-sent events of one server, as rows of the log.
-
-Turns what happens on one server's wire into rows of the log.
+`Recorder` writes messages, and pairs requests with responses; `HttpRecorder` writes HTTP exchanges and
+server-sent events. The row text of an event (`event_text`) can be parsed back (`read_event`) in one pass,
+whatever names the server uses in it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""The fixed words for what a row is: its kind, its direction, how it stands.
+"""Values of a traffic row: kind, direction, status, HTTP exchange; file name suffixes.
 
-Interface and filter say the same words, so both take them from here.
-
-One row of recorded traffic, and the words for its parts.
-
-Rows are kept in columns (`log.py`); a `Record` is made when somebody looks at one.
-
-File names that captures and exports have. Apart, so that a window can ask without loading SQLite.
+Rows are stored in columns (`log.py`); a `Record` is created when one is displayed. The interface and the
+filter take their words for kind, direction and status from here. Suffixes of captures and exports are
+here so that the window can use them without loading SQLite.
 """
 
 from __future__ import annotations

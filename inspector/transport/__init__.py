@@ -1,8 +1,8 @@
-"""I/O: child processes, HTTP and WebSocket, on asyncio.
+"""Transports: child processes, HTTP and WebSocket I/O on asyncio.
 
 Each transport takes plain arguments and the callable that it reports to; none knows traffic, config or
-sessions. Imports `protocol` and `base`. Start with `base.py`; `stdio.py` over `process.py` is the most
-used one. Over the network: `network.py` is what a person can configure, `exchange.py` runs one HTTP
-exchange and reports it, `streamable.py` and `legacysse.py` are the transports on top of that; `websocket.py`
-stands alone. `tasks.py` is where background tasks of every layer above get their owner.
+sessions. Imports `protocol` and `base`. Start with `base.py`. `stdio.py` over `process.py` is the most
+used transport. `network.py` holds the network options and the HTTP client, `http_exchange.py` runs one
+HTTP exchange and reports it, `http_transport.py` is the base of `streamable_http.py` and `legacy_sse.py`;
+`websocket.py` stands alone. All layers above use `task_scope.py` to own their background tasks.
 """

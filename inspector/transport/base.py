@@ -1,8 +1,8 @@
-"""What a transport is, and what it reports.
+"""The `Transport` interface and the events that a transport reports.
 
-A transport reports everything that happens on its wire to one callable, in order and in batches, with
-the time at which the bytes arrived. It judges nothing: whether a line is a message is `protocol`'s
-business, and recording is `traffic`'s.
+A transport reports everything that happens on its wire to one callable, in order and in batches, with the
+arrival time of the bytes. It interprets nothing: parsing messages is up to `protocol`, recording to
+`traffic`.
 """
 
 from __future__ import annotations

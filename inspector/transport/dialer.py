@@ -1,6 +1,6 @@
-"""From a host name to a TCP connection: the name is resolved apart from connecting, so each has its time.
+"""TCP connections for the HTTP client, with name resolution timed separately.
 
-Importing this imports the HTTP library, which takes 100 ms: only `network.make_client` does.
+Imports the HTTP library, which takes 100 ms; so it is imported only by `network.make_client`.
 """
 
 from __future__ import annotations

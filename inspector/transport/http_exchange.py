@@ -1,14 +1,9 @@
-"""From server-sent events to frames, and how far a stream has come: where a GET could take it up again.
+"""HTTP exchanges: sent, read within limits, reported part by part.
 
-One HTTP exchange after another: sent, read within bounds, and reported part by part.
-
-All HTTP transports go through here, so that what is recorded of an exchange (headers, timings, events,
-how it ended) is the same for all, and so that an error of the library becomes a sentence in one place.
-
-Unpacking of an answer that came packed, although we ask for it plain.
-
-A few bytes can unpack to gigabytes, so nothing is unpacked in one go: whoever reads gets pieces of a
-bounded size, counts them, and stops when it has seen enough.
+All HTTP transports use this, so that what is recorded of an exchange (headers, timings, events, how it
+ended) is the same for all, and library errors are translated in one place. `StreamPosition` tracks an
+event stream, so that a GET can resume it. A body may be compressed although we ask for `identity`: as a
+few bytes can expand to gigabytes, `Inflater` yields bounded pieces, and the reader stops at its limit.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What the HTTP transports share: one client for one server, and requests answered in the background.
+"""Common part of the HTTP transports: background requests, redirects and retries.
 
-A request that is sent again: where the server says, as far as that is safe, and with another
-authorization when it was refused for that. Each time is an exchange.
-
-What the body of an HTTP answer is to the message that was posted: its answer, a frame, or a refusal.
+`run_exchange` repeats a request at a redirect's target where that is safe, and with new credentials after
+a 401 or 403; each attempt is a separate exchange. `judge_response` decides what a response body is to the
+posted message: its response, another message, or an error.
 """
 
 from __future__ import annotations

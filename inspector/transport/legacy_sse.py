@@ -1,8 +1,8 @@
-"""HTTP+SSE, the transport of 2024-11-05: one GET stream brings everything, and says where to POST to.
+"""HTTP+SSE, the transport of 2024-11-05: POSTs, and one GET stream for everything received.
 
-The stream's first event names the endpoint; it must be of the same origin, since all headers of the
-person go there. A POST is only accepted or refused: the answer comes on the stream. There is no way to
-take up a stream again, so its end is the end of the session.
+The stream's first event names the endpoint for POSTs. It must have the same origin, because all
+configured headers are sent to it. A POST is only accepted or rejected; the response comes on the stream.
+Streams cannot be resumed: the end of the stream ends the session.
 """
 
 from __future__ import annotations

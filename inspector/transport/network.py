@@ -1,17 +1,11 @@
-"""Why an exchange over the network failed, in a sentence for the person, and what to do about it.
+"""Network options of a server, its HTTP client, TLS, exchange timings and error messages.
 
-Libraries wrap the cause: the sentence is made from the innermost error that says something.
-
-How a server on the network is reached: what a person configured, and the HTTP client made from it.
-
-One client per server: connections and cookies are never shared between servers. Nothing is taken from
-the surroundings (proxies, `.netrc`, certificate variables) unless the configuration asks for it.
-
-When each part of one HTTP exchange began and ended.
-
-The HTTP library tells what it does through its `trace` extension; only the way from a name to an address
-it keeps to itself, so our `Dialler` marks that. It finds the watch of the exchange it dials for in
-`CURRENT`, because the library makes a connection in the task of the request that needs it.
+One client per server: connections and cookies are never shared between servers. Nothing is taken from the
+environment (proxies, `.netrc`, certificate variables) unless configured. `explain` translates a network
+error from the innermost cause that says something, because libraries wrap it. `Stopwatch` gets timings
+from the HTTP library's `trace` extension; name resolution is not traced, so `Dialer` marks it, finding
+the current stopwatch in `CURRENT`: the library connects in the task of the request that needs the
+connection.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""No server outlives us, not even when we are killed with SIGKILL.
+"""Guard process that ends all servers when MCP Lens dies, even by SIGKILL. POSIX only.
 
-A tiny `sh` sits in its own session and reads process groups to watch from a pipe that only we hold. When
-that pipe ends, because we closed it or because we are gone, it ends every group that it still watches,
-and the descendants that left it: TERM, a second later KILL. A parent-death signal would reach the direct
-child only; servers started by `npx` or `uv` are grandchildren.
+A small `sh` in its own session reads the process groups to watch from a pipe that only we hold. When the
+pipe ends, it ends every group still watched and the descendants that left it: TERM, then KILL a second
+later. A parent-death signal would reach only the direct child; servers started by `npx` or `uv` are
+grandchildren.
 """
 
 from __future__ import annotations

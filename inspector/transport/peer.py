@@ -1,7 +1,4 @@
-"""Certificates as a person compares them: names, dates, fingerprint, who signed.
-
-Who was really talked to: the number behind a name, and for TLS what it was proven with.
-"""
+"""The peer of a connection: its IP address, TLS details and certificate chain, for display."""
 
 from __future__ import annotations
 

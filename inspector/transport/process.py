@@ -1,13 +1,10 @@
-"""A child process: started without a shell, in a session of its own, and ended with its whole tree.
+"""Child processes: program lookup, environment, start, pipes, and ending the whole tree.
 
-The order of reports is part of the contract: everything the process wrote comes before `on_exit`.
-
-A process group and the descendants that left it: who is still alive, and how to end them all.
-
-Looking at the process table costs milliseconds, so `snapshot` and `is_alive` are for a worker thread.
-Zombies do not count as alive: they only wait for somebody else to read their exit code.
-
-What to start and with which environment; every reason why it cannot be started, in words.
+A process is started without a shell, in its own session. Everything it wrote is reported before
+`on_exit`. Reading the process table takes milliseconds, so call `ProcessTree.snapshot` and `is_alive` on
+a worker thread. Zombies do not count as alive: they only wait for their exit code to be read. `Command`,
+`child_environment` and `find_program` determine what is started; each reason why it cannot be has an
+error message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""stdio: one JSON-RPC message a line over a child's pipes; its stderr as a stream of its own."""
+"""stdio transport: one JSON-RPC message per line over a child's pipes, and its stderr."""
 
 from __future__ import annotations
 

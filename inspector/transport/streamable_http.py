@@ -1,12 +1,12 @@
-"""Streamable HTTP, both shapes: every message is a POST, answered with JSON or with an event stream.
+"""Streamable HTTP in both shapes: each message is a POST, answered with JSON or SSE.
 
-In the handshake shape the server may give a session, one GET stream is kept open for what it says by
-itself, and a stream that broke off is taken up again from its last event. In the stateless shape there
-is nothing but POSTs, and closing one cancels it. Which shape a message has depends on the revision that
-it is sent under, so that a probe of the other era can go out at any time.
+In the session shape the server may assign a session id, a GET stream stays open for messages that the
+server sends unprompted, and an interrupted stream is resumed from its last event. In the stateless shape
+there are only POSTs, and closing one cancels it. The shape depends on the protocol version that a message
+is sent under, so that a probe of the other shape is possible at any time.
 
-Who waits for what: a request is answered in the background, and fails alone (RequestFailed). Only the
-loss of the session, or of a server that does not come back, ends the whole conversation (Closed).
+A request is answered in the background and fails alone (RequestFailed). Only the loss of the session, or
+of a server that does not come back, ends the whole connection (Closed).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Background tasks with an owner: named, kept, their errors reported, ended with their scope."""
+"""Owner of background tasks: named, errors logged, cancelled when the scope closes."""
 
 from __future__ import annotations
 

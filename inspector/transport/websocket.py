@@ -1,7 +1,8 @@
-"""WebSocket: one message a text frame, subprotocol `mcp`. No revision of the protocol defines it.
+"""WebSocket transport: one message per text frame, subprotocol `mcp`.
 
-Some servers speak it by a convention of older SDKs: the life of a stdio connection, no session id, and
-a close frame at the end. The opening handshake is HTTP, and reported as an exchange.
+No protocol version defines it; some servers use it by a convention of older SDKs: the life cycle of a
+stdio connection, no session id, and a close frame at the end. The opening handshake is HTTP and reported
+as an exchange.
 """
 
 from __future__ import annotations

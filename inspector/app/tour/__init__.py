@@ -1,6 +1,6 @@
-"""A tour of the real window against the demo servers: it does the main jobs as a person would.
+"""The tour: drives the real window against the demo servers and saves numbered screenshots.
 
-Each stop uses the same actions, keys and clicks that a person has, waits until what it expects is on
-screen, and saves a numbered picture. A stop that does not work ends the tour with its name. Start with
-`run.py` (the list of stops) and `guide.py` (what a stop can do).
+Each stop uses the actions, keys and clicks of a user, waits until the expected result is on screen, and
+saves a screenshot. A stop that fails ends the tour with its name. May import everything except `cli`.
+Start with `run.py` (the list of stops) and `guide.py` (what a stop can do).
 """

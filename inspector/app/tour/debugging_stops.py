@@ -1,8 +1,7 @@
-"""The stops about servers that one is working on: examined, edited, watched, compared with before.
+"""Tour stops about debugging: Doctor, edit and reconnect, drift, login, traffic.
 
-The stop about logins: one is walked through, up to the browser and behind it.
-
-The stops about traffic.
+The login stop steps through an OAuth flow and submits the browser pages itself. The traffic stops cover a
+flood of messages, filters, timeline, statistics, comparison and captures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The stops about servers that ask back, and about tasks.
+"""Tour stops about server features: forms, resources, prompts and server requests.
 
-The stops about what a server offers: forms, resources, prompts, and the palette that reaches all of it.
+The server request stops answer sampling and elicitation in both protocol shapes, including a call with
+several input rounds (2026-07-28).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one who walks the tour: what a person can do with the window, and what they would look for."""
+"""Driver of the tour: user actions on the window, and waiting for their results."""
 
 from __future__ import annotations
 

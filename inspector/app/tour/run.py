@@ -1,4 +1,4 @@
-"""Walks the tour, stop by stop."""
+"""The list of tour stops, and the command that runs them."""
 
 from __future__ import annotations
 

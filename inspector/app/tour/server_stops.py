@@ -1,6 +1,7 @@
-"""The stops about servers and tools.
+"""Tour stops about the server list, connections and tool calls.
 
-The stops about servers coming into the list: an empty window, what other tools have, pasting, editing.
+Includes how servers get into the list: empty window, found config files, pasting and editing. `furnish`
+creates the home folder with config files that the tour uses.
 """
 
 from __future__ import annotations

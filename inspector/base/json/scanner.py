@@ -1,12 +1,9 @@
-"""JSON text made readable without being read: only white space changes.
+"""JSON text handled without decoding: indentation, and the position of a member.
 
-Numbers keep their spelling (1.10, 1e400, 2**70), repeated keys stay, depth does not matter: what is shown
-is what was sent. The one exception is comfort: a letter that was written as an escape is shown as the
-letter.
-
-`reindent` takes a whole text, `Reindenter` one that comes piece by piece, such as a body too big to be held.
-
-Where a member of an object stands in a JSON text: for showing it as it was written, to the last digit.
+`reindent` only changes white space: numbers keep their spelling (1.10, 1e400), repeated keys stay and
+depth is unlimited, so that what is shown is what was sent. One exception: escaped printable characters
+are shown as the characters. `Reindenter` does the same in chunks, for bodies too large to hold in memory.
+`member_text` and `member_places` find a member of an object in the text, to show it exactly as written.
 """
 
 from __future__ import annotations

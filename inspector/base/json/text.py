@@ -1,7 +1,7 @@
-"""JSON text for editing: read and written so that a value survives any number of trips.
+"""JSON text for editing: `read` and `write` round-trip every value without loss.
 
-Unlike `base.jsonvalue`, which reads whatever a peer may send, this is for what a person writes here: a
-repeated key or NaN is refused with a sentence, and numbers keep the text they were written as.
+Unlike `base.json.values`, which accepts what a peer may send, this is for text that the user writes: a
+repeated key or NaN is rejected with a clear message, and numbers keep their spelling.
 """
 
 from __future__ import annotations

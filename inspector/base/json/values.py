@@ -1,17 +1,11 @@
-"""JSON as values: type aliases, reading, writing and shortening.
+"""JSON values: types, parsing, serializing, exact numbers, tolerant access to members.
 
-`parse` accepts what Python's reader accepts, which is a little more than JSON (NaN, Infinity); what
-it refuses comes as one exception type, `JSONProblem`, whatever went wrong inside.
-
-JSON numbers without damage.
-
-A number is kept as an `int` or a `float` where that says exactly what was written. Where it does not
-(0.1234567890123456789, 1e400, 1.10, -0, an integer of 5,000 digits) it becomes an `ExactNumber`: a float
-for whoever computes with it, and the text as written for whoever sends or shows it.
-
-Members of a JSON object, read tolerantly: one of the wrong type reads as absent.
-
-And how a value or a few names of the server's are put into a sentence of ours.
+`parse` accepts what Python's decoder accepts, which is slightly more than JSON (NaN, Infinity); every
+failure is a `JSONProblem`. It reads numbers as Python does; `read_number` is exact: an `int` or `float`
+where that is exactly what was written, otherwise (0.1234567890123456789, 1e400, 1.10, -0, an integer of
+5,000 digits) an `ExactNumber`, a float that remembers its spelling. In `text_of`, `object_of` and the
+like, a member of the wrong type counts as absent. `shown` and `some` format a server's values for a
+message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""One module for each command, imported when it is asked for.
+"""The commands of `mcp-lens`, one module each, imported when the command is used.
 
-Each has `configure(parser)`, which adds its options, and `run(options)`, which gives the exit code; only
-`window.py` has neither, because it has no name to be asked by. They know everything in `inspector.cli`, but
-not one another. Start with `list.py`, the smallest that uses the engine.
+Each has `configure(parser)`, which adds its options, and `run(options)`, which returns the exit code.
+`window.py` has neither: it runs when no command is given. Commands may import `inspector.cli` and all
+layers below, but not each other (except `needs_qt` in `window.py`). Start with `list.py`, the smallest
+one that uses the engine.
 """

@@ -1,4 +1,7 @@
-"""`mcp-lens associate`: a double click on a capture opens it here, on desktops of freedesktop.org's kind."""
+"""`mcp-lens associate`: open captures in MCP Lens on double click.
+
+For freedesktop.org desktops: installs a desktop entry, a MIME type and an icon in the user's data folder.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """`mcp-lens call TOOL [key=value …]`: call a tool and print its result.
 
-A tool's result: read without damage, and made into text.
-
-Progress of a call: one line on stderr that is written anew, when a person looks at it.
+Numbers in the result keep their spelling. Progress is one line on stderr that is rewritten in place, and
+only if stderr is a terminal.
 """
 
 from __future__ import annotations

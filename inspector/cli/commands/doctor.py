@@ -1,4 +1,4 @@
-"""`mcp-lens doctor`: walk the way to a server step by step, and say why it fails."""
+"""`mcp-lens doctor`: check the connection to a server step by step and report why it fails."""
 
 from __future__ import annotations
 

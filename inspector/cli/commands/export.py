@@ -1,4 +1,7 @@
-"""`mcp-lens export CAPTURE`: its rows, or those that fit a filter, as JSON Lines, HAR or Markdown."""
+"""`mcp-lens export CAPTURE`: export its rows, or those that match a filter.
+
+Formats: JSON Lines, HAR and Markdown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcp-lens list tools|resources|prompts`: what a server offers."""
+"""`mcp-lens list tools|resources|prompts`: list what a server offers."""
 
 from __future__ import annotations
 

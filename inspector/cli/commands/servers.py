@@ -1,4 +1,4 @@
-"""`mcp-lens servers`: one's own, those that other tools have on this machine, and servers in other forms.
+"""`mcp-lens servers`: list, add and export servers; list those found in other tools' files.
 
 Nothing is started or contacted, and no file of another tool is written.
 """

@@ -1,4 +1,4 @@
-"""`mcp-lens tour --out DIR`: drive the real window through its main jobs and save numbered pictures."""
+"""`mcp-lens tour --out DIR`: drive the real window and save numbered screenshots."""
 
 from __future__ import annotations
 

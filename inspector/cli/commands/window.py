@@ -1,6 +1,6 @@
-"""`mcp-lens`, `mcp-lens --demo` and `mcp-lens CAPTURE`, with no command: open the window.
+"""`mcp-lens`, `mcp-lens --demo` and `mcp-lens CAPTURE`: open the window.
 
-Loads Qt, and has the one sentence for a machine on which that fails.
+Loads Qt, and reports it clearly if that fails (`needs_qt`).
 """
 
 from __future__ import annotations

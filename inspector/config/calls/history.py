@@ -1,12 +1,11 @@
-"""What was called: per server and tool the last arguments and the latest calls, kept between runs.
+"""Call history on disk: the last arguments and the latest calls of each tool, per server.
 
-One small file a tool, in a folder of our own. Arguments are kept as JSON text, so that they come back as
-they were sent, digit by digit. What goes under a secret name is not kept, unless the person wants it: a
-mark stands in its place (`NOT_KEPT`). A file that cannot be read is set aside, told of, and never
-overwritten.
+One small file per tool, in a private folder. Arguments are stored as JSON text, so numbers come back
+digit by digit. Values under secret names are replaced by a mark (`variables.SECRET_MARK`) unless the user
+opted in. An unreadable file is renamed to `*.broken` and reported, never overwritten.
 
-`add` and `set_last` only take notes; a thread writes them, many changes at once. The reading methods
-touch files: call them beside the loop.
+`add` and `set_last` only queue; a background thread writes, coalescing changes. The reading methods block
+on disk: call them on a thread.
 """
 
 from __future__ import annotations

@@ -1,30 +1,20 @@
-"""Which watched calls of other people's folders may be made by themselves: those that the person allowed.
+"""Saved calls in folders fit for git, their expected results, and watch permissions.
 
-A folder of a project changes with every pull. A call in it that says `watch` would be made without anybody
-having seen it; so each is allowed once, by what it does: its server, tool, arguments and options. What is
-kept are digests, in a private file of our own.
-
-What saved calls should give: plain JSON in `expected/` beside them, one file a call, for git as they are.
-
-    calls/Yesterdays-log.json               the call
+    calls/Yesterdays-log.json               a call, one JSON file each
     calls/expected/Yesterdays-log.json      {"result": {…}}, or {"error": {…}} where that is expected
-
-Written when the person accepts a result, never by itself. A folder of calls is untrusted: what leads out of
-it by a link is neither read nor written.
-
-Calls that a person gave a name: plain JSON files, one a call, in folders that can go into git.
 
     {"name": "Yesterday's log", "server": "git", "tool": "log", "arguments": {"since": "${yesterday}"},
      "description": "…", "timeout": 30, "total": 60, "meta": {…}, "task": true, "capabilities": {…},
      "watch": true, "ignore": ["result.content[*].text"]}
 
-`tool` alone must be there; a file without `name` is called as its file is. Members that we do not know (of a
-newer version, say) are kept, and so is the order of those that are there. A call with `watch` is made again
-when the files of its server changed; what it should give is kept beside it (`expectedresults`), and `ignore`
-has the places in it that are no matter.
+Only `tool` is required; `name` defaults to the file name. Unknown members and member order are preserved.
+A call with `watch` is made again when its server's files change and compared with the expected result,
+except for the paths in `ignore`. Expected results are written only when the user accepts a result.
 
-Everything in such a folder is untrusted: other files, links that lead out of it, and files too big or broken
-are not read, and a sentence says which.
+Folders are untrusted: other files, links that lead out of the folder, and files too big or malformed are
+skipped, with a sentence about each. A folder can change with every `git pull`, so a watched call of an
+added folder runs automatically only once the user allowed exactly that call: server, tool, arguments and
+options. `AllowedCalls` stores digests of those in a private file.
 """
 
 from __future__ import annotations

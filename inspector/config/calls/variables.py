@@ -1,14 +1,13 @@
-"""Secrets in arguments that are kept on disk: a mark stands where one was.
+"""Variables (`${name}`) in call arguments, and the mark that replaces secrets on disk.
 
-`${name}` in the arguments of a call: replaced when it is sent, kept as written everywhere else.
-
-    "${n}"                 alone in a text: the variable's value itself, a number or an object too
-    "page ${n} of ${all}"  inside a text: the value as text
-    "${env:HOME}"          from the environment, if the person allowed that name
+    "${n}"                 alone in a string: the variable's value itself, also a number or an object
+    "page ${n} of ${all}"  within a string: the value as text
+    "${env:HOME}"          from the environment, if the user allowed that name
     "$${n}"                sent as ${n}
 
-Only what a person typed or saved is expanded, never what a server sent, and never a variable's own value.
-`expand` does no I/O; `VariablesFile` keeps the values of one folder.
+Expanded when a call is sent, stored unexpanded everywhere else. Only what the user typed or saved is
+expanded, never text from a server and never a variable's own value. `expand` does no I/O; `VariablesFile`
+holds the values of one folder. `mark_secrets` replaces secrets in arguments that go to disk.
 """
 
 from __future__ import annotations

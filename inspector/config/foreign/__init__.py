@@ -1,4 +1,9 @@
-"""How other tools write their servers: readers of JSONC and TOML, and one form a tool.
+"""Server configurations of other tools: found, read, pasted, imported and exported.
 
-Sans-I/O but for `files`, which opens. Start with `forms`, the table of them.
+Imports `base`, `config.json_file` and `config.servers`. Everything read here is untrusted: nothing is
+started, contacted or expanded, and no other tool's file is written. Only `reader.py` opens files.
+
+Start with `discovery.py` (where the files are and what was found), then `formats.py` (the file format of
+each tool) and `entry_import.py` (one server, converted to an `Entry`). `export.py` is the opposite
+direction.
 """

@@ -1,7 +1,7 @@
-"""Command lines that people paste: a server's own, or one that adds it to another tool.
+"""Parser of pasted command lines: a server's own, or one that adds a server to another tool.
 
-A line is split as a shell would split it, but no shell ever sees it. What only a shell could do (a pipe, a
-second command, `$(…)`) is refused rather than passed on as an argument.
+A line is split as a shell would do it, but no shell is involved. What only a shell can do (a pipe, a
+second command, `$(…)`) is rejected rather than passed on as an argument.
 """
 
 from __future__ import annotations

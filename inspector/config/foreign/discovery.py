@@ -1,15 +1,12 @@
-"""Servers that a person has already: what the files of other tools hold, who overrides whom.
+"""Where other tools keep their servers on each platform, and the servers found there.
 
-Reading only: nothing here is started, contacted or written, and no name in it is expanded. What it gives is
-foreign content, and an entry of it is no permission to use it.
+Read-only: nothing is started, contacted, written or expanded. The result is untrusted content; a found
+server is not permission to use it.
 
-Where other tools keep their servers, on each platform and for a folder that one works in.
-
-The order is the one in which they count, strongest first. Claude Code documents: managed by the system,
-then local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system
-settings, then project, user, and the system's defaults. VS Code, Cursor, Zed and Codex: the folder before the
-person. Between tools there is no such rule; where a name is in files of two of them, both are shown, the
-nearer one first.
+Locations are in order of precedence, highest first. Claude Code documents: managed by the system, then
+local (its own file, for this folder), then project (`.mcp.json`), then user. Gemini CLI: system settings,
+then project, user, and system defaults. VS Code, Cursor, Zed and Codex: folder before user. There is no
+rule between tools: a name in files of two tools is shown twice, the nearer file first.
 """
 
 from __future__ import annotations

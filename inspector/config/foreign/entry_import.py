@@ -1,7 +1,7 @@
-"""A server in the words of another tool, put into ours.
+"""Import of one server from another tool's configuration into an `Entry`.
 
-Only what we know is taken over, member by member: a file of somebody else may hold no reference to our secret
-store and no setting of the network. What is left out is said, and stays in `FoundServer.raw`.
+Only known members are taken over, one by one: another tool's file must not contain a reference to the
+secret store or network settings. What is left out is reported, and stays in `FoundServer.raw`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""The forms that servers can be exported to: what each tool calls a thing, and what it has no word for.
+"""Export of servers to other tools' configuration formats (`EXPORT_FORMS`), without secrets.
 
-Our servers in the words of other tools, to be copied there.
-
-No secret leaves: a name stands in its place. What the other tool has no word for is left out, and said.
-
-A server as it may leave the machine: a name stands wherever a secret would.
-
-A reference to the secret store becomes `${NAME}`, and so does a value that stands plainly in the catalogue
-where a secret is to be expected.
+Secrets never leave: a reference to the secret store becomes `${NAME}`, and so does a plain-text value
+that looks like a secret. Settings that the other tool does not support are left out and reported.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""A file of servers as a value that knows its lines: JSON, JSON with comments, or TOML.
+"""File formats of other tools: JSONC and TOML parsers, and the server table of each tool.
 
-How each tool writes its servers: in which table they stand, and what else its file says about them.
-
-JSON as people write it into settings: with comments, trailing commas and a byte order mark.
-
-What is not JSON becomes spaces, so that every other character stays where it was: an error names the line and
-the column of the file, and a member is found again by its place.
+A parsed `Document` knows the line of each member. In JSON, comments, trailing commas and a byte order
+mark are replaced by spaces, so that every other character keeps its offset and errors name the line and
+column of the original file. `FORMS` is the table of formats. No I/O.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Links that install a server: those of VS Code, Cursor and LM Studio. They are read, never opened.
+"""Servers from pasted text: a file or part of it, a command line, a URL, an install link.
 
-Servers from whatever a person pastes: a file or a part of one, a command line, a URL, an install link.
-
-Nothing is started, opened or written; what comes out is shown and agreed to like any found server.
+Install links of VS Code, Cursor and LM Studio are parsed, never opened. Nothing is started, contacted or
+written; the result needs the user's consent like any found server.
 """
 
 from __future__ import annotations

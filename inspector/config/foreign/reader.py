@@ -1,6 +1,7 @@
-"""Files of other tools: opened with care, read in the form of their tool, and set against one another.
+"""Reader of other tools' configuration files, with size limits and per-server errors.
 
-The servers of one document: each is read by itself, so that a bad one does not cost the others.
+Each server is parsed separately, so that an invalid one does not affect the others. A server that another
+file of the same tool disables is marked as disabled.
 """
 
 from __future__ import annotations

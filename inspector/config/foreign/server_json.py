@@ -1,11 +1,10 @@
-"""A server as a `server.json` of the MCP registry: what its author would publish.
+"""`server.json` of the MCP registry: import and export.
 
-A card names packages and addresses, not commands: only what npx, uvx, docker and dnx start can be told in
-its words. Names and the version are for the author to correct.
+Import gives one server per package and per remote; values that the card leaves open (a key, a port, a
+tenant name) become `${input:…}`, which the user is asked for. A card names packages and URLs, not
+commands, so only servers started by npx, uvx, docker or dnx, or reached by URL, can be exported; the
+author has to correct names and version.
 
-A `server.json` of the MCP registry: one server for every package and every address that it names.
-
-What a card leaves open (a key, a port, the name of a tenant) becomes `${input:…}`, to be asked for.
 https://github.com/modelcontextprotocol/registry/blob/main/docs/reference/server-json/generic-server-json.md
 """
 

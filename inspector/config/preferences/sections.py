@@ -1,18 +1,10 @@
-"""What people chose about calling by hand, in the preferences file: one section of it.
+"""Sections of the preferences file: `calls`, `inbox` and `captures`.
 
-Members that we do not know are kept when it is written; one that cannot be used has its default, and a
-sentence says so.
+    {"inbox": {"answerWithin": 300}, …}
 
-What people chose about the Inbox, in the preferences file: one section of it.
-
-    {"inbox": {"answerWithin": 300}}
-
-A question that waits for longer than so many seconds is answered with "cancel", or refused where there is no
-such answer. Without the member a question waits for ever. Members that we do not know are kept.
-
-What people chose about traffic: how long automatic captures are kept. One JSON file beside the servers.
-
-Sections and members that we do not know are kept when it is written.
+`answerWithin` is the Inbox timeout in seconds; a request that is pending for longer gets the reply
+"cancel", or an error where there is no such reply. Without the member there is no timeout. Unknown
+sections and members are preserved; an invalid one falls back to its default and is reported.
 """
 
 from __future__ import annotations

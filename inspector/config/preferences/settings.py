@@ -1,17 +1,14 @@
-"""Limits and times that people may want to change, with their defaults.
-
-The limits and times in `Settings`, in the preferences file: those that are not as usual.
+"""The table of all settings, and the limits and timeouts stored in the preferences file.
 
     {"connections": {"connectTimeout": 30}, "lists": {"askForLists": false}}
 
-Sections and members that we do not know are kept; one that cannot be used has its default, and a sentence
-says so.
+The settings dialog, its search, "restore default" and the file reader all use the table. A setting's id
+is its path in the preferences file: `connections.connectTimeout` is that member of that section. The
+settings in `IN_LAYOUT` are stored with the window layout; settings without a value only run a command or
+show a file.
 
-Every setting in one table: what it is called, what it does, what it may be, and where it is kept.
-
-The dialog, its search, "reset" and the reading of the file are all made from this table. A setting's id is
-where it stands in the preferences file: `connections.connectTimeout` is that member of that section. Those
-of the window (`IN_LAYOUT`) are kept with its layout, and those without a value only lead somewhere.
+The file holds non-default values only. Unknown members are preserved; an invalid one falls back to its
+default and is reported.
 """
 
 from __future__ import annotations

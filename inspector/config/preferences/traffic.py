@@ -1,7 +1,7 @@
-"""Saved filters and colour rules: what the person made for looking at traffic, in the preferences file.
+"""Saved filters and color rules of the traffic view, in the preferences file.
 
-Members that we do not know are kept when it is written; an entry that cannot be used is left out, and a
-sentence says so.
+Unknown members are preserved when it is written; an invalid entry is skipped and reported. Imported at
+start-up: keep it light.
 """
 
 from __future__ import annotations

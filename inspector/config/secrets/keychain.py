@@ -1,7 +1,7 @@
-"""The system's keychain: macOS Keychain, Windows Credential Manager, Secret Service, KWallet.
+"""System keychain: macOS Keychain, Windows Credential Manager, Secret Service, KWallet.
 
-It may ask the person to unlock it, and does not come back until they did: it is asked on a thread of its own,
-and we wait for a limited time. An answer that comes later is there for the next who asks.
+The keychain may prompt the user to unlock it and blocks until then. Each call therefore runs on its own
+thread with a time limit; a result that arrives late is used by the next call.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""How secrets are called: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`.
+"""Names of secrets, and the values that describe the secret store's state.
 
-The first step is a kind; each further one is percent-encoded, so that a server may be called anything and an
-issuer may be a URL. Names are no secrets: they are shown, and stand in the file as they are.
-
-Where secrets are kept, and how that stands: what the window shows.
+Names are paths: `header/<server>/<name>`, `oauth/<issuer>/…`, `answers/endpoint/<id>`. The first part is
+a kind; the others are percent-encoded, so that a server may have any name and an issuer may be a URL.
+Names are not secret: they are shown, and stored as they are.
 """
 
 from __future__ import annotations

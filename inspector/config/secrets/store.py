@@ -1,10 +1,9 @@
-"""To be the only one, in all processes, that renews a secret.
+"""The user's secret store on this machine: get, put, delete, and where secrets are stored.
 
-All secrets of this machine's person: get, put, delete, and where they are kept.
-
-Reading behaves as if nothing were stored while that cannot be opened; writing says why it fails. Everything
-may wait for the keychain, the disk or another process: call it on a thread. The file is read anew each time,
-so two runs of the app see each other's secrets.
+While the store cannot be opened, reads behave as if it were empty and writes raise with the reason. Every
+method may block on the keychain, the disk or another process: call it on a thread. The file is read again
+each time, so that two running instances see each other's secrets. `RefreshLocks` lets only one process at
+a time refresh a token.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Sealing one secret: AES-256-GCM under a key of its own, bound to its name and to its file.
-
-A sealed text that was changed, or moved under another name or into another file, does not open. What this
-cannot show is that a secret was deleted, or that an older state of it was put back.
-
-The one file that secrets are in: its form, and the rules for touching it.
+"""The encrypted secrets file: its format, its reads and writes, and the encryption.
 
     {"version": 1, "kept": "keychain", "id": "…", "check": "…",
      "scrypt": {"salt": "…", "n": 131072, "r": 8, "p": 1},        only for a passphrase
      "records": {"header/My%20server/X-Key": {"sealed": "…", "changed": 1794830400}}}
 
-Each time that secrets are kept elsewhere, the file is a new one with another `id`, under which the keychain
-has its key: whenever we are cut off, the file and the key that belongs to it are there.
+Each secret is encrypted with AES-256-GCM under its own key, bound to its name and to the file's `id`: a
+value that was modified, or moved to another name or file, does not decrypt. Deletion of a secret, or its
+replacement by an older value, cannot be detected.
+
+Whenever secrets move to another storage level, a new file with a new `id` is written, and the keychain
+stores its key under that id: an interruption at any time leaves a file with its matching key.
 """
 
 from __future__ import annotations

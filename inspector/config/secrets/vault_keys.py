@@ -1,4 +1,4 @@
-"""The keys of vaults: made, found, held while we run, and forgotten. Opens and seals what is in a vault."""
+"""Master keys of vaults, held in memory; encrypts and decrypts secrets with them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How a server is told who asks: OAuth with all that can be set for it, or a token that is always sent.
+"""Server entries by transport, with their auth, timeout and network settings.
 
-Nothing secret is in these values: a secret is named (`{"ref": "…"}`) and kept in the secret store.
-
-A configured server, by how it is reached.
+`auth` is OAuth with its settings, or a fixed bearer token. Entries never contain login secrets: each is a
+reference by name (`{"ref": "…"}`) into the secret store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What differs between two settings of a server, or of all servers: field by field, without a secret."""
+"""Differences between two versions of an entry or a server list, with secrets masked."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What can be set about a server, in the words of a dialog: one row for each member of its JSON object.
+"""The settings of a server as form fields, one per member of its JSON object.
 
-A draft is that object itself, so that the form and the JSON text show one thing, and what the form has no
-field for stays in it.
+A draft is that JSON object itself, so that the form and the JSON text show the same thing, and members
+without a field are preserved.
 """
 
 from __future__ import annotations

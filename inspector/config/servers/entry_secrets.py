@@ -1,7 +1,8 @@
-"""The secrets among a server's headers and variables: which there are, and where their values are.
+"""Secrets in a server's headers, environment variables and auth settings.
 
-A value stands in the file as it is, or is a reference to the secret store. What is sent has no references
-any more: `filled` puts the values in, on the way to the server only.
+A value is either plain text in the file or a reference to the secret store. `filled` resolves the
+references of headers and environment variables; its result is used for connecting only. Those of `auth`
+are resolved by the login.
 """
 
 from __future__ import annotations

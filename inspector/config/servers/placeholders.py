@@ -1,20 +1,18 @@
-"""`${name}` in the settings of a server: replaced when it is connected, kept as written everywhere else.
+"""Placeholders (`${name}`) in server settings, and secrets that they can replace.
 
-    ${NAME}  ${env:NAME}         a variable of the environment
-    ${NAME:-text}                … or this text, when there is none or it is empty
-    ${input:id}                  a value that the person gave for this server; it is in the secret store
+    ${NAME}  ${env:NAME}         an environment variable
+    ${NAME:-text}                … or this text if it is unset or empty
+    ${input:id}                  a value that the user entered for this server; it is in the secret store
     ${userHome}                  the home folder; likewise ${workspaceFolder}, ${workspaceFolderBasename},
-                                 ${cwd}, ${pathSeparator} and ${/}, as other clients have them
-    $${NAME}                     stays as ${NAME}
+                                 ${cwd}, ${pathSeparator} and ${/}, as in other clients
+    $${NAME}                     sent as ${NAME}
 
-In the command, its arguments, variables and working folder, or in the URL, the headers and the proxy. What
-was put in is never expanded again, and no shell is asked. Nothing here reads anything: who calls gives the
-values.
+Allowed in the command, its arguments, environment variables and working directory, or in the URL, the
+headers and the proxy. Expanded when connecting, stored unexpanded. Inserted values are never expanded
+again, and no shell is involved. No I/O: the caller supplies the values.
 
-Secrets in the texts of a server: in its arguments, its URL, the URL of its proxy.
-
-They cannot be references like the value of a header is, for they are parts of a text. `${input:id}` takes
-their place (`expansion.py`), whose value is in the secret store: what is sent stays the same.
+A secret inside an argument, a URL or a proxy URL cannot be a reference like a header value, as it is only
+part of a text. `with_inputs` replaces it with `${input:id}`, so that what is sent stays the same.
 """
 
 from __future__ import annotations

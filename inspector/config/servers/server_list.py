@@ -1,8 +1,7 @@
-"""Our own list of servers: plain JSON in the configuration folder.
+"""The server list: a plain JSON file in the configuration folder.
 
-The file has the shape that other clients use (`{"mcpServers": {name: {...}}}`), so that it can be read
-by eye and copied. Members that we do not know are kept when it is written. A server that cannot be
-used is reported by name, and the others still load.
+It has the shape that other clients use (`{"mcpServers": {name: {...}}}`), so that it can be read and
+copied. Unknown members are preserved. An invalid server is reported by name, and the others still load.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What a person should know before agreeing to a server of somebody else's: what its settings can do that one
-does not see at a glance. Sentences only; nothing here forbids or looks up anything.
+"""Trust in servers from other tools' files: warnings, and the user's approvals.
 
-Which servers of somebody else's files the person agreed to, and to what exactly.
+`warnings_for` describes what an entry can do that is not obvious at a glance. It forbids and looks up
+nothing.
 
-An approval is for one server in one file, and for its exact content: the program that is started (its path
-and what is in it), its arguments, variables and folder, or the address and its headers, and all else that a
-connection depends on. Any other content is a question of its own. Of secrets only digests are kept, made with
-a salt that belongs to the file of approvals.
+An approval is for one server in one file with exactly this content: the program (its path and hash),
+arguments, environment variables and folder, or the URL and headers, and everything else that the
+connection depends on. Any change requires a new approval. Of secrets only digests are stored, salted per
+approvals file.
 """
 
 from __future__ import annotations

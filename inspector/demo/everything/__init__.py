@@ -1,9 +1,9 @@
-"""The server that shows every feature of the protocol once.
+"""The `everything` demo server, which shows every feature of the protocol once.
 
-`server.py` puts it together; start there. The tools are grouped by what they show: `arguments.py` (what a
-form has to cope with), `results.py` (what a result view has to), `behaviour.py` (progress, failure, change),
-`logs.py` (notifications, also by the thousand) and `asking.py` (requests back to the client). `state.py`
-holds what changes while it runs.
+Start with `server.py`, which assembles it. The tools are grouped by what they show: `argument_tools.py`
+(arguments for forms, content for result views), `behavior_tools.py` (progress, failures, changes, logs),
+`sampling_tools.py` and `elicitation_tools.py` (server requests), `unusual_requests.py` (invalid or
+withdrawn ones) and `task_tools.py`. `state.py` holds what changes at run time.
 
-May import the SDK and the modules beside this package; nothing outside `inspector.demo` imports it.
+May import the SDK and `inspector.demo`; nothing outside `inspector.demo` imports it.
 """

@@ -1,6 +1,6 @@
-"""Tools that take every kind of argument and say back what arrived: something to try a form on.
+"""Tools for every kind of argument, which echo what arrived, and for every kind of content.
 
-Tools that return every kind of content: something to try a result view on.
+The first group is for trying out argument forms, the second (`result_tools`) for result views.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Tools that behave in a way a client must be able to follow: slow, failing, talkative, heavy, fatal.
+"""Tools with behavior that a client must handle: slow, failing, heavy, fatal, logging.
 
-Tools that send log notifications: a few at every level, and a flood.
+Some change the server itself and trigger notifications. The logging tools send a few messages at every
+level, or a flood of notifications that bypasses the SDK.
 """
 
 from __future__ import annotations

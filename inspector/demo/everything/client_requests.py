@@ -1,13 +1,11 @@
-"""Asking the client back, in the way of its era.
+"""Server requests from tools, raw messages past the SDK, and signed `requestState`.
 
-In the handshake era the question is a request from the server while the call is open. In the stateless era
-(2026-07-28) it is an `input_required` result, and the client calls again with the answer.
+In the session shape a server request is sent while the call is open. In the stateless one (2026-07-28) it
+is an `input_required` result, and the client retries the call with the reply. `RawResult`, `request_raw`
+and `notify_raw` get messages past the SDK that its models reject or do not know.
 
-Messages and results that the SDK's models refuse, on purpose or because they do not know them.
-
-State that the client carries from round to round (2026-07-28, `requestState`), sealed against changes.
-
-"Servers MUST treat requestState as attacker-controlled": what comes back is believed only with its seal.
+"Servers MUST treat requestState as attacker-controlled": `seal` signs it, and `unseal` accepts nothing
+else.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Forms that the user is asked to fill in: a plain one, one with every kind of field, one that should not be.
+"""Tools that request form and URL elicitation.
 
-2025-11-25, Elicitation: only flat objects with primitive properties.
-
-Pages that the user is asked to open (URL elicitation), and a tool that does not run before they are done.
-
-2025-11-25 refuses such a call with error -32042, tells by a notification when a page is done with, and the
-client calls again. 2026-07-28 asks by an `input_required` result like for anything else.
+Forms: a plain one, one with every kind of field, and one that asks for a password, which it should not.
+Only flat objects with primitive properties (2025-11-25, Elicitation). URLs: also a tool that runs only
+after its pages are completed. 2025-11-25 rejects such a call with error -32042, notifies when a page is
+complete, and the client retries; 2026-07-28 uses an `input_required` result as for any other request.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Answers `completion/complete` for the arguments of prompts and resource templates.
+"""Prompts with and without arguments, one with an image and a resource; argument completion.
 
-Prompts with and without arguments, and one that carries a picture and a resource.
+`complete` answers `completion/complete` for prompts and for resource templates.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A small real picture and a small real sound, made here so that no binary file has to be carried around.
+"""Resources of every kind (text, JSON, binary, changing), templates, and their demo data.
 
-The small body of facts that the resources, the templates and the completions share.
-
-Resources of every kind (text, JSON, binary, changing) and templates for more of them.
+The data is shared with completions and tools. The PNG and WAV are generated, so that no binary files need
+to be shipped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tools that ask for what the client has: its model (sampling), also with tools to use, and its roots.
+"""Tools that request sampling (also with tools) and roots, and tools with several requests.
 
-Tools that ask more than once: two questions at the same time, three one after the other, without end.
+The latter send two requests at once, three in sequence, or requests without end.
 """
 
 from __future__ import annotations

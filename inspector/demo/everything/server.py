@@ -1,4 +1,4 @@
-"""Puts the server together: identity, tools, resources, prompts, completion, subscriptions, logging."""
+"""Assembly of the server: identity, tools, resources, prompts, completion, logging, tasks."""
 
 from __future__ import annotations
 

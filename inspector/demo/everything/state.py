@@ -1,6 +1,6 @@
-"""Work that goes on after the call that began it was answered.
+"""Run-time state: the counter, subscriptions, each client's log level, background tasks.
 
-What changes while the server runs: the counter, the subscriptions, the log level of each client.
+Background tasks continue after the call that started them has been answered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tasks as 2025-11-25 has them: asked for with `task`, nested in the result, `tasks/result` waits.
+"""Tasks in both protocol designs, and the store of running tasks that they share.
 
-Tasks as the extension for 2026-07-28 has them: the server decides, and `tasks/get` holds everything.
-
-The tasks of this process, whatever design they are spoken of in.
+2025-11-25 (`CoreTasks`): the client requests a task with `task`, it is nested in the result, and
+`tasks/result` waits. Extension for 2026-07-28 (`ExtensionTasks`): the server decides, and `tasks/get`
+returns everything.
 """
 
 from __future__ import annotations

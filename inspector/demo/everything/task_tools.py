@@ -1,4 +1,4 @@
-"""The tools that run as tasks, and who decides whether a call becomes one."""
+"""Tools that run as tasks, and the decision whether a call becomes one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""A question that the client is to run as a task of its own (2025-11-25): here the client does the work.
+"""Unusual server requests: run as a client-side task, withdrawn, or invalid.
 
-The client answers at once with a task; this server then polls it, and fetches its result.
-
-Questions that a client must cope with: one that the server takes back, and ones that break the rules.
+Client-side tasks (2025-11-25): the client responds immediately with a task, which this server polls until
+it can fetch the result.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""A protected MCP server and its authorization server, so that a login can be walked through offline.
+"""The `login` demo server: a protected MCP server and its authorization server, offline.
 
-One process on one loopback port: the notes server (`notes.py`, on the SDK and behind its bearer check), the
-authorization server that it trusts, a small company identity provider for the enterprise flow, and the fault
-bench: switches that make one part break one rule each (`switches.py`, start reading there). JWTs are made and
-checked with PyJWT and pages served with Starlette, both of which the SDK brings along: no code is shared with
-the inspector's own login, so that it meets an independent peer.
+One process on one loopback port: the notes server (`notes_server.py`, on the SDK and behind its bearer
+check), the authorization server that it trusts, a company identity provider for the enterprise flow, and
+switches that each make one part break one rule. Start with `fault_switches.py`, then `app.py`. JWTs are
+made and verified with PyJWT and pages served with Starlette, both of which come with the SDK. No code is
+shared with the `oauth` package, so that a login meets an independent peer.
 
-Everything is held in memory. Names, passwords and secrets are public, printed on the page `/`: they protect
-three notes on the person's own machine and nothing else. Keys are made at the start and die with the process.
+May import the SDK, what comes with it, and `inspector.demo`. Everything is held in memory. User names,
+passwords and secrets are public and printed on the page `/`: they protect nothing but a few notes on the
+user's own machine. Keys are generated at startup.
 """

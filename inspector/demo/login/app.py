@@ -1,6 +1,7 @@
-"""Puts the demo together: one ASGI app for one origin.
+"""Assembly of the demo as one ASGI app for one origin, and its pages.
 
-The pages for people: what this is (`/`), the fault bench (`/faults`), and the bench for programs.
+The pages are `/` (what this is), `/faults` (the fault switches) and `/faults.json` (the same for
+programs). `OwnHost` rejects other hosts (DNS rebinding) and forms from other origins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The authorization endpoint: checks the request, shows the login page, and sends the browser back."""
+"""The authorization endpoint: checks the request, shows the login page, redirects back."""
 
 from __future__ import annotations
 

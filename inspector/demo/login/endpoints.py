@@ -1,8 +1,7 @@
-"""Who is the client? All four ways to prove it at the token endpoint.
+"""Token, revocation and registration endpoints, with client authentication and faults.
 
-Dynamic client registration (RFC 7591).
-
-The token and the revocation endpoint: who asks, is there a proof, what comes back, how it is spoilt.
+Clients authenticate in one of four ways: `none`, `client_secret_basic`, `client_secret_post` or
+`private_key_jwt`. Registration is dynamic client registration (RFC 7591).
 """
 
 from __future__ import annotations

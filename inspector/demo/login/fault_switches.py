@@ -1,7 +1,7 @@
-"""The fault bench: every mistake that the demo can make on demand, by name, and which finding it shows.
+"""The table of fault switches: each mistake made on demand, and the finding it shows.
 
-A switch is on or off for the whole process: chosen with `--fault NAME`, on the page `/faults`, or with a POST
-to `/faults.json` while a login is under way. Importing this does not import the SDK.
+A switch is on or off for the whole process: set with `--fault NAME`, on the page `/faults`, or with a
+POST to `/faults.json` during a login. Does not import the SDK.
 """
 
 from __future__ import annotations

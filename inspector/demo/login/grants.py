@@ -1,6 +1,7 @@
-"""The grants of a token endpoint: code, refresh, machine, and the assertions of the extensions.
+"""Grant types of the token endpoints, and the assertions of the company's identity provider.
 
-What the company says about a person: ID tokens and ID-JAGs, right or spoilt by a switch.
+Authorization code, refresh token, client credentials, JWT bearer and token exchange. ID tokens and
+ID-JAGs are correct unless a fault switch spoils them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The documents that a client finds its way by: protected resource, authorization server, OpenID."""
+"""Metadata documents: protected resource, authorization server, OpenID configuration, JWKS.
+
+A fault switch replaces or removes fields of a document that is otherwise correct.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""What stands before the SDK's bearer check: challenges, scopes per tool, proofs, and their faults.
+"""The protected notes server on the SDK, and the gate in front of the SDK's bearer check.
 
-The SDK decides whether a token holds. It knows neither scopes of single tools, nor DPoP, nor the scope in a
-challenge, so the gate reads the call, turns a proven DPoP request into a bearer request, and writes the
-challenge of the SDK's 401 anew.
-
-The protected MCP server: a few notes, on the SDK, behind the SDK's own bearer check.
+The SDK decides whether a token is valid. It does not support scopes per tool, DPoP, or a scope in the
+challenge. So the gate reads the call, turns a proven DPoP request into a bearer request, and rewrites the
+challenge of the SDK's 401.
 """
 
 from __future__ import annotations

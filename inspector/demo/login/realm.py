@@ -1,9 +1,7 @@
-"""The clients that an authorization server knows: set up beforehand, registered, or read from a document.
+"""One authorization server (realm): issuer, key, clients, scopes and issued codes.
 
-One authorization server: the demo has two, the one that the notes trust and the company's own.
-
-A realm is what both have in common: an issuer, a key, clients, scopes, and what was issued. Each has switches
-of its own.
+The demo has two: the one that the notes server trusts, and the company's identity provider. Each has a
+set of fault switches. Clients are predefined, registered, or read from a client ID metadata document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The look of the demo's pages: one sheet of styles, no script, nothing from elsewhere, light and dark.
+"""HTML page template and OAuth error responses.
 
-How the endpoints for programs say no.
+Pages have one style sheet (light and dark), no scripts and no external content.
 """
 
 from __future__ import annotations

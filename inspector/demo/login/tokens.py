@@ -1,8 +1,7 @@
-"""Proofs of possession (RFC 9449), as both the authorization server and the notes server check them.
+"""Access and refresh tokens, JWT signing keys, and DPoP proofs (RFC 9449). All in memory.
 
-Signing and checking JWTs with PyJWT: ES256 only, with keys that live as long as the process.
-
-Access tokens and refresh tokens: issued, checked, rotated, revoked; all in memory.
+Signing uses PyJWT with ES256, and keys that last as long as the process. Both the authorization server
+and the notes server verify DPoP proofs with `verify`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,6 @@
-"""TODO: what lives here."""
+"""Tool calls: single, repeated, watched and rerun; their library; checks of results.
+
+Imports `engine.views`, `engine.secrets`, `engine.processes` and the layers below. Start with
+`tool_calls.py`; `library.py` is what is stored of calls, `reruns.py` repeats saved calls when files
+change.
+"""

@@ -1,7 +1,7 @@
-"""Calls as the application keeps them: the history, saved calls in several folders, variables.
+"""The call library: history, saved calls in several folders, and variables.
 
-Everything that reads or writes files runs on threads beside the engine's loop. All raise ConfigError where
-something cannot be written.
+All file access runs on threads. Methods raise ConfigError if something cannot be written. Values of
+secret variables are stored in the secret store, not in a folder's files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Is a tool's result what its `outputSchema` promised?
+"""Validation of a tool result against the tool's `outputSchema`.
 
-The schema and the result are both the server's, and a schema can be made to be evaluated for ever:
-`check_packed` is for the worker process, under a time limit. Nothing is ever fetched.
+Schema and result are both untrusted, and a schema can be made to evaluate forever: `check_packed` runs in
+the worker process under a time limit. References are never fetched.
 """
 
 from __future__ import annotations

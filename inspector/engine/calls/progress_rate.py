@@ -1,4 +1,4 @@
-"""How fast something goes, and how long it may still take, from what a server says of its progress."""
+"""Rate and remaining time, estimated from progress notifications."""
 
 from __future__ import annotations
 

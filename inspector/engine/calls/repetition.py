@@ -1,6 +1,7 @@
-"""A call made many times over: one after another or several at once, with figures on how it went.
+"""Repeated calls with latency figures, and watches that report what changed between results.
 
-Looking at a tool or a resource again and again, and telling what changed.
+`repeat` runs a plan of sequential or concurrent calls. `watch` calls at an interval and compares each
+result with the one before, in the worker process when large.
 """
 
 from __future__ import annotations

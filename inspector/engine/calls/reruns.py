@@ -1,11 +1,11 @@
-"""Saved calls that are made again when the files of their server changed: edit, save, see red or green.
+"""Automatic reruns of watched saved calls when their server's files have changed.
 
-A call with `watch` is compared with its expected result, which the person accepted (`expectedresults`);
-until there is one, with the first good result of this run of the app. That stays what is compared with until
-the person accepts another one: a mistake does not turn green by being made twice.
+A result is compared with the expected result that the user accepted; until there is one, with the first
+good result of this run of the app. That reference changes only when the user accepts another result, so
+that a repeated failure does not turn green.
 
-Calls of other people's folders are made by themselves only when the person has allowed exactly them: by
-running them by hand, or by marking them here (`allowedcalls`).
+A call from an added folder runs automatically only if the user allowed exactly that call, by running it
+by hand or by marking it as watched (`config.calls.saved_calls.AllowedCalls`).
 """
 
 from __future__ import annotations

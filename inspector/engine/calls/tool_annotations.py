@@ -1,7 +1,7 @@
-"""What a person writes into the `_meta` of a call: sent as it is, with a word on what it may upset.
+"""Tool annotations with their defaults, task support, and warnings about `_meta` keys.
 
-What a tool says of itself besides its words: its annotations, with the defaults of the specification,
-whether it wants arguments, whether it may run as a task. Claims of an untrusted server.
+Annotations are claims of an untrusted server. A reserved or malformed `_meta` key is sent as the user
+wrote it, except `progressToken`, with a remark about what it may break.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a person does with one tool or resource by hand: call it, call it often, watch it.
+"""Manual tool calls and their outcomes: call, repeat, watch, resend raw bytes.
 
-How something that was asked of a server ended, in every way that it can.
-
-Bytes sent as they are: what may be sent again, and what came of it, found in the log.
+Every way in which a call can end is a `CallOutcome`, exceptions included. The outcome of raw bytes is
+looked up in the traffic log.
 """
 
 from __future__ import annotations

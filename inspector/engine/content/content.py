@@ -1,13 +1,8 @@
-"""What reading a resource or getting a prompt gave, ready to show. Pure functions of bytes.
+"""Parsers of tool results, resource contents and prompt messages into content for display.
 
-They run in the worker process for big answers, and keep every byte: the views page through them, and save
-them. What something is follows from how it begins first, from what the server says second, and from the
-end of its URI last.
-
-What a tool gave back, ready to show part by part. Pure functions of bytes.
-
-Everything is kept to the last byte: the views page through it and save it. Runs in the worker process for big
-answers.
+Pure functions of bytes; for large responses they run in the worker process. Content is kept to the last
+byte, as the views page through it and save it. The kind of a content is detected from its first bytes,
+then from the declared MIME type, then from the extension of its URI.
 """
 
 from __future__ import annotations

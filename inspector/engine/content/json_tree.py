@@ -1,7 +1,7 @@
-"""JSON as a tree to look at: every member as it was written, and of a big one only what a person looks at.
+"""JSON parsed into a tree for display, reduced to what a user can look at if it is large.
 
-Numbers keep their spelling, repeated keys stay apart, nothing is converted. `json_tree` is a pure function of
-bytes, so that big ones are read in the worker process; what it gives back is then bounded.
+Numbers keep their spelling, repeated keys stay separate, nothing is converted. `json_tree` is a pure
+function of bytes, so that large input is parsed in the worker process; its result is bounded.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""What a text looks like: JSON, Markdown, separated values, or nothing in particular.
+"""Text format detection (JSON, Markdown, CSV), pretty-printing and CSV parsing.
 
-A guess that chooses how a text is shown first, never what it is: the person can look at it as plain text.
-Looks at the head of a text only, and errs on the side of plain.
-
-A frame laid out for a glance: pretty JSON, or the text that it is. A pure function of bytes.
-
-It runs on the engine's thread for small frames and in the worker process for big ones, so what it gives is
-bounded: the head of the text, with its whole length.
-
-Text with separated values as rows of cells. Bounded: of a long table the beginning.
+Detection only chooses how a text is shown first: it reads the start of the text and prefers plain text
+when in doubt. `pretty_text` returns the start of a message and its full length, `read_table` the first
+rows of a table. Pure functions, on the engine's thread for small input and in the worker process for
+large.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The connection doctor: walks the way to a server step by step, and says at which one it fails, why, and
-what to do.
+"""Doctor: step-by-step connection checks that report what fails, why, and the fix.
 
-Read `examine.py` first: it walks. What is looked at becomes evidence (`program.py`, `wires.py`, `talk.py`);
-what evidence means is said by pure functions (`programrules.py`, `outputrules.py` with its table in
-`outputwords.py`, `wirerules.py`, `noanswerrules.py`, `answerrules.py`, `loginrules.py`, `talkrules.py`).
-`doctor.py` is the part of the engine that others ask.
+Start with `doctor.py`, the interface to the engine, then `examination.py`, which runs an exam.
+`process_exam.py` and `url_exam.py` are the exams of the two kinds of servers. They collect evidence
+(`programs.py`, `network_probe.py`, `probe_session.py`); `rules` turns evidence into a `Diagnosis`
+(`results.py`).
+
+Imports `session`, `oauth`, `transport` and below; of the engine only types of `engine` and `servers`.
+Exams are imported with the first examination: they are slow to load.
 """

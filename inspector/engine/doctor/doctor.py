@@ -1,4 +1,4 @@
-"""Examinations of servers, as the window asks for them: at most one of each server at a time."""
+"""The Doctor as the window and the CLI use it: at most one examination per server."""
 
 from __future__ import annotations
 

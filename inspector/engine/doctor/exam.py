@@ -1,4 +1,4 @@
-"""What all examinations have in common: their tools, how a step is told, and the steps after an agreement."""
+"""Base class of examinations: dependencies, step results, steps after negotiation."""
 
 from __future__ import annotations
 

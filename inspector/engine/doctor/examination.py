@@ -1,7 +1,4 @@
-"""Walks the way to a server, step by step: results as they come, then what follows from them.
-
-What MCP Lens can do itself about a diagnosis: a server's settings, changed as the diagnosis says.
-"""
+"""Running an examination, with secrets masked, and applying the fix of a diagnosis."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The way to a host, part by part: its name, a connection, TLS. Each part is tried by itself, so that each
-has its own result and time; nothing of the protocol is sent."""
+"""Network probes of a host: DNS, TCP connection, TLS handshake, banner.
+
+Each is tried separately, so that each has its own result and time. No MCP message is sent.
+"""
 
 from __future__ import annotations
 

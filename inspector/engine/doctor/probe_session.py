@@ -1,5 +1,7 @@
-"""A conversation with the server for the doctor's own use: the session that everybody uses, with an ear on
-its wire. What came is kept within bounds, as evidence."""
+"""A separate session for diagnosis, with a listener on its transport that collects evidence.
+
+It uses the normal `Session`. What the listener keeps is bounded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examination of a server that we start."""
+"""Examination of a stdio server: find the command, start it, read its output, talk to it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Looks at what a command would start, without starting it.
+"""Evidence and diagnoses about a command: its file, interpreter and runtime version.
 
-Why a command cannot be started: what was seen of its file in, a diagnosis out.
-
-The programs that start most servers: how they tell their version, and where they come from.
+Looks up what a command would start without starting it. Only known runtimes (Node.js, Python, uv, Docker,
+…) are run, to ask for their version.
 """
 
 from __future__ import annotations

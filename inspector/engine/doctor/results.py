@@ -1,6 +1,6 @@
-"""What an examination gives: the result of each step, and what follows from them. Frozen, for any thread.
+"""Results of an examination: check results, diagnoses and fixes, and the report as text.
 
-An examination as text, for a bug report or a colleague. What it is made from has no secrets in it.
+Frozen values that may cross threads. They contain no secrets, so the report can go into a bug report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The examination of a server that runs elsewhere: over HTTP, or over WebSocket."""
+"""Examination of a URL (HTTP or WebSocket): DNS, TCP, TLS, HTTP, login, protocol."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""What servers offered when the person last agreed to it: one file a server, to compare with later.
+"""Baseline files, one per server, and the comparison of current lists with them.
 
-The file holds the lists as they were sent, an item a line, so that two of them can be compared by other
-tools, too. Only its owner can read it. Reading is bounded; a file that cannot be read is told of and stays.
+A file holds the lists as they were sent, one item per line, so that other tools can diff them too. It is
+readable only by its owner. Reads are bounded; an unreadable file is reported and left alone.
 
-What is done with a baseline, as functions of bytes: long lists are compared in another process.
-
-The bytes are lines of JSON: what is wanted first, then the items of each list. What comes back is light,
-however much changed: one item is looked at when somebody chooses it.
+`check`, `accept` and `item_diff` are functions of bytes (JSON lines: the request, then the items of each
+list), so that long lists are compared in the worker process. Their results stay small: the diff of one
+item is made when it is selected.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Drift: what servers offer now, compared with what they offered when the person last agreed to it.
+"""Drift detection: current lists of servers, compared with their baselines.
 
-Lists are compared as they come, whoever asked for them. What nobody asked for in the first moment after
-connecting, or after the server said that it changed, is asked for here. The first time is the baseline.
+Lists are compared as they arrive, whoever requested them. Lists that were not requested shortly after
+connecting or after a change notification are fetched here, unless the user turned that off. The first
+lists seen become the baseline.
 """
 
 from __future__ import annotations

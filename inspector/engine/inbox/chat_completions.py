@@ -1,13 +1,11 @@
-"""Asks an OpenAI-compatible service for the answer to a sampling question.
+"""Sampling through an OpenAI-compatible chat completions endpoint.
 
-The service is the person's choice, the question is the server's: what comes back is bounded in time and size,
-redirects are not followed (the key would go along), and the key appears in no error.
+The user chose the endpoint, but the server wrote the request: responses are bounded in time and size,
+redirects are not followed (the key would be sent along), and errors never contain the key.
 
-Sampling as the "chat completions" of OpenAI-compatible services, and what they say as sampling.
-
-Only the conversion: bodies in, bodies out. ValueError, with a reason in words, for what the other side has no
-room for. Roles and messages go over in order; results of tools become messages of their own, with what a tool
-message cannot carry (pictures, sounds) in a user message behind them.
+The conversion is bodies in, bodies out, and raises ValueError with a reason for what the other format
+cannot express. Roles and messages keep their order. Tool results become separate messages; what a tool
+message cannot carry (images, audio) follows in a user message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The Inbox: what servers ask, on cards that wait for a person, or for a rule that answers for them.
+"""The Inbox: pending server requests of all servers, answered by reply rules or by the user.
 
-Lives on the engine's loop. A card is one asking of one server, whichever era asked (`session.asking`).
+Runs on the engine's loop. An `InboxRequest` is everything that one server asks at one moment, in either
+era (`session.server_requests.ServerRequest`).
 """
 
 from __future__ import annotations

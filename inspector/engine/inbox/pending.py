@@ -1,7 +1,4 @@
-"""One card that waits for its answers: what is kept of it besides what is shown.
-
-Cards that ended, and what earlier rounds of a call asked: the latest, as many as there is room for.
-"""
+"""State of one pending Inbox request, and bounded histories of ended requests and rounds."""
 
 from __future__ import annotations
 

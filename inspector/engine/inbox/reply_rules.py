@@ -1,9 +1,8 @@
-"""Answers questions of servers by the person's rules: the first one that is on and fits answers.
+"""Automatic replies: the first enabled reply rule that matches a server request answers it.
 
-What a rule cannot answer goes to the person, with the reason. Rules that only know what a model would say
-(a text, an echo, an endpoint) are not asked about forms and pages, nor answers to those about sampling.
-
-How often something may happen by itself within a minute: what costs money is not done in a loop.
+What a rule cannot answer goes to the user, with the reason. Rules that only produce a sampling result (a
+text, an echo, an endpoint) are not used for elicitations, nor elicitation replies for sampling. Requests
+to an endpoint are rate-limited, as a server that asks in a loop would spend the user's money.
 """
 
 from __future__ import annotations

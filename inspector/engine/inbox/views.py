@@ -1,4 +1,4 @@
-"""What the Inbox shows: frozen values, safe to hand to another thread."""
+"""Frozen Inbox values for display; they may cross threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What belongs to one server that may want a login: its tokens, their renewal, and the tools of a login."""
+"""What one server needs for logins: tokens, their refresh, and the tools of a login flow.
+
+Loaded with the first request that needs it, not at start-up.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Logins of all servers: those that a person walks through, and those that happen by themselves.
+"""Logins of all servers, those that the user steps through and those that run automatically.
 
-A server has at most one login at a time; a new one ends the one before. Its tokens go with the requests of
-the server from the moment they are there, whether it is connected or not.
+A server has at most one login at a time; a new one ends the previous one. Tokens are used for the
+server's requests as soon as they are issued, whether it is connected or not.
 """
 
 from __future__ import annotations

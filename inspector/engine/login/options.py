@@ -1,4 +1,4 @@
-"""How a person wants the logins of each server: one section of the preferences file, without secrets."""
+"""Login options per server: one section of the preferences file, without secrets."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""Which files fit some globs below a folder, and when each was written last.
+"""File watch: globs below a folder, and the restart of a server when matching files change.
 
-`*` and `?` stay within a name, `**` stands for any folders, `{a,b}` for either, `[…]` for one character. A
-glob without a `/` fits names in the folder itself. Looking walks the folders, so it is for a worker thread;
-what it costs is bounded, and links to folders are not followed.
+`*` and `?` match within a name, `**` any folders, `{a,b}` either, `[…]` one character. A glob without `/`
+matches names in the folder itself. A scan walks the folders, so it runs on a thread; its cost is bounded,
+and links to folders are not followed.
 
-Restarting a server when its files change: edit, save, see.
-
-The files that fit `watch` of a server's entry are looked at twice a second, on a thread, as long as somebody
-wants the server connected; a server that fell over at its start is tried again with the next save. Editors
-and builds write in several steps: what changed is acted on when it has been quiet for a moment.
+Files are polled twice a second while the server is supposed to be connected; a server that failed at
+start-up is tried again at the next save. Editors and builds write in several steps, so a restart waits
+for a quiet moment.
 """
 
 from __future__ import annotations

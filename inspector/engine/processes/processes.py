@@ -1,7 +1,7 @@
-"""The processes of stdio servers, as a person looks at them: what runs now, and how those before it ended.
+"""Running and ended processes of stdio servers, and the resources that calls use.
 
-Nothing is measured unless somebody looks: a look at the tree (`look`), or a call by hand (`measured`). Both
-read the process table on a thread beside the engine's loop.
+Nothing is measured unless requested: `look` samples the tree, `measured` a manual call. Both read the
+process table on a thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One look at the processes of a server: the tree under our child, what each takes and has open.
+"""One sample of a server's processes: the tree below the child, CPU, memory and open files.
 
-Everything here reads the process table, which costs milliseconds: it is for a worker thread. What a process
-keeps from us, or a system does not tell, is None.
+Reading the process table takes milliseconds: run it on a thread. What is not accessible, or not available
+on the platform, is None.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Servers in files of other tools: looked for, shown, and used only after the person agreed to each.
+"""Servers found in other tools' files, used only after the user has trusted each.
 
-Nothing here starts or contacts anything. A server that is trusted becomes one of the engine's for this run,
-and what stands in its file is checked again at each connecting: when that is not what the person agreed to,
-it is not used. The files are never written.
+Nothing is started or contacted. A trusted server is available for this run of the app. Its file is
+checked again at each connect, and the server is not used if the content is no longer what the user
+approved. The files are never written.
 """
 
 from __future__ import annotations

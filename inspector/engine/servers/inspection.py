@@ -1,14 +1,10 @@
-"""A server out of a file of another tool, looked at closely: what would be started or contacted?
+"""Inspection of a found server: what it would start or contact, with file hashes.
 
-Reads files, and blocks on that: for a thread beside the loop. Starts and contacts nothing. Names are expanded
-only to find the program, and only those that the person agreed to.
+Starts and contacts nothing. Blocks on file reads: run it on a thread. Placeholders are expanded only to
+find the program, and only those that the user allowed.
 
-What the engine shows of servers in files of other tools: frozen values, safe to hand to another thread.
-
-The files that a command would run: the program, and what its arguments stand for; and what is in them.
-
-It is not all: a script reads others. But it is what an argument says, and a change of it is a change of what
-was agreed to. Reads files, and blocks on that.
+The hashed files are the program and the scripts that its arguments name. A script may load others, but a
+change of these files is a change of what was approved. The views are frozen and may cross threads.
 """
 
 from __future__ import annotations

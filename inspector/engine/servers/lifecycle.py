@@ -1,8 +1,7 @@
-"""Connecting servers: one, or all at once, each in its own time.
+"""Connecting, removing and renaming servers.
 
-Servers that were removed and can be had back for a while: as they were, where they were.
-
-Servers that get another name: what goes by the name of a server is taken along.
+Servers connect concurrently, each with its own timeout. A removed server can be restored for a while, in
+its old place. A rename takes along everything that is stored under the name.
 """
 
 from __future__ import annotations

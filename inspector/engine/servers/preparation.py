@@ -1,6 +1,6 @@
-"""From a server as it is configured to one that can be reached: permitted, names expanded, secrets put in.
+"""From a configured entry to one that can be connected: permission, placeholders, secrets.
 
-Happens at each connecting, and what comes of it is used for that connection only.
+Runs at each connect; the result is used for that connection only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The servers of an engine: which there are, in which order, and how each is configured."""
+"""All servers of an engine: their order, their configuration, and every change of them."""
 
 from __future__ import annotations
 

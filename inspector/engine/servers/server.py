@@ -1,7 +1,4 @@
-"""How long to wait before connecting again.
-
-One configured server and the life it leads: at most one session at a time.
-"""
+"""One configured server with at most one session, and its reconnects with backoff."""
 
 from __future__ import annotations
 

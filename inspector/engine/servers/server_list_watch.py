@@ -1,7 +1,7 @@
-"""Our own file of servers, when somebody else changes it: an editor, a script, another MCP Lens.
+"""Watch of the server list file for changes by editors, scripts or another MCP Lens.
 
-What the file holds is compared with the servers that there are. Whatever we wrote ourselves is the same as
-those, so that it needs no telling apart.
+The file's content is compared with the current servers. What MCP Lens wrote itself is equal to them, so
+its own writes need no special handling.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One task that is known of: asked after as often as the server wishes, its questions answered, its outcome
-kept. A lost connection only interrupts that.
+"""One known task: polls it, answers its input requests, fetches its outcome.
 
-What one task asks, in the design that asks inside its state: each question is answered once.
+The polling interval is the server's. A lost connection only interrupts this. `TaskInputRequests` is for
+the Tasks extension, whose task state contains the requests; each is answered once.
 """
 
 from __future__ import annotations

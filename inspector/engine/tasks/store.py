@@ -1,5 +1,7 @@
-"""All tasks that are known, of all servers: those that calls of ours became, those that a server lists, and
-those that the person knows the id of. They stay over a lost connection."""
+"""All known tasks of all servers: from calls, from `tasks/list`, or by an entered id.
+
+Tasks outlive a lost connection.
+"""
 
 from __future__ import annotations
 

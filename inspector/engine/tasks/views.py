@@ -1,4 +1,4 @@
-"""What the book of tasks shows: frozen values, safe to hand to another thread."""
+"""Frozen task values for display; they may cross threads."""
 
 from __future__ import annotations
 

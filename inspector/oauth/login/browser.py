@@ -1,7 +1,7 @@
-"""Three steps of a login: the browser is sent off, its answer is waited for, and checked.
+"""Login steps of the browser: open the authorization URL, wait for the callback, check it.
 
-It goes to the server's authorization server; in a login for a company to the identity provider, unless who
-signed in before need not do it again.
+The browser is sent to the server's authorization server. In an enterprise login it is sent to the
+identity provider, unless an earlier login there is still valid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two steps of a login: who we are to the authorization server, and what exactly we will ask it for."""
+"""Login steps of the client: its ID at the authorization server, scopes and resource."""
 
 from __future__ import annotations
 

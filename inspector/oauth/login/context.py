@@ -1,6 +1,6 @@
-"""What the steps of a login work with: what is known so far, what is noted for the person, and the tools.
+"""State and tools of a running login, passed to its step functions.
 
-`Facts` is copied before each step, so that a login can go back to any of them.
+`LoginFacts` is copied before each step, so that a login can go back to any of them.
 """
 
 from __future__ import annotations

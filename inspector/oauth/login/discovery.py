@@ -1,9 +1,8 @@
-"""One step of a login: which authorization server gives the tokens, and may it get what we have to show?
+"""Login steps of discovery: challenge, resource metadata, authorization server metadata.
 
-The first steps of a login: what the server asks for, and who gives it.
-
-Each function is one step (`flow.py` runs them in order): it reads the facts of those before, adds its own,
-and notes what a person should see. The rules are those of `protocol.auth`.
+Also chooses the authorization server, and asks before credentials are sent to one that the server named.
+Each step function (`flow.py` runs them in order) reads the facts of earlier steps, adds its own, and
+records what to show. The rules are in `protocol.auth`.
 """
 
 from __future__ import annotations

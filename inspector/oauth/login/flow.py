@@ -1,11 +1,8 @@
-"""A login, step by step: what is next, what it will send, what came of it.
+"""A login, step by step: which step is next, what it will send, and what came back.
 
-`Login` is driven by a person (`next`, `run_to`, `back`, `retry`, `edit`) or presses Next by itself (`run`).
-The steps are functions in the modules beside this one; here is only their order, and when to stop.
-
-What a login has and did, as the frozen values of `steps.py`.
-
-Which function is which step of a login.
+`Login` is driven by the user (`next`, `run_to`, `back`, `retry`, `edit`) or runs through (`run`). Step
+functions are in the modules next to this one; `STEP_HANDLERS` maps each `StepId` to its function. State
+is published as the frozen values of `steps.py`.
 """
 
 from __future__ import annotations

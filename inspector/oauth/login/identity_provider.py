@@ -1,13 +1,8 @@
-"""Steps of a login for a company: its identity provider says who we are, by OpenID Connect.
+"""Login steps of enterprise-managed authorization: the identity provider (OpenID Connect).
 
-The person signs in there with the browser (`browsing.py`), once; from then on the ID token, or the refresh
-token that came with it, does without them. What is exchanged for it is `obtaining.py`'s. The provider is the
-one that the person configured: nothing that a server says leads here.
-
-Steps of a login for a company: who signed in before, and the ID token of who signs in now.
-
-The person signs in with the browser once (`browsing.py`); from then on the ID token, or the refresh token
-that came with it, does without them. What it is exchanged for is in `obtaining.py`.
+The user logs in there once in the browser (`browser.py`); afterwards the ID token, or the refresh token
+that came with it, is used instead. `tokens.py` exchanges it for an ID-JAG. The provider is the one that
+the user configured: nothing that a server sends can name another.
 """
 
 from __future__ import annotations

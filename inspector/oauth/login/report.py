@@ -1,11 +1,7 @@
-"""A login for somebody else to read: all steps as text, or as JSON. No secret is in either.
+"""A login as text, JSON or sequence diagram, and its HTTP exchanges as text.
 
-What the login itself calls a secret is masked wherever it turns up, in whatever spelling, and so is what
-looks like one.
-
-A login as a sequence of messages between those who take part: what went, what waits, what is to come.
-
-Requests of a login and their answers as text, for reading beside the step that sent them.
+Reports contain no secrets: what the login knows to be secret is masked in every encoding, and so is
+anything that looks like a secret. Exchanges shown next to a step can also be shown unmasked (`Plain`).
 """
 
 from __future__ import annotations

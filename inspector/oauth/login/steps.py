@@ -1,11 +1,9 @@
-"""Options of a login as they are remembered: JSON without secrets, read back as far as it is usable.
+"""Values of a login: steps and their order, views of its state, and user overrides.
 
-A login as it is shown: steps in their order, what each is about to send, what came, and what follows.
-
-All values are frozen, so that they can be handed to the window's thread. They hold secrets where the login
-itself does (`Input.is_secret`, requests and their answers): whoever shows or exports them masks those.
-
-What each step is for, in a sentence, what another revision would do, and why a login ends at a "no".
+All values are frozen and may cross threads. They contain secrets where the login does (`Input.is_secret`,
+requests and responses): whoever shows or exports them must mask those. Overrides are saved as JSON
+without secrets, and invalid members are ignored when read back. Also holds the purpose of each step, and
+how other protocol versions differ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps of a login: the token is asked for, and what comes is looked at before anything is done with it."""
+"""Login steps of tokens: ID token exchange, token request, checks of the response."""
 
 from __future__ import annotations
 

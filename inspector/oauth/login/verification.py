@@ -1,4 +1,4 @@
-"""The last steps of a login: does the server take the token, and what will become of it?"""
+"""Last login steps: whether the server accepts the token, and when it will be refreshed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Authorization as rules: what a challenge, a metadata document, a callback or a token reply may say.
+"""OAuth rules without I/O: challenges, metadata, registration, callbacks, tokens.
 
-Imports `base` and the rest of `protocol`; no I/O, no clock, no cryptography beyond hashes. Nothing here
-raises on what a server sent: a reader gives a value and findings about it. Start with `findings.py` (what
-can be wrong and how it is told), then `guard.py` (which addresses are contacted at all), and then the order
-of a login: `challenge.py`, `resourcemeta.py`, `servermeta.py` and what follows from them.
+Imports `base` and the rest of `protocol`; no clock, and no cryptography beyond hashes. Readers never
+raise on what a server sent: they return a value and findings about it.
+
+Start with `findings/finding.py` (what can be wrong), then `url_guard.py` (which URLs may be contacted),
+then the order of a login: `challenge.py`, `resource_metadata.py`, `server_metadata.py`,
+`client_registration.py`, `authorization_request.py`, `token_request.py`, `tokens.py`. One RFC subject per
+module.
 """

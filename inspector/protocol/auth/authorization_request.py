@@ -1,10 +1,8 @@
-"""The address that the browser is sent to: the authorization endpoint with the request in its query.
+"""The authorization URL for the browser, and the checks of the callback.
 
-The answer that the browser brings back: read it, then check it in the one right order.
-
-First `state`: is it ours at all? Then `iss`: is it from the server that we asked? Only then are `error` and
-`code` looked at, for until then anybody may have written them (2026-07-28: on a mismatch of `iss` not even
-the error is shown).
+The checks are in a fixed order: `state` (is it for this login?), then `iss` (is it from the server that
+was asked?), and only then `error` and `code`, which before could come from anyone. 2026-07-28: on an
+`iss` mismatch not even the error is shown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""WWW-Authenticate: what a server that refuses a request asks for.
+"""WWW-Authenticate: parser of challenges, and what a rejection says about logging in.
 
-RFC 9110 §11.6.1 puts several challenges into one header, divided by the same commas as their parameters,
-so a search for `scope=` can find it inside of another parameter's text. This reads the header sign by sign,
-keeps what can be read, and says at which column the rest could not.
+RFC 9110 §11.6.1 allows several challenges in one header, separated by the same commas as their
+parameters, so searching for `scope=` could match inside another parameter's value. This parser reads
+character by character, keeps what is valid, and reports the column of the rest.
 """
 
 from __future__ import annotations

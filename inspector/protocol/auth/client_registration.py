@@ -1,12 +1,10 @@
-"""Who we are to an authorization server: which client ID is used, and why that one.
+"""Choice of the client ID, and dynamic client registration (RFC 7591).
 
-In order: a client that was registered by hand, a client ID metadata document, dynamic registration, asking
-the person. Every client belongs to one issuer, and is never shown to another (2026-07-28: "MUST NOT reuse").
+In order: a pre-registered client, a client ID metadata document, dynamic registration, asking the user. A
+client belongs to one issuer and is never used at another (2026-07-28: "MUST NOT reuse").
 
-Dynamic client registration (RFC 7591): what is asked for, and what came of it.
-
-The server may register something else than was asked for, so its reply is compared member by member. A method
-that we cannot do is found here, not at the first token request.
+A server may register something other than requested, so its response is compared member by member. An
+unsupported authentication method is reported here, not at the first token request.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tokens bound to a key (DPoP, RFC 9449), without cryptography: what a proof says, and whose nonce is whose.
+"""DPoP (RFC 9449) without cryptography: claims of a proof, and nonces per origin.
 
-`oauth.signing` signs what `proof_claims` says.
+`oauth.signing` signs the claims.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""ID-JAGs (enterprise-managed authorization): a company's word about a person, for another's server.
+"""Checks of ID tokens (OpenID Connect Core 1.0) and ID-JAGs (enterprise authorization).
 
-It is meant for that server, which checks it. What is looked at here is only whether it is for that server at
-all: once sent, it cannot be taken back.
+Unlike with access tokens, the claims of an ID token decide something. It must be signed, but the
+signature is not verified: the token came directly from the provider's token endpoint, which section
+3.1.3.7 accepts instead. A token that came any other way, such as one that the user entered, is only
+shown; its provider will judge it.
 
-ID tokens (OpenID Connect Core 1.0): who signed in with the company's identity provider, and for whom.
-
-Here something is decided by what a token says, unlike with access tokens. There must be a signature, which is
-not checked: the token came straight from the provider's token endpoint, which section 3.1.3.7 takes in its
-place. One that a person entered, or that came any other way, is only shown: its provider will judge it.
+An ID-JAG is meant for the MCP server's authorization server, which verifies it. Only whether it is for
+that server is checked here, as it cannot be revoked once sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""JSON Web Tokens (RFC 7519) taken apart for reading. No signature is checked, nothing is decided by them.
+"""JSON Web Tokens (RFC 7519), decoded for display. No signature is verified.
 
-An access token is opaque to a client: what is no JWT is no mistake, and what a JWT says is shown and
-compared, never trusted.
+An access token is opaque to a client: one that is no JWT is no error, and claims are shown and compared,
+never trusted.
 """
 
 from __future__ import annotations

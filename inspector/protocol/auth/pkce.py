@@ -1,4 +1,4 @@
-"""Proof key for code exchange (RFC 7636), S256 only, and the `state` of a login."""
+"""PKCE (RFC 7636), S256 only, and the `state` of a login."""
 
 from __future__ import annotations
 

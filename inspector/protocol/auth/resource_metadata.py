@@ -1,9 +1,7 @@
-"""Protected resource metadata (RFC 9728): where a server says who issues tokens for it.
+"""Protected resource metadata (RFC 9728), and the `resource` parameter (RFC 8707).
 
-In order: the places to look in, what an answer is worth, whether the document is about this server, and
-which of its authorization servers to use.
-
-The `resource` parameter (RFC 8707): which server a token is for, the same in every request of a login.
+In order: where to look, how to judge a response, whether the document is about this server, which of its
+authorization servers to use. The `resource` value is the same in every request of a login.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What both metadata documents have in common: places to look in, answers, and members of fixed types.
+"""Metadata responses, shared by both documents, and OAuth error responses.
 
-An error as OAuth reports it: `error`, `error_description`, `error_uri`, in a redirect or a JSON answer.
-
-All three are the server's words, to be shown as plain text. What the known codes mean is said in ours.
+`error`, `error_description` and `error_uri` come in a redirect or a JSON body; they are untrusted plain
+text. The meaning of known codes is added here. A member of a metadata document with the wrong type counts
+as absent and is reported (`Members`).
 """
 
 from __future__ import annotations

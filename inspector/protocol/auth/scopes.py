@@ -1,8 +1,8 @@
-"""Which scopes a login asks for, where they come from, and how sets of them are joined and compared.
+"""Scopes of a login: which to request, where they come from, and set operations on them.
 
-2025-11-25 and later: the challenge's `scope`, else all of the resource metadata's `scopes_supported`, else
-none at all. `offline_access` is the authorization server's business: it is asked for only when its own
-metadata lists it, wherever else it may be written. Order is kept, duplicates go.
+2025-11-25 and later: the challenge's `scope`, else all of the resource metadata's `scopes_supported`,
+else none. `offline_access` concerns the authorization server: it is requested only if that server's
+metadata lists it, wherever else it is named. Order is kept, duplicates are dropped.
 """
 
 from __future__ import annotations

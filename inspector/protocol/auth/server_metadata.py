@@ -1,8 +1,8 @@
-"""Authorization server metadata (RFC 8414, OpenID Connect Discovery): where it is, whose, and what it says.
+"""Authorization server metadata (RFC 8414, OpenID Connect Discovery).
 
-The issuer is compared as text, letter for letter: what makes two addresses equal for a browser would here let
-one server speak for another. Every endpoint passes the guard before anybody can use it. What the server
-offers by it is judged in `serveroffers.py`.
+Where the document is, whose it is, and what it says. The issuer is compared as text, character by
+character: URL normalization would let one server speak for another. Every endpoint passes `url_guard`
+before it can be used. What the server supports is judged in `server_support.py`.
 """
 
 from __future__ import annotations

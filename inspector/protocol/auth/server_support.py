@@ -1,6 +1,6 @@
-"""What an authorization server offers by its metadata, and what is wrong with that.
+"""What an authorization server supports by its metadata, and what is wrong with that.
 
-Absent members say something too, so each trait is told whether it was stated or is what an absent one means.
+Absent members have a meaning too, so each trait says whether it was stated or is the default.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What to do when the MCP server refuses a request that carried a token.
+"""Reaction to a 401 or 403 of the MCP server for a request with a token.
 
-A 401 is answered once: by a refresh, or by a new login. A 403 with `insufficient_scope` is answered by a
-login with more scopes ("step-up"), a few times at most: a server that is never content must not send a person
-to the browser for ever. The demand for a DPoP nonce is neither, and must not come here (`dpop.wants_nonce`).
+A 401 is answered once, by a refresh or a new login. A 403 with `insufficient_scope` is answered by a
+login with more scopes ("step-up"), a limited number of times: a server that is never satisfied must not
+send the user to the browser forever. A demand for a DPoP nonce is neither and must be handled before
+(`dpop.wants_nonce`).
 """
 
 from __future__ import annotations

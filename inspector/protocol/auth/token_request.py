@@ -1,12 +1,9 @@
-"""How a client proves who it is at the token endpoint: which method, and what each puts into the request.
+"""Token requests: client authentication, and the forms of grants and of revocation.
 
-Four methods are ours: `none`, `client_secret_basic`, `client_secret_post` and `private_key_jwt`. Others are
-named as such when a client is registered, not only when the first token request fails.
+Supported methods: `none`, `client_secret_basic`, `client_secret_post` and `private_key_jwt`. Others are
+reported when the client is registered, not at the first token request.
 
-The forms that go to a token endpoint, one per grant, and to the revocation endpoint.
-
-Each goes with what `clientauth.authenticate` adds. `resource` is in every one of them, letter for letter as
-in the authorize request (RFC 8707); None leaves it out.
+`resource` is in every form, exactly as in the authorization request (RFC 8707); None leaves it out.
 """
 
 from __future__ import annotations

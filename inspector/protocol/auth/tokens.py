@@ -1,10 +1,8 @@
-"""What an access token says about itself, when it is a JWT, compared with what was asked for.
+"""Token responses: parsing, checks against the request, and when to refresh.
 
-Only compared: the token is meant for the MCP server, which checks it. An opaque token gives no findings.
-
-What a token endpoint answers, what is kept of it, and when it has to be renewed.
-
-Times are absolute seconds since 1970, so that a token which was stored yesterday is known to be old today.
+Times are absolute seconds since 1970, so that a stored token is known to be expired later. The claims of
+a JWT access token are compared with the request; the token is verified by the MCP server, not here. An
+opaque token gives no findings.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Which addresses that a server names are contacted at all.
+"""Guard against server-named URLs that must not be contacted (SSRF).
 
-Discovery is a chain of addresses that others wrote: in a challenge, in metadata, and in what this led to.
-Whoever follows them blindly can be sent to the router, to a database of the company, or to the page where a
-cloud machine keeps its keys. So one function looks at each of them before anything is sent, and the socket
-asks `classify` once more about the number that the name turned out to be.
+Discovery follows URLs written by others: in a challenge, in metadata, and in what those lead to. Followed
+blindly, they can lead to a router, an internal database or a cloud metadata service. `check_url` judges
+each URL before anything is sent; before connecting, `classify` judges the IP address that the name
+resolved to.
 
-The reading of an address is that of `base.weblink`, which refuses what two readers could read differently.
+URLs are parsed by `base.web_link`, which rejects what two parsers could read differently.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""`elicitation/create`: a form to fill in, or a page to visit, and what is wrong with the question.
+"""`elicitation/create`: form and URL elicitations, form fields, requests for secrets.
 
-The fields that a form of an elicitation may have: text, numbers, yes or no, and choices. Nothing nested.
+Form fields are strings, numbers, booleans and choices, never nested. 2025-06-18 has the first of these,
+2025-11-25 adds titled choices, multiple choices, and defaults for all. Anything else is no `FormField`;
+the form may still be shown by its schema.
 
-2025-06-18 has the first ones, 2025-11-25 adds titled choices, several choices, and defaults for all.
-A field outside of this set is no `FormField`; the form may still be shown, by its schema alone.
-
-Which fields of a form ask for a secret, by their names and words.
-
-"Servers MUST NOT use form mode elicitation to request sensitive information" (2025-11-25). Nobody can tell
-for sure, so this only warns: passwords, keys, tokens and card numbers, in the languages most servers speak.
+"Servers MUST NOT use form mode elicitation to request sensitive information" (2025-11-25). Detection is
+by field names and words in the most common languages (passwords, keys, tokens, card numbers), so it only
+warns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Answers to what a server asks: how they are written, and what is wrong with one that a person wrote.
+"""Replies to server requests: how they are written, and what is wrong with one.
 
-Nothing is forbidden here: to send a wrong answer on purpose is what a debugger is for.
+Only warnings: sending a wrong reply on purpose is what a debugger is for.
 """
 
 from __future__ import annotations

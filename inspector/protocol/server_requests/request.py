@@ -1,13 +1,11 @@
-"""What a server may ask a person: for a model's answer, a filled-in form, a visit to a page, the roots.
+"""Parser of server requests (sampling, elicitation, roots) and of the URL-required error.
 
-The same questions in both eras: as requests of the server's own, or inside a result (`rounds`). Reading
-raises ValueError only for what cannot be answered at all (that is -32602); what breaks a rule and can be
-answered all the same is a remark, and the person decides.
+The requests are the same in both eras: JSON-RPC requests of the server, or parts of a result
+(`protocol.round_trips`). Parsing raises ValueError only for what cannot be answered at all (-32602);
+other violations are remarks, and the user decides.
 
-The error of 2025-11-25 that asks a person to visit pages first: -32042, on any request.
-
-Each entry of its data is an elicitation of mode `url`, with an id under which the server tells when the page
-is done with. The original request may then be sent again.
+Error -32042 of 2025-11-25 can answer any request: each entry of its data is a URL elicitation with an id,
+under which the server reports completion. The original request may then be sent again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Content blocks in sampling: what each kind must hold, and which revision has it.
+"""`sampling/createMessage`: parser of requests and content blocks, with remarks by version.
 
-`sampling/createMessage`: what a server asks a model for, in every revision, and what is wrong with it.
-
-Reading is tolerant, as everywhere: a member of the wrong type reads as absent, and `remarks_on` says so.
-Only a question without messages that can be shown cannot be answered.
+Parsing is tolerant: a member of the wrong type counts as absent, and `remarks_on` reports it. Only a
+request without usable messages cannot be answered.
 """
 
 from __future__ import annotations

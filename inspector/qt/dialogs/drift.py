@@ -1,4 +1,8 @@
-"""What changed in what a server offers since the person last agreed to it; agree to it now, or do not."""
+"""Drift dialog: the changes in what a server offers since its baseline, item by item.
+
+The user accepts the current state as the new baseline, or keeps the baseline; kept changes are not
+reported again until the next start.
+"""
 
 from __future__ import annotations
 

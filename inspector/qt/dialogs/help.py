@@ -1,4 +1,7 @@
-"""What's new, the manual, and about: texts of our own."""
+"""What's new, manual and About dialogs.
+
+They show files that ship with MCP Lens, so the manual may be rendered by Qt as Markdown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The saved calls of all folders: open, rename, describe and delete them, and choose the folders."""
+"""Saved calls of all folders: open, rename, describe, delete; and choice of the folders.
+
+The folders are re-read every second while the dialog is open: other programs may change the files.
+"""
 
 from __future__ import annotations
 

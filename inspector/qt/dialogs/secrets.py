@@ -1,6 +1,7 @@
-"""Choosing where secrets are kept: four places, what each means, and what it needs to know.
+"""Secrets dialog: the storage location, and the stored secrets with a way to delete them.
 
-Secrets: where they are kept, which there are, and deleting them. Their values are never shown.
+There are four locations: system keychain, passphrase, memory only, unprotected file. Values are never
+shown.
 """
 
 from __future__ import annotations

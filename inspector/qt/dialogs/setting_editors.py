@@ -1,4 +1,7 @@
-"""One editor for each kind of setting. What a person chose is told when they are done, not at each key."""
+"""Editors for the kinds of settings: flag, number, choice, list of names.
+
+A value is emitted when the user has finished editing, not on each key press.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""One setting in the dialog: what it is called, what it does, and what to change it with.
+"""Settings dialog: all settings by section or by search, and the rows that show them.
 
-All settings: by section, or by words that are looked for. What is chosen is written at once.
+Values are saved as soon as they are chosen. A row is a value with its editor, a command that opens
+another dialog, or the path of a file or folder.
 """
 
 from __future__ import annotations

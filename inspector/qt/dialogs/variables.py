@@ -1,4 +1,4 @@
-"""What `${name}` stands for in the arguments of calls: a small table to edit."""
+"""Editor for the variables that replace `${name}` in call arguments."""
 
 from __future__ import annotations
 

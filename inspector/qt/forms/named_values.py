@@ -1,8 +1,7 @@
-"""Asks a server how a value may go on, for a form of named values: `Completing`.
+"""Form of named text values, for prompt arguments and URI template variables.
 
-A form of named texts: the arguments of a prompt, the variables of a URI template.
-
-Their values are strings, or lists of them. Not sent, empty and filled are three different things.
+A value is a string or a list of strings. Not sent, empty and filled are three different states.
+`ValueCompleter` requests completions from the server, one at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Qt models over the engine's values. QtCore and QtGui only; `data()` is a lookup, never work.
+"""Qt item models over engine values, and the texts about those values.
 
-Start with `logrows.py`: the traffic table and the console are two views of the same log.
+May import QtCore and QtGui (no QtWidgets), `qt.theme`, `qt.bridge`, value types of `engine` and everything
+below it; not `qt.widgets`. `data()` is a lookup: no parsing, no I/O. Long work runs in slices of a few
+milliseconds on the window's event loop.
+Start with `servers.py`, then `traffic/traffic_model.py`.
 """

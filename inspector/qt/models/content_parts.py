@@ -1,6 +1,7 @@
-"""The parts of a tool's result as rows: what each begins with, and what it is.
+"""List model of a tool result's content parts; sampling content converted to messages.
 
-Messages of sampling, as they are shown: one for each block of content, tool uses and results in words.
+Each part has a title (name, URI or first words) and a note (type and size). A sampling message becomes
+one message per content block; tool uses and tool results are rendered as text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is said when somebody else changed the file of servers.
-
-What is said about servers in the files of other tools.
-"""
+"""Texts about servers found in other tools' files, and about changes to the server list."""
 
 from __future__ import annotations
 

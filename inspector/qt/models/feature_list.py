@@ -1,12 +1,8 @@
-"""What is different in a list that was fetched again: the same words for tools, resources and prompts.
+"""Searchable list model of tools, resources, templates or prompts; changes between lists.
 
-A list of what a server offers, with search: tools, resources, templates, prompts.
-
-Words are looked for in slices of a few milliseconds; a list of ten thousand is done in the first one or two.
-
-What prompts say about themselves.
-
-What tools say about themselves.
+Searches in slices of 10 ms; a list of ten thousand items takes one or two of them. `Describe` says what is
+shown and searched for each kind of item; those of tools and prompts are here, those of resources in
+`resources.py`.
 """
 
 from __future__ import annotations

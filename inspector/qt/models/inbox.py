@@ -1,10 +1,7 @@
-"""Which cards of the Inbox wait, by server; and which rows of the traffic asked for what.
+"""Models and texts of the Inbox: pending server requests by server, and the request list.
 
-The cards of the Inbox as a list: those that wait, the oldest first, then the earlier ones.
-
-What the window says of cards outside of the Inbox: in toasts, above a call, about those that ended.
-
-What the Inbox says about cards: what is asked, who waits for it, how it stands, how it ended.
+The list has pending requests first, oldest on top, then the ended ones (at most 500). The texts are for
+the Inbox itself, for toasts and for the strip above a waiting call.
 """
 
 from __future__ import annotations

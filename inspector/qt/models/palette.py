@@ -1,12 +1,7 @@
-"""Earlier calls of a tool, as things to pick from.
+"""Fuzzy-searchable item model of the command palette and smaller pickers.
 
-Finding things by a few letters of their name: which fit, how well, and which letters they were.
-
-Things to pick from, found by a few letters: for the command palette and the smaller lists like it.
-
-However many there are, they are taken in and searched in slices of a few milliseconds; the best are rows.
-
-Saved calls, as things to pick from.
+Items are taken in and searched in slices of 6 ms, however many there are; the best 200 become rows.
+Also makes items of earlier calls and of saved calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The processes of a server as a table, each below its parent; and the words for what they use."""
+"""Table model of a server's processes, children indented below parents; formats for figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watched calls of a server as a table: red or green, and what differs in a few words."""
+"""Table model of a server's watched calls: state, and what differs in a few words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What resources and templates of them say about themselves.
+"""Tree model of resources by URI: scheme, authority, path segments; and texts about them.
 
-Resources as a tree of their URIs: scheme, authority, the folders of the path. Made as it is opened.
+Nodes are created when their parent is opened.
 """
 
 from __future__ import annotations

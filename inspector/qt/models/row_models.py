@@ -1,9 +1,8 @@
-"""Rows of the traffic log that fit a condition, kept in step as it grows.
+"""Base model for tables over traffic log rows, and safe tool tips for item views.
 
-Own list of row numbers instead of a filter proxy: a proxy asks about every row one by one through Qt,
-which takes seconds for a million of them.
-
-Tool tips of item views. Qt takes a text that looks like HTML for HTML, and loads what that names.
+`LogRowsModel` keeps its own list of row numbers: a QSortFilterProxyModel is asked about every row one by
+one and takes seconds for a million. `plain_tip` escapes text: Qt renders a tool tip that looks like HTML
+as HTML and loads the files it names.
 """
 
 from __future__ import annotations

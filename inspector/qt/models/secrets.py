@@ -1,4 +1,4 @@
-"""Where secrets are kept, in words: for the status bar, the dialog, a list of names."""
+"""Texts about the secret store: status bar, storage locations, and names of secrets."""
 
 from __future__ import annotations
 

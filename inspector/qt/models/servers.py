@@ -1,8 +1,6 @@
-"""The tone of each colour that a server can be marked with.
+"""List model of the servers in list order, their status texts, and panel placeholders.
 
-The servers, in the order they were added, as they stand.
-
-What a panel that needs a connection shows while there is none.
+`connection_placeholder` returns what a panel shows while its server is not connected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tasks of one server as a table, the newest on top."""
+"""Table model of one server's tasks, newest first, and texts about their state."""
 
 from __future__ import annotations
 

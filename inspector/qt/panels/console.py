@@ -1,6 +1,7 @@
-"""What the server's process writes: stderr, stray lines on stdout, how it started and ended.
+"""Console panels of one server: the process output, and a console for raw messages.
 
-Any message to a server, written by hand, also wrong on purpose; and what comes back.
+The output is stderr, stray lines on stdout, and process starts and exits. The raw console sends any
+bytes, including deliberately invalid messages, and shows what comes back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server says about itself: who it is, what was agreed, what it offers, how it wants to be used."""
+"""Overview panel: a server's identity, negotiated version, capabilities and instructions."""
 
 from __future__ import annotations
 

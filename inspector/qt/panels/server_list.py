@@ -1,7 +1,4 @@
-"""The list of servers: each with its name, how it is reached, and how it stands.
-
-How a server looks in the list: its mark, its name and transport; then how it stands.
-"""
+"""Server list sidebar: each server's name, transport and state; Inbox and found servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an empty window offers: paste anything, see what was found on this machine, try the demo servers."""
+"""Welcome panel of an empty window: paste box, found servers, demo servers."""
 
 from __future__ import annotations
 

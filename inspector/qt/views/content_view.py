@@ -1,8 +1,7 @@
-"""The content of a result: all parts one below the other, and each by itself, shown by its kind.
+"""Content of a result: all parts below each other, or one part rendered by its type.
 
-One thing that a server gave, shown by its kind: text, Markdown, JSON, a table, a picture, bytes.
-
-Everything in it is a stranger's. Nothing is loaded, followed or run; a sound is played on demand.
+The types are text, Markdown, JSON, table, image, audio and bytes. All content is untrusted: nothing is
+loaded, followed or run, and audio plays only on demand.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""The table of a comparison: two aligned columns.
+"""Diff tables with two aligned columns, and a view of two whole values.
 
-Two values side by side, whole: what a line of a comparison has no room for.
-
-What is different from the time before, line by line or member by member: `ChangesTable`.
-
-Lines of a comparison, painted so that what differs can be seen in a long one.
+The delegate highlights what differs in a line and elides a long line so that the difference is visible.
 """
 
 from __future__ import annotations

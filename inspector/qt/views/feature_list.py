@@ -1,7 +1,4 @@
-"""Says what is new in a list, for a while.
-
-A list of what a server offers: one row each, a name and a few quiet words.
-"""
+"""List of tools, resources or prompts, and the strip that reports changes to it."""
 
 from __future__ import annotations
 

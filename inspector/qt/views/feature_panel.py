@@ -1,8 +1,7 @@
-"""What the panels of tools, resources and prompts have in common: a list that the server keeps changing.
+"""Base classes of the Tools, Resources and Prompts panels, and the refetching of lists.
 
-A panel of one list, with a search above it and the chosen item beside it: tools, prompts.
-
-Fetching a list again, as often as a server says that it changed, but never twice at a time.
+`SingleListPanel` is a searchable list with the selected item beside it. A list is refetched on
+list_changed notifications, with at most one fetch in flight.
 """
 
 from __future__ import annotations

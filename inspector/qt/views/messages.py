@@ -1,4 +1,4 @@
-"""Messages, as a prompt has them or a model is asked with: one below the other, who says it, and what."""
+"""Messages of a prompt or sampling request, one below the other: role and content."""
 
 from __future__ import annotations
 

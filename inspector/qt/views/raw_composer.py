@@ -1,7 +1,4 @@
-"""What came of bytes that were sent by hand: `RawAnswer`.
-
-A message written by hand, and the ways to send it: `RawComposer`.
-"""
+"""Editor for a raw message with its send actions, and the view of its response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one request gave, in several views of which the last is the message as it came: `AnswerView`."""
+"""Base class for the views of one response; the last page is the raw message."""
 
 from __future__ import annotations
 

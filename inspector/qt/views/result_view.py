@@ -1,8 +1,7 @@
-"""What a server's processes wrote during a call besides messages: stderr, and stray lines on stdout.
+"""Result of a tool call: content, structured content, changes, raw message.
 
-What is said about structured content: whether it is what the tool's output schema promises.
-
-What a call gave back: its content, its structured content, what changed, and the message as it came.
+Also shows the output schema check, and what the server's processes wrote during the call (stderr and
+stray lines on stdout).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small plots: how many answers took how long, in the cells of a table; a figure over the last minutes."""
+"""Small plots: latency histograms in table cells, and a metric over the last minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool or a resource looked at again and again: how often, and how it stands."""
+"""Bar for watching a tool or resource at an interval: the interval and what was seen so far."""
 
 from __future__ import annotations
 

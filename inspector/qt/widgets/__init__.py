@@ -1,6 +1,6 @@
-"""Widgets that know no MCP: labels, badges, empty states, code and fact views, search, headers.
+"""Widgets that know nothing about MCP: labels, badges, code views, inputs, notices, layout.
 
-They may import `qt.theme`, `base` and PySide6, nothing else of ours. Each takes the `Theme` first and
-re-reads its tokens when it changes. Text given to them is shown as plain text, hidden characters made
-visible: a server's words never become markup. Start with `labels.py`, then `jsonview.py`.
+May import `qt.theme`, `base` and PySide6 only. Each widget takes the `Theme` and follows its changes.
+Text is shown as plain text with hidden characters made visible: server text never becomes markup.
+Start with `text/labels.py`, then `code/json_view.py`.
 """

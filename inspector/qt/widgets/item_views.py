@@ -1,10 +1,6 @@
-"""The way to the questions of all servers: a row above the list of servers, with their number.
+"""Common style of lists, trees, tables and sidebars, row delegates, and sidebar entries.
 
-The one look of lists, trees, tables and side bars: dense rows, no grid, whole rows selected.
-
-Rows of a list or a tree that we paint; and those with quiet words on the right, and a dot for news.
-
-A place to go to beside the list of servers: a row that looks like one of the list's.
+Rows are dense, without a grid, and selected as a whole. A row may have a note on the right and a dot.
 """
 
 from __future__ import annotations

@@ -1,15 +1,4 @@
-"""What is inside a list or an object stands right of one thin line.
-
-Parts that fit what is in them: for a page that scrolls as a whole.
-
-Something that can be folded away under its heading.
-
-Widgets side by side, as one.
-
-Tabs that come and go.
-
-The slim header of a panel: what it shows on the left, what can be done on the right.
-"""
+"""Layout helpers: panel header, collapsible section, indented block, page stack, rows, tabs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What the window tells of captures by itself: a recording that paused, and one of a run that broke off.
+"""Capture docks of the window, and notices about recording and interrupted captures.
 
-Captures in the window: a dock for each one that is open, beside the live traffic.
+Each open capture has a dock beside the live traffic. Notices report a paused recording, and captures of
+runs that were killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The command palette: everything that can be gone to or done, by a few letters. And variables of calls."""
+"""Command palette: fuzzy search over commands, servers, their features and saved calls.
+
+Also opens the dialogs of settings, secrets, variables, saved calls and reply rules.
+"""
 
 from __future__ import annotations
 

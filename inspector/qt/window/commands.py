@@ -1,6 +1,6 @@
-"""What each command does. The window builds the parts; here the commands meet them.
+"""Implementation of each command, and the dialogs opened from traffic: resend and compare.
 
-Opens what a traffic panel or a workspace asks for: a request to send again, two things to compare.
+The window creates the parts; here the actions are connected to them and enabled while they apply.
 """
 
 from __future__ import annotations

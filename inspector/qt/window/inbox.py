@@ -1,4 +1,4 @@
-"""The Inbox in a window: its panels, how many cards wait, toasts for new ones, and the ways to a card."""
+"""Inbox controller of the window: panels, pending count, toasts, navigation to a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main window: servers on the left, the workspace in the middle, traffic below."""
+"""Main window: servers on the left, the workspace in the middle, traffic below."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""The file of servers, changed by hand: a line above the workspace says so, and leads to what changed.
+"""Notices of the window: server list changes, Doctor results, drift, logins, secret store.
 
-The doctor in a window: a server in front that cannot be connected is examined, and a line says why.
-
-Drift in a window: a line above what a server offers that says what changed, and leads to it.
-
-Logins in a window: the browser is opened for them, and one that waits for the person says so.
-
-Where secrets are kept, in the status bar: always in view once there are any.
+Each is a strip with a button that leads to the details; the secret store has a status bar entry once
+there are secrets. `DoctorNotice` also starts the check of the current server when it fails to connect,
+`LoginNotice` opens login pages in the browser.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Servers come in and go out: the dialogs for adding what was pasted or dropped, and for exporting.
+"""Server commands: add, export, edit, duplicate, remove and copy.
 
-The list of servers, managed: edit, duplicate, remove and undo, copy in the words of other tools.
+Servers are added from pasted text, files or drops; a removal can be undone. Dialogs are imported on demand.
 """
 
 from __future__ import annotations

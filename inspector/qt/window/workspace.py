@@ -1,4 +1,7 @@
-"""Everything about one server, in tabs under a strip that says how it stands."""
+"""Workspace of one server: a status strip above the tabs of its panels.
+
+Most panels are created when their tab is first shown.
+"""
 
 from __future__ import annotations
 

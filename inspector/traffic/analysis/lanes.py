@@ -1,7 +1,8 @@
-"""Bars of one server, stacked so that none covers another, and merged where they are too small to be seen.
+"""Lanes of the timeline: a server's bars stacked without overlap, and merged when too small.
 
-The bars of a sub-row do not overlap, so their starts and ends are both in order. That is what makes painting
-cost by pixels: where a bar is smaller than a pixel, a binary search finds the first one after that pixel.
+The bars of a sub-row do not overlap, so both their starts and their ends are sorted. So the cost of
+painting depends on the number of pixels: where bars are smaller than a pixel, a binary search finds the
+first one after that pixel.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Everything around one message, in order: the operation that it belongs to, and what happened meanwhile.
+"""Messages related to a row: its operation and what happened meanwhile; user wait times.
 
-Time that a person took, which is no fault of the server.
+`HumanWaits` finds the time that a user took to answer server requests, which is not the server's latency.
 """
 
 from __future__ import annotations

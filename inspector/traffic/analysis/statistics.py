@@ -1,14 +1,10 @@
-"""How long things took: many durations in little memory.
+"""Statistics of rows: latency and error counts per method and subject, and message rate.
 
-A histogram whose steps grow with the value: 32 to each doubling. A percentile is therefore not exact but
-within 1.6 % of the exact one (and exact below 64 ns); count, mean, least and most are exact.
-
-Messages and errors over time, in buckets that widen as the time gets long.
-
-What went on, in numbers: for each method of each server, and for each tool, prompt and resource.
-
-Counts by exchange: a request and its answer are one, seen when either of them fits the filter. Time that a
-person took to answer a question is counted apart, and is in no latency.
+Counts are per exchange: a request and its response are one, included if either matches the filter. Time
+that the user took to answer a server request is counted separately and is not part of any latency.
+Latencies are kept in a histogram with 32 steps per doubling: percentiles are within 1.6 % of the exact
+ones (exact below 64 ns); count, mean, minimum and maximum are exact. The rate is kept in buckets that
+widen over time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Operations as bars on an axis of time, a lane for each server.
+"""Timeline: operations as bars on a time axis, one lane per server.
 
-All bars are kept, in arrays; what is to be painted of them is worked out for a range and a width in pixels,
-and costs by pixels. Positions are nanoseconds since 1970 (`TimeAxis`).
+All bars are kept, in arrays. What to paint is computed for a time range and a width in pixels, and its
+cost depends on the pixels. Positions are nanoseconds since 1970 (`TimeAxis`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""A file that is written whole, or not at all.
+"""Open captures, copies of captures, and the folder of automatic captures.
 
-A capture that was opened: its rows, without any server.
-
-A copy of a capture, also of one that is being recorded.
-
-The folder of captures that are made by themselves: one a run, kept for a while.
+A copy may be made while the capture is being recorded. The folder holds one capture per run, deleted by
+age and total size. Copies are written to a temporary file and then moved, so that they exist whole or not
+at all.
 """
 
 from __future__ import annotations

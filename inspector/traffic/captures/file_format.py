@@ -1,35 +1,34 @@
-"""The file format of captures (`.mcpcap`), for whoever wants to read one without us.
+"""The capture file format (`.mcpcap`), documented so that other tools can read it.
 
-An SQLite database with `application_id` 0x4D435043 ("MCPC") and `user_version` 1, in UTF-8. JSON columns are
-ASCII (everything else is escaped, so that a lone surrogate survives). Rows are numbered from 0.
+An SQLite database with `application_id` 0x4D435043 ("MCPC") and `user_version` 1, in UTF-8. JSON columns
+are ASCII (everything else is escaped, so that a lone surrogate survives). Rows are numbered from 0.
 
-    about     key, value            app, began_at (ns since 1970), title, recorder (process id, when it
-                                    started), closed_at (missing: still recorded, or interrupted)
-    server    first, texts          JSON array of names: those numbered from `first` on
+    about     key, value            app, began_at (ns since 1970), title, recorder (process id, start
+                                    time), closed_at (missing: still recording, or interrupted)
+    server    first, texts          JSON array of names, numbered from `first`
     word      first, texts          … of texts that rows refer to; number 0 is the empty one
-    revision  first, texts          … of protocol revisions; number 0 is the empty one
-    segment   number, count, columns    rows from number * 1024 on, 1,024 in all but the last: column after
-                                    column, little-endian, in the order and the types of `columns.TYPES`
-    chunk     number, bytes         the bytes of a run of rows, joined; where one row has its own is in its
-                                    columns `chunk`, `offset` and `kept`. More than 64 KiB: alone in a chunk
-    other_id  first, ids            JSON [[row, …], [id, …]]: ids that are no 64-bit integers
+    revision  first, texts          … of protocol versions; number 0 is the empty one
+    segment   number, count, columns    rows from number * 1024 on, 1,024 in all but the last: column
+                                    after column, little-endian, in the order and types of `columns.TYPES`
+    chunk     number, bytes         the bytes of a run of rows, joined; a row's columns `chunk`, `offset`
+                                    and `kept` locate its own. More than 64 KiB: alone in a chunk
+    other_id  first, ids            JSON [[row, …], [id, …]]: ids that are not 64-bit integers
     http      row, value            JSON object: the exchange of a row of kind HTTP, without its body
-    http_body row, bytes            … its body, where one was kept
+    http_body row, bytes            … its body, if one was kept
     remark    row, value            JSON [is marked, comment]
     resent    row, value            JSON [row of the request that this one repeats]
 
-Secrets of logins and of HTTP exchanges are not in it, nor credentials that were in use: a placeholder such
-as `~secret-1-Authorization~` stands for each, the same number for the same secret. Of a row with one, `size`
-and `kept` count what is stored.
+Secrets of logins and of HTTP exchanges, and credentials that were in use, are replaced by placeholders
+such as `~secret-1-Authorization~`, with the same number for the same secret. For a row that has one,
+`size` and `kept` count what is stored.
 
-Why columns and not a row a frame: Python's SQLite module gives up and takes back the interpreter's lock for
-each statement. While another thread computes, that allows 6,000 inserts a second; segments take 200,000 rows.
+Columns instead of one SQL row per message: Python's SQLite module releases and reacquires the GIL for
+each statement. While another thread computes, that allows 6,000 inserts a second; segments allow 200,000
+rows.
 
-Here are the statements, and no threads. Writing raises `sqlite3.Error`, reading any of `UNREADABLE`.
-
-Which process records a capture: written into it, and asked of the machine when it is found not closed.
-
-HTTP exchanges as JSON and back, for captures. The body goes beside it, as the bytes it is.
+This module holds the SQL statements, the JSON form of HTTP exchanges, and the identity of the recording
+process (to tell an interrupted capture from one being recorded). It uses no threads. Writing raises
+`sqlite3.Error`, reading any of `UNREADABLE`.
 """
 
 from __future__ import annotations

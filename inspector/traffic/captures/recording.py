@@ -1,4 +1,4 @@
-"""Records a log into a capture's file as it grows, on a thread of its own."""
+"""Live recording of a log to a capture file, on a background thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings a capture's file up to date with a log: what is new, and what has changed."""
+"""Incremental writer: brings a capture file up to date with new and changed rows of a log."""
 
 from __future__ import annotations
 

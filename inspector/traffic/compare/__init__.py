@@ -1,5 +1,6 @@
-"""Two messages, exchanges or captures beside each other: what differs, apart from what is ignored.
+"""Comparison of two messages, exchanges or captures, with rules for what to ignore.
 
-No I/O; imports `base` and the traffic log. Start with `values.py` (two JSON values), which gives a
-`diff.Diff`; `texts.py` compares bytes, `messages.py` rows of a log, `captures.py` whole logs.
+No I/O. Imports `base`, the traffic log and `traffic.filter` (checks of regular expressions). Start with
+`json_values.py`, which compares two JSON values into a `diff.Diff`; `texts.py` compares bytes,
+`messages.py` rows of a log and whole captures, and `lines.py` lays a diff out for display.
 """

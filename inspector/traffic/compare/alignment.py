@@ -1,13 +1,10 @@
-"""The longest common subsequence of two sequences of tokens, within a bounded effort.
+"""Sequence alignment (longest common subsequence) with bounded effort, and line pairing.
 
 Myers' greedy algorithm ("An O(ND) difference algorithm", 1986): its cost grows with the number of
-differences, so two long sequences that differ little are aligned at once. Where they differ much, tokens
-that occur once on either side hold them together ("patience"), or the way that got furthest is taken and the
-search goes on from there; when the effort is spent, what is left is taken item by item.
-
-Long runs of equal neighbours, taken together: the size of a diff then grows with what differs.
-
-Two texts compared line by line.
+differences, so that long sequences with few differences are aligned quickly. Where there are many, tokens
+that occur once on each side serve as anchors ("patience"), or the furthest path is taken and the search
+continues from there; when the effort is spent, the rest is paired item by item. Long runs of equal
+neighbors are grouped, so that the size of a diff depends on what differs.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""The outcome of a comparison: what became of every value, in document order.
+"""Result of a comparison (`Diff`), path patterns, and what a comparison ignores.
 
-Changes are kept in a flat list, each with the index of the one that it stands in: a document may be
-nested to any depth, and the list is still handled without recursion. A value that is equal on both sides
-is one entry, whatever is in it, and so is a long run of equal neighbours.
+Changes are a flat list in document order, each with the index of its parent: documents nested to any
+depth are handled without recursion. A value that is equal on both sides is one entry, whatever it
+contains, and so is a long run of equal neighbors.
 
-What a comparison leaves out: ids, times, metadata, chosen places, members of certain names.
-
-Where a value stands in a JSON document, in words, and patterns for such places.
-
-A path is written as in JavaScript: `result.content[0].text`, with `["…"]` around names that are not plain
-words. A pattern may also say `*` (any member), `[*]` (any item) and `**` (anything, at any depth).
+Paths are written as in JavaScript: `result.content[0].text`, with `["…"]` around names that are not plain
+identifiers. A pattern may also have `*` (any member), `[*]` (any item) and `**` (anything, at any depth).
+Ignored can be ids, times, metadata, chosen paths, and members of certain names.
 """
 
 from __future__ import annotations

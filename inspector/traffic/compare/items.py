@@ -1,13 +1,9 @@
-"""Which item of one array is which item of the other.
+"""Pairing of array items, and numbering of values so that equality is one comparison.
 
-Objects that carry a name, a URI or an id are known by it, so that a tool that was put in among 200 is one
-addition, and one that went elsewhere is a move. Other items are aligned by being equal; what is then left
-between two aligned ones is paired where it is of one kind.
-
-Every value of two documents numbered by what it is, so that comparing two is comparing two numbers.
-
-Equal values get equal numbers, in whatever document and order of members they stand. Each has two: the
-`strict` one counts everything, the `loose` one leaves out what is ignored.
+Objects with a name, a URI or an id are identified by it: a tool inserted among 200 is one addition, and
+one in another place is a move. Other items are aligned by equality; those left between two aligned ones
+are paired if they are of one kind. `Shaper` gives equal values equal numbers, in any document and order
+of members: the `strict` number counts everything, the `loose` one leaves out what is ignored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Two JSON values compared by structure.
+"""Structural comparison of two JSON values.
 
-The order of an object's members does not count; numbers are compared as they were written; the items of
-arrays are aligned (`items.py`). Nothing here recurses, and the effort is bounded: a comparison of large
-documents ends, if need be with less detail, and `Diff.note` says so.
+The order of members does not matter, numbers are compared as written, and array items are aligned
+(`items.py`). There is no recursion and the effort is bounded: a comparison of large documents ends, if
+necessary with less detail, and `Diff.note` says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A diff as lines of two columns, with what is equal folded away.
+"""A diff as display lines in two columns, with equal parts folded.
 
     tools: [200 items]              tools: [201 items]
       … 117 equal                                         (a Fold)
@@ -6,10 +6,8 @@
       …
                                     [120] new: {2 members}      added
 
-Every line's text is plain, on one line and bounded. What hides behind a fold is asked for by adding its
-`key` to `opened`.
-
-Values in a few words, for one line of a comparison: plain, bounded, nothing hidden.
+The text of every line is plain, on one line and bounded in length. To open a fold, add its `key` to
+`opened`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Two captures compared: which exchanges both have, which only one has, and which turned out differently.
+"""Comparison of recorded messages, of exchanges, and of whole captures.
 
-Exchanges are aligned by what was asked (direction, method, subject), in order, whatever the servers are
-called. Bodies are read only where their sizes allow that they are equal, and compared by structure only
-when somebody looks (`look_into`): a capture may have 100,000 exchanges.
-
-Two rows of recorded traffic compared: one message with another, one exchange with another.
-
-The rows may be of different captures. For messages above about 1 MB use the worker process:
+The rows may be in different captures. For messages above about 1 MB use the worker process:
 `texts.compare_packed(texts.pack(log.raw(row), other.raw(other_row), ignoring))`.
+
+For captures, exchanges are aligned by what was requested (direction, method, subject), in order, whatever
+the servers are called. Bodies are read only if their sizes allow that they are equal, and compared by
+structure only on demand (`look_into`): a capture may have 100,000 exchanges.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A diff made light enough to be handed to another process while a window waits for it.
+"""Comparison of two messages as bytes: as JSON if both are JSON, otherwise line by line.
 
-Two messages as bytes compared: as JSON where both are, as lines of text where not.
-
-These are functions of plain values that give plain values, so that big ones can be compared in the worker
-process: `worker.run(compare_packed, pack(left, right, ignoring))`.
+Functions of plain values that return plain values, so that large messages can be compared in the worker
+process: `worker.run(compare_packed, pack(left, right, ignoring))`. `carried` reduces a diff to what is
+cheap to pickle, because the window waits for it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What is packed inside the texts of a message: base64, JSON in text, tokens, pictures, sounds, URLs.
+"""Decoding of encoded data in messages: base64, JSON in strings, JWTs, images, audio, URLs.
 
-No I/O, nothing is rendered or followed; imports `base` and the paths of `traffic.compare`. Start with
-`find.py`.
+No I/O; nothing is rendered or followed. Imports `base`, `protocol` and the paths of `traffic.compare`.
+Start with `finder.py`.
 """

@@ -1,6 +1,6 @@
-"""One thing found inside a text, decoded.
+"""`Decoding`: one decoded part of a message; and recognition of file types by their content.
 
-What bytes are, by how they begin: never by what somebody says they are.
+A type is determined by the first bytes, never by a declared MIME type.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
-"""Base64 in a text, in both of its alphabets, and `data:` URLs.
+"""Finds encoded data in the strings of a message: three levels deep, with bounded work.
 
-A plain word is base64, too, in form. So it counts only when it is long enough and what comes out is a
-known kind of file or a readable text, or when the member it stands in is one that MCP keeps files in.
-
-JSON inside a text, bare or in a Markdown code fence; URLs and percent-encoded texts.
-
-Finds what is packed inside the texts of a message, to a depth of three, with bounded work.
-
-`find_decodings` is a function of bytes and gives plain values: big messages go to the worker process with
-`worker.run(find_decodings, raw)`.
-
-JSON Web Tokens (RFC 7519) in a text: header and claims, decoded. Signatures are not checked here.
+`find_decodings` takes bytes and returns plain values, so that large messages can go to the worker
+process: `worker.run(find_decodings, raw)`. Formats: base64 (both alphabets), `data:` URLs, JSON in a
+string or in a Markdown code fence, JWTs (RFC 7519; signatures are not verified), URLs and percent-encoded
+text. Any plain word is valid base64; so it counts only if it is long enough and decodes to a known file
+type or readable text, or if it is in a member that MCP uses for files.
 """
 
 from __future__ import annotations

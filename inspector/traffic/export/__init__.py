@@ -1,7 +1,8 @@
-"""Traffic in the formats of others, out and in, with its secrets masked.
+"""Export and import of traffic in other formats, with secrets masked.
 
-Imports `protocol`, `base` and the rest of `traffic`. Start with `secrets.py` (what is found) and `masking.py`
-(what becomes of it); then one module a format: `jsonlines.py` (nothing is lost), `har.py`, `markdown.py`, and
-`copyas.py` for one exchange; `reading.py` is the way in. A writer is a generator: it yields how many rows it
-has done, so that its caller can show progress and stop, and returns what the format could not take.
+Imports `protocol`, `base`, `traffic.captures`, `traffic.masking` and the modules of `traffic` itself.
+Start with `writer.py`, which all formats share; then one module per format: `jsonlines.py` (lossless),
+`har.py`, `markdown.py`, and `snippets.py` for one exchange. `importer.py` reads files. A writer is a
+generator: it yields the number of rows done, so that its caller can show progress and stop, and returns
+what the format could not represent.
 """

@@ -1,8 +1,8 @@
-"""HTTP traffic as HAR 1.2, which browsers and HTTP tools open.
+"""HTTP traffic as HAR 1.2, which browsers and HTTP tools can open.
 
-One entry an exchange, with the bodies put together from the messages that rode on it. Rows without HTTP have
-no place in it: they are counted in `log.comment` and returned. `_mcp` in an entry says which server it was
-and which rows of the log are in it. Times that are not known are -1 where HAR allows that, else 0.
+One entry per exchange, with bodies assembled from the messages it carried. Rows without HTTP cannot be
+represented: they are counted in `log.comment` and returned. `_mcp` in an entry holds the server and the
+rows of the log. Unknown times are -1 where HAR allows that, else 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Reads HAR: ours, those of browsers, and those of proxies.
+"""HAR import: our own files, and those of browsers and proxies.
 
-What is kept are the hosts that speak MCP in the file: those with an entry that holds JSON-RPC. Of these every
-entry becomes an HTTP row (a refusal, a login and a `.well-known` lookup belong to the story), and its
-JSON-RPC bodies and event streams become frames on that row. Requests and answers are recorded in the order
-of their times.
+Only hosts with at least one JSON-RPC entry are imported. Each of their entries becomes an HTTP row
+(errors, logins and `.well-known` requests are part of the story), and its JSON-RPC bodies and event
+streams become messages on that row. Requests and responses are recorded in order of time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Brings traffic of a file into a log: our JSON Lines, those of others, and HAR. The content says which.
+"""Import of JSON Lines (ours or foreign) and HAR, into a log or a new capture.
 
-Untrusted, like everything: a line or an entry that cannot be used is a problem in words, and the rest is
-read; only a file that is none of these raises.
-
-Exports, ours and those of other tools, made into captures.
+The format is detected from the content. The file is untrusted: a line or entry that cannot be used is
+reported as a problem and the rest is read; only a file in none of these formats raises.
 """
 
 from __future__ import annotations

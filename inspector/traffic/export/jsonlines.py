@@ -1,16 +1,16 @@
-"""Traffic as JSON Lines: everything that the log knows, one row a line, read back exactly by `ownlines.py`.
+"""Traffic as JSON Lines: lossless, one row per line; `jsonlines_reader.py` reads it back.
 
-The first line is about the file: `format`, `version`, `app`, how many `rows`, and what was `masked`. Every
-other line is a row:
+The first line describes the file: `format`, `version`, `app`, the number of `rows`, and what was
+`masked`. Every other line is a row:
 
     number          of the row in this file, from 0
     partner, exchange, operation, resent_of         numbers of other rows in this file
-    time            when, for people; `wall_ns` and `monotonic_ns` say it exactly
-    server, kind, direction ("out" is to the server), method, subject, id, status, duration_ns, size, problem,
-    revision, marked, comment       left out where they say nothing
+    time            for people; `wall_ns` and `monotonic_ns` are exact
+    server, kind, direction ("out" is to the server), method, subject, id, status, duration_ns, size,
+    problem, revision, marked, comment              omitted if empty
     http            of an HTTP exchange: method, url, headers, status, timings, …
-    message         the message as JSON, when writing it compactly gives the very bytes of the wire; else
-    raw             the bytes as text; or, when they are not UTF-8,
+    message         the message as JSON, if compact serialization gives exactly the wire's bytes; else
+    raw             the bytes as text; or, if they are not UTF-8,
     raw_base64
 """
 

@@ -1,27 +1,26 @@
-"""Reads JSON Lines of other tools. A line may be
+"""JSON Lines import: our own format exactly as written, and logs of other tools.
+
+Our own files restore every column and byte. They may have been edited by hand: an unusable line is
+reported with its number and the others are read. Links are made at the end, between the rows that were
+read.
+
+A line of another tool may be
 
 - a JSON-RPC message, or a batch of them: its bytes are kept as they are;
-- an object that has the message in a member: `message`, `msg`, `frame`, `payload`, `json`, `data`, `raw`,
-  `body`, `rpc` or `content`, as JSON or as a text that is JSON. Next to it, any of
+- an object with the message in a member: `message`, `msg`, `frame`, `payload`, `json`, `data`, `raw`,
+  `body`, `rpc` or `content`, as JSON or as a string of JSON. Beside it, any of
   - the direction, in `direction`, `dir`, `from`, `source`, `sender`, `side` or `type`: "client",
     "client->server", "fromClient", "stdin", "out", "sent", ">" and the like;
   - the time, in `time`, `timestamp`, `ts`, `at`, `date` or `wall_ns`: ISO 8601, or a number of seconds,
     milliseconds, microseconds or nanoseconds since 1970;
   - the server, in `server`, `server_name`, `serverName` or `peer`.
 
-Where the direction is not said, the method tells, or the request that an answer is for. "in" and "out" are
-taken to be the client's; a file that was written on the server's side shows by a message that then would
-come from the wrong one, and is read the other way round.
+A missing direction is derived from the method, or from the request that a response belongs to. "in" and
+"out" are taken as the client's; if a message would then come from the wrong side, the file was written on
+the server's side and is read the other way round.
 
-Reads the JSON Lines that `jsonlines.py` writes: every column and every byte as it was.
-
-A file may have been edited by hand: a line that cannot be used is a problem that names it, and the others
-are read all the same. Links are made at the end, between the rows that were read.
-
-Messages from a file, recorded as if they went over the wire now.
-
-The recorder that writes live traffic writes these rows too, so that answers are paired with their requests
-and rows have their subjects and states alike. Only the clock is the file's.
+Foreign messages go through the recorder for live traffic, with a clock set from the file, so that
+responses are paired and rows get their subjects and states in the same way.
 """
 
 from __future__ import annotations

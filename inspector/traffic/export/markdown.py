@@ -1,7 +1,7 @@
-"""Traffic as a Markdown report, to be pasted into an issue: a summary, then one exchange after another.
+"""Traffic as a Markdown report for an issue: a summary, then the exchanges.
 
-Everything from the wire stands in code, fenced so that it cannot end the fence, with hidden characters shown:
-it can neither format the report nor mention anybody. Long bodies are shortened, and say so.
+Everything from the wire is in code spans or blocks whose fences it cannot close, with hidden characters
+shown: it can neither format the report nor mention anyone. Long bodies are shortened, with a note.
 """
 
 from __future__ import annotations

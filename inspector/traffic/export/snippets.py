@@ -1,8 +1,8 @@
 """One exchange as text for the clipboard: a cURL command, a Python program, or JSON.
 
-What a server or a file put into a header or a body must not become a command when the text is pasted into a
-shell. So the command is made of words that `sh` takes literally, nothing that a terminal would act on is in
-it, and curl is told to read no file and to expand no pattern.
+Header and body text from a server or a file must not become a command when pasted into a shell. So the
+command consists of words that `sh` takes literally, contains nothing that a terminal would act on, and
+tells curl to read no files and expand no patterns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The two bodies of an HTTP exchange, put together from the frames that rode on it.
+"""Common parts of the export writers: sink, row numbering, dropped rows, HTTP bodies.
 
-What the writers of all formats share.
+Bodies of an HTTP exchange are assembled from the messages that it carried.
 """
 
 from __future__ import annotations

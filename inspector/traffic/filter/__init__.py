@@ -1,5 +1,6 @@
-"""The filter language: text to tree, tree to matching rows, and the help for whoever types it.
+"""The traffic filter language: parsing, evaluation over the log, completion and its manual.
 
-Imports the log and its records; does no I/O of its own. Start with the docstring of `grammar.py`, which is
-the manual, then `tree.py` (what a filter is), `fields.py` (the words) and `matcher.py` (which rows fit).
+Imports `base`, `protocol`, and `log`, `columns` and `records` of `traffic`; no I/O apart from reading
+bodies through the log. Start with the docstring of `parser.py`, which is the manual, then `tree.py` (what
+a filter is), `fields.py` (the fields) and `matcher.py` (which rows match).
 """

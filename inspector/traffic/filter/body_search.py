@@ -1,10 +1,8 @@
-"""Bodies of rows, searched as the bytes that they are.
+"""Free-text search in message bodies, on raw bytes: no parsing, whatever the size.
 
-Free text, searched in bytes as they are: no parsing, whatever the size.
-
-Upper and lower case are one. JSON may spell a character in several ways (é, \\u00e9, \\u00E9; / and \\/), so
-each character that is commonly escaped is searched in all its spellings; letters and digits of ASCII, which
-nobody escapes, only as they are.
+Case-insensitive. JSON can spell a character in several ways (as itself or as an escape), so each
+character that is commonly escaped is searched in all its spellings; ASCII letters and digits, which are
+not escaped in practice, only as themselves.
 """
 
 from __future__ import annotations

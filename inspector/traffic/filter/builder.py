@@ -1,4 +1,4 @@
-"""Filters made by pointing: "filter on this", "exclude this"."""
+"""Filters built from a selected value: "filter on this" and "exclude this"."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Comparisons answered for a window of rows at once, from the log's columns.
+"""Comparisons evaluated on log columns, for a window of rows at once.
 
-A leaf gives a mask: one byte a row, 1 where the row fits. Work per row is one step of a loop that runs in C
-or in a comprehension; everything that depends on a word of the log is asked once a word.
-
-Masks, one byte a row, and the spans of numbers that they are made from.
+Each leaf returns a mask: one byte per row, 1 if the row matches. The work per row is one step of a loop
+in C or in a comprehension; what depends on a word of the log is evaluated once per word.
 """
 
 from __future__ import annotations

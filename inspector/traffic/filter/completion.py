@@ -1,8 +1,7 @@
-"""What could stand at the cursor: words, operators, values and paths, with a line about each.
+"""Completion of a filter at the cursor: fields, operators, values and paths.
 
-What is being typed: the unfinished piece of a filter before the cursor. Wrong filters are no obstacle.
-
-What the latest rows of a log have: values and paths to offer while somebody types. Bounded work.
+The text before the cursor may be an invalid filter. Values and paths come from the latest rows of the
+log, with bounded work.
 """
 
 from __future__ import annotations

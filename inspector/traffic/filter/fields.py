@@ -1,4 +1,7 @@
-"""Every word of the filter language, in one table: what it means, what it takes, how a row answers to it."""
+"""The table of filter fields: meaning, type, and where in a row the value is.
+
+A new field is one row of this table. It is also part of the manual (`manual.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,22 +1,13 @@
-"""Patterns as they are typed: regular expressions after `~`, and `*` in a value after `:`.
+"""Literals of the filter language: patterns, times, durations, sizes and numbers.
 
-A pattern runs in the window's own thread over text that a server sent, so its cost is bounded where that
-can be told beforehand: one that on some texts takes longer than anybody waits is refused, and only the
-beginning of a value is searched.
+Each reader raises ValueError with a sentence. Patterns run on the window's thread over text from a
+server, so their cost is bounded: only the start of a value is searched, and an expression that may take
+exponential time is rejected (`may_take_forever`). That is a repeated group which can match the same text
+in several ways: an unbounded repeat inside, `(a+)+`, or alternatives of which one may start another,
+`(a|ab)*`. The check is conservative: it rejects some harmless ones.
 
-Regular expressions that may take forever, known by how they are written.
-
-A group that is repeated many times, and that can take the same text in several ways, is tried in all of
-them: twice as many for each further letter. It can when it has a repeat without an end inside, `(a+)+`, or
-alternatives of which one may be the beginning of another, `(a|ab)*`. Rather too many are named than too few.
-
-Times as they are typed: of a day, of a date, or before now.
-
-A time of day fits that time on every day, so that a filter means the same on a capture of last week.
-Times without a zone are in the reader's own.
-
-Values with units, as they are typed: durations, sizes, numbers. Each reader raises ValueError with a
-sentence that says what it expected.
+A time of day matches that time on every day, so that a filter means the same on last week's capture.
+Times without a zone are local.
 """
 
 from __future__ import annotations

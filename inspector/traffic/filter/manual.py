@@ -1,6 +1,7 @@
-"""The manual of the filter language, as Markdown, with the table of words in it.
+"""The manual of the filter language: the docstring of `parser.py` plus the field table.
 
-`resources/help/filters.md` is what `manual` gives; a test holds the two together.
+`resources/help/filters.md` is the Markdown that `manual` returns; a test compares the two. So nothing but
+the manual may be in that docstring.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""A filter made ready for one log: which rows match, a window at a time.
+"""Filter evaluation: a compiled filter returns the matching rows of a log, window by window.
 
-Does one row match? Asked of the row itself, through the log's plain reads.
-
-This is what a filter means. `matcher.py` finds the same rows much faster, column by column; the tests hold
-it against this.
-
-How a tree is worked off for a window of rows: cheap questions first, dear ones only of rows that are
-still in doubt.
-
-A plan is asked "which of these?", with masks as one big integer: a byte a row, so that `&`, `|` and `^` of
-16,000 rows are one step each.
+A filter becomes a tree of plans: cheap ones (columns) run first, and expensive ones (bodies) only on rows
+that are still undecided. A mask is one big integer with a byte per row, so that `&`, `|` and `^` of
+16,000 rows are one operation each. `row_test` is the reference implementation: it evaluates one row at a
+time through plain reads of the log, and tests compare `Matcher` with it.
 """
 
 from __future__ import annotations

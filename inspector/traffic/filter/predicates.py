@@ -1,11 +1,8 @@
-"""The types of values that words are compared with: which operators each takes, and what a comparison
-asks of a value of a row.
+"""Value types of the filter language, their operators, and the tests of single values.
 
-What a comparison asks of one value. How the values of a row are found is none of its business.
-
-Every function takes an operator and the values as typed, and gives a test; it raises ValueError with a
-sentence when the values do not suit. `!=` is not known here: it is `not` of `=` (see `matcher.py`), so that
-a row without a value is unlike every value.
+Every test takes an operator and the values as typed, and raises ValueError with a sentence if they are
+invalid. How the values of a row are found is not handled here (`row_values.py`). Nor is `!=`: it is `not`
+of `=` (see `matcher.py`), so that a row without a value differs from every value.
 """
 
 from __future__ import annotations

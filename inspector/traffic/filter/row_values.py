@@ -1,8 +1,7 @@
-"""Values at a path in a message. A body that is too big or cannot be read just has no values.
+"""Values of one row by field, and values at a path in its message.
 
-The values of one row, by word: plain reads of the log, one row at a time.
-
-Values come in the shapes of JSON. A word that says nothing about a row gives no value.
+Values are JSON. A field that does not apply to a row has no value; nor does a path in a body that is too
+large (1 MiB) or not JSON.
 """
 
 from __future__ import annotations

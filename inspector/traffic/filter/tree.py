@@ -1,11 +1,7 @@
-"""What is wrong with a filter, and where.
+"""Syntax tree of a filter: frozen nodes, their text form, and `QueryError`.
 
-A tree written as text again: `parse(to_text(tree)) == tree`.
-
-What a filter says, as a tree of frozen nodes.
-
-Values stay the text that was typed: what `10k` stands for depends on the word before it, and is read when
-a matcher is made. `grammar.parse` makes trees, `printing.to_text` writes them.
+Values stay as typed: what `10k` means depends on the field, and is determined when a matcher is compiled.
+`parser.parse` makes trees and `to_text` writes them: `parse(to_text(tree)) == tree`.
 """
 
 from __future__ import annotations

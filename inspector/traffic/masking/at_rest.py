@@ -1,11 +1,11 @@
-"""What a capture's file holds instead of secrets, and the way back for as long as this run lasts.
+"""Masking of secrets in capture files, reversible only in the process that recorded them.
 
-A file is copied, sent and forgotten; so nothing goes into it that would let others in. Masked are the secrets
-of logins and of HTTP exchanges, wherever their names or their shapes tell them, and credentials of ours that
-are in use wherever they stand. All else is written byte for byte: messages are what a debugger is for.
+Files are copied, sent and forgotten, so nothing in them may grant access. Secrets of logins and HTTP
+exchanges are masked where their name or format identifies them, and our credentials in use wherever they
+occur. Everything else is written byte for byte, because messages are what a debugger is for.
 
-Each different spelling of a secret has a placeholder of its own, such as `~secret-1-Authorization~`, so that
-an exchange which was let go from memory can be shown as it was: the way back is kept here, and only here.
+Each spelling of a secret has its own placeholder, such as `~secret-1-Authorization~`, so that an exchange
+released from memory can be restored exactly. The mapping is kept only here, in memory.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
-r"""JSON text as it reads once its escapes are resolved, with the way back to where each byte stood.
+"""Secret detection in text: by the name before a value, or by the value's format.
 
-A secret may be spelled with escapes (`\/`, `\u002B`), or stand in JSON that is a string in JSON. Both are
-found by looking at the text again with one level of escapes taken away.
+Purely lexical, on bytes, so that it works on JSON, JSON in JSON strings, forms, URLs, command lines and
+log lines, also when malformed. A `Hit` covers exactly the secret and never a quote, so that its
+surroundings stay intact. The first step is one search for the few words that such names contain; most
+messages have none.
 
-Where secrets stand in a text: after a name that says so, or recognisable by their own shape.
-
-Purely lexical, on bytes, so that it works alike on JSON, on JSON inside JSON (see `escapes.py`), on forms,
-URLs, command lines and log lines, and on what is broken. A `Hit` covers exactly the secret and never a
-quote, so that what stands around it stays as it was. The first step is one search for the few words that
-such names are made of; most frames have none of them, and are done with.
-
-A text as it is, and again with its escapes resolved: once, and twice for JSON in a string of JSON.
-
-The ways in which a value may stand in a text.
+A secret may be spelled with escapes, or be in JSON within a JSON string. So the text is scanned as it is
+and with one and two levels of escapes resolved; `Unescaped` maps positions back to the original.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Why a server over HTTP does not take part in the conversation: its answers in, a diagnosis out.
-
-Why a request over HTTP was not answered at all: what came instead in, a diagnosis out.
-"""
+"""Diagnoses of HTTP: responses that are no MCP messages, and missing responses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a server that wants to know who asks lacks: its refusal and its documents in, a diagnosis out.
+"""Diagnoses of servers that require a login, and the fetch of their well-known documents.
 
-What a server says about logging in to it: its well-known documents, fetched as a login would.
+The documents are fetched as a login would fetch them; the authorization server is contacted only after
+the server rejected a request.
 """
 
 from __future__ import annotations

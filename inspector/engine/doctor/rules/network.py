@@ -1,4 +1,4 @@
-"""Why a host cannot be reached: what was seen of its name, its port and its TLS in, a diagnosis out."""
+"""Diagnoses of unreachable hosts: URL, DNS, TCP connection and TLS certificates."""
 
 from __future__ import annotations
 

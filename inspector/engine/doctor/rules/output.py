@@ -1,6 +1,6 @@
-"""Which line of all that a process wrote before it ended says most: pure functions of its lines.
+"""Diagnoses of processes that exited or do not respond, from their output and exit status.
 
-Why a process ended, or says nothing that we understand: its words in, a diagnosis out.
+Also picks the line of the output that says most about the failure. Pure functions.
 """
 
 from __future__ import annotations

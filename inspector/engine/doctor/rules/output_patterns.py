@@ -1,4 +1,4 @@
-"""What runtimes and installers print when they fail, and what it means. Data only: a row for each cause."""
+"""Table of error messages of runtimes and installers, with cause and fix. Data only."""
 
 from __future__ import annotations
 

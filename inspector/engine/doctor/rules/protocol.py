@@ -1,4 +1,4 @@
-"""What is wrong in a conversation that did begin: messages in, a diagnosis out."""
+"""Diagnoses of failed or questionable negotiations and of the first list, from the messages."""
 
 from __future__ import annotations
 

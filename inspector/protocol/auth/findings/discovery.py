@@ -1,6 +1,6 @@
-"""The words of the findings about discovery: the challenge (AUTH), both metadata documents (PRM, ASM).
+"""Findings of discovery: the challenge (AUTH) and both metadata documents (PRM, ASM).
 
-A table to look things up in. Each has what we saw, the rule, and who must change what.
+A table: each row has what was seen, the rule, and who must fix what.
 """
 
 from __future__ import annotations

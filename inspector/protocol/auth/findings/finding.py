@@ -1,8 +1,7 @@
-"""What is wrong with a server's or an authorization server's side of a login, as findings to show.
+"""Findings about a server's or authorization server's part in a login.
 
-Each kind has an id that stays, so that reports can be compared. A finding says what we saw, which rule that
-touches, and who must change what; the quote that proves it is the server's own text, made harmless.
-The words are in `discoverywords.py`, `grantwords.py` and `providerwords.py`.
+Each kind has a stable id, so that reports can be compared. A finding says what was seen, which rule it
+concerns, and who must fix what; its evidence is the server's own text, escaped and truncated.
 """
 
 from __future__ import annotations

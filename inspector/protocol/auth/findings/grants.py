@@ -1,11 +1,8 @@
-"""The words of the findings after discovery: registration (REG), the browser's part (AZ), tokens (TOK),
-and what the MCP server makes of them (RS).
+"""Findings after discovery: registration, authorization, tokens, identity providers.
 
-A table to look things up in. Each has what we saw, the rule, and who must change what.
-
-The words of the findings about a company's identity provider (IDT): its ID tokens, and its ID-JAGs.
-
-A table to look things up in, as `grantwords.py`. The ids are ours: the handbook names none for providers.
+Registration (REG), the authorization request (AZ), tokens (TOK), the MCP server's reaction to them (RS),
+and ID tokens and ID-JAGs of an enterprise identity provider (IDT, ids of MCP Lens). A table: each row has
+what was seen, the rule, and who must fix what.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a finding is made from: how grave it is in each revision, and three sentences with places to fill."""
+"""Templates of findings: severity by protocol version, and three texts with placeholders."""
 
 from __future__ import annotations
 

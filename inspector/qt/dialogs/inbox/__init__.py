@@ -1,1 +1,4 @@
-"""TODO: what lives here."""
+"""Dialogs about the Inbox: reply rules and the Inbox timeout.
+
+Imports as in `qt.dialogs`. Start with `reply_rules.py`.
+"""

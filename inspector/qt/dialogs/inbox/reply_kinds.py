@@ -1,4 +1,7 @@
-"""How an answer rule answers: a page of fields for each kind."""
+"""Editor pages for the kinds of reply rules: echo, fixed reply, script file, HTTP endpoint.
+
+Each page shows a rule and returns it with the user's changes. An endpoint's key is write-only.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One answer rule: its name, its filter, how it answers, and a trial on the question that came last.
+"""Form for one reply rule, with a test run on the latest server request; and the rule list.
 
-The answer rules in the order in which they are tried, each with a box that turns it on.
+The list is in evaluation order; a check box enables or disables each rule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Answer rules: which questions of servers are answered by themselves, and how.
+"""Reply rules dialog: which server requests are answered automatically, and how.
 
-How long a question waits for the person: one line, in force and written at once.
+Rules are tried in order and the first enabled match replies. Changes take effect and are saved at once;
+so is the Inbox timeout below (0 to 7 days, 0 meaning no limit), which applies to new requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Add servers: whatever is pasted or typed, what was understood of it, and nothing started before that."""
+"""Add servers dialog: an input for text, links and files, and the servers found in it.
+
+Nothing is started before it is added. Servers from a link or a file are added only by the button, after
+review, and not by Return in the input.
+"""
 
 from __future__ import annotations
 

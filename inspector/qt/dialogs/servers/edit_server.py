@@ -1,4 +1,4 @@
-"""Edit a server of the catalogue. Nothing is written before Save."""
+"""Edit dialog for one server of the server list. Nothing is written before Save."""
 
 from __future__ import annotations
 

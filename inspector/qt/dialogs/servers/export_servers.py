@@ -1,4 +1,7 @@
-"""Export servers: which, in the form of which tool, looked at before it is copied or saved."""
+"""Export servers dialog: selection, target format, and a preview before copy or save.
+
+Secrets are replaced by placeholders. Settings the target format cannot express are listed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What somebody else changed in the file of servers: server by server, field by field, before and now."""
+"""External changes to the server list file: by server and field, before and after.
+
+The changes are already in effect; open connections keep their settings until they reconnect.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The secrets of a server: those that stand in the list of servers are moved, stored ones are renewed.
+"""Secrets of one server: move plain-text ones to the secret store, replace stored ones.
 
 No value is ever shown.
 """

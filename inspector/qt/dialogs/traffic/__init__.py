@@ -1,1 +1,4 @@
-"""TODO: what lives here."""
+"""Dialogs about traffic: compare, export, resend, captures, color rules.
+
+Imports as in `qt.dialogs`. Start with `compare.py`.
+"""

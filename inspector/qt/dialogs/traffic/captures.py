@@ -1,4 +1,7 @@
-"""The captures of earlier runs: open or delete one, and say how long they are kept."""
+"""Captures of earlier runs: open or delete them, and set how long they are kept.
+
+Changed limits are applied after a pause: typing "30" passes through 3, which would delete captures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which rows of the traffic are tinted, and how: an ordered list of filters, each with a colour."""
+"""Editor for traffic color rules: an ordered list of filters, each with a color.
+
+Every change takes effect at once. The first rule that matches a row colors it.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Two messages, or two exchanges, side by side: what differs, apart from what is ignored.
+"""Side-by-side comparison of two messages or exchanges, its header and its ignore bar.
 
-Above the two columns of a comparison: where each message is from, how it went, how long it took.
-
-What a comparison leaves out: a check box for each preset, and a menu of places.
+The header shows the origin, status and duration of both sides. The ignore bar has a check box per preset
+and a menu of ignored paths; `compare_captures` uses it too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Two captures side by side: which exchanges both have, which only one has, which turned out differently."""
+"""Comparison of two captures: exchanges in both, in only one, or with different results.
+
+Runs in slices of 8 ms on the window's event loop. Message bodies over 32 KiB are compared by structure
+only when the pair is opened.
+"""
 
 from __future__ import annotations
 

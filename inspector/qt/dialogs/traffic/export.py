@@ -1,4 +1,7 @@
-"""Export traffic: which rows, which format, and what is masked, looked at before anything is written."""
+"""Export traffic dialog: rows, format and masking.
+
+The detected secrets are listed before anything is written; each is replaced by its placeholder.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request that was sent before, as raw JSON: to be changed, and sent again."""
+"""Resend dialog: a sent request as raw JSON, to edit and send again, and its response."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""How JSON text may go on, by the schema: keys that are not there yet, and values that fit.
+"""Schema-based completion for JSON text: suggestions, the popup, positions in the text.
 
-The list of how JSON text may go on, and the keys that it takes while it is open.
-
-Where things stand in JSON text: the place of a pointer, and the pointer of a place.
-
-Both read text as it is being written: what comes before the first mistake is understood, the rest is not.
+Suggests missing keys and matching values. `locate` maps JSON pointers to ranges of the text, `context_at`
+maps a position to what is being written there. Both accept incomplete JSON and understand it up to the
+first error. Texts over 256 KiB get no suggestions: they would be parsed on each key press.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Hiding what is inside a list or an object of JSON text; the text itself stays as it is.
+"""Gutter of the JSON editor: line numbers, folds and error marks; and bracket matching.
 
-Which lines of JSON text can be folded, and which brackets belong together. Works on a line at a time.
-
-The strip left of JSON text: line numbers, folds, and a mark at each line with something wrong.
+Folding hides lines and leaves the text unchanged. Brackets are matched line by line, without parsing
+the document.
 """
 
 from __future__ import annotations

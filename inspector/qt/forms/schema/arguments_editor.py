@@ -1,10 +1,7 @@
-"""The bar above arguments: form or JSON, what is wrong, and what can be done with all of it.
+"""Arguments editor: the schema form and JSON text as two views of one value, and validation.
 
-Arguments as a form or as JSON, whichever the person prefers: `ArgumentsEditor`.
-
-The full check of what is written, asked for when the typing pauses: `Checking`.
-
-Arguments checked in full against a tool's schema, away from the window: the schema is the server's.
+Switching views is lossless. Full validation against the schema runs 250 ms after the last change, in a
+worker process with a time limit: the schema comes from the server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Editors for values that are picked instead of written.
+"""Editors for picked values: choices, booleans, constants, check lists, dates, files.
 
-Text that can be typed or picked: dates and times from a calendar, contents from a file.
+Dates and times can be typed or picked from a calendar; file contents (Base64) typed or read from a file.
 """
 
 from __future__ import annotations

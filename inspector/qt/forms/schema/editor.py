@@ -1,7 +1,7 @@
-"""The contract that all editors of a form keep.
+"""Contract of all form editors: `Editor` and `EditorFactory`.
 
-An editor shows a draft (`schema.drafts`) and gives it back exactly, or refuses it: its slot then takes the
-next editor, down to raw JSON, which shows anything. So nothing is lost by being shown.
+An editor shows a draft (`schema.drafts`) and returns it exactly, or rejects it. A rejected draft goes to
+the field's next editor, down to raw JSON, which shows anything; so showing a value never loses data.
 """
 
 from __future__ import annotations

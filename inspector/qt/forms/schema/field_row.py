@@ -1,7 +1,4 @@
-"""The line above an editor: what the field is called, and what fits into it.
-
-One member of an object in a form: head, editor, description, and what is wrong with it.
-"""
+"""Row of one object member: head (title, name, type), editor, description and problems."""
 
 from __future__ import annotations
 

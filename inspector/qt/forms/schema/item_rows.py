@@ -1,6 +1,6 @@
-"""One item of a list in a form, or one value of a map: its editor, and buttons to move and remove it.
+"""Rows of list items and map values, with move and remove buttons; lazy row creation.
 
-A column of rows that are made as they come into view.
+`LazyRows` creates rows as they come into view and holds their place until then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Lists in a form: a row for each item, to add, remove and move."""
+"""Editors for lists and tuples: one row per item, to add, remove and move.
+
+More than 500 items are left to raw JSON.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An object with keys of the person's own choice: rows of a key and a value."""
+"""Editor for objects with arbitrary keys: rows of a key and a value.
+
+More than 500 keys are left to raw JSON.
+"""
 
 from __future__ import annotations
 

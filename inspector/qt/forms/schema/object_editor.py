@@ -1,8 +1,6 @@
-"""Whether two fields ask for the same: for a row that stays when the conditions around it change.
+"""Editor for objects: one row per member, plus the keys that the schema does not name.
 
-The members of an object in a form: a row for each, and the keys that the form does not know.
-
-An object inside a form.
+`is_same_field` decides whether a row can stay when the conditions around it (if/then) change.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The form for an object: `SchemaForm`.
+"""JSON Schema form for one object: `SchemaForm`, its editor factory and its tab order.
 
-Which editors a kind of field gets.
-
-Tab through a form in the order in which it is laid out.
-
-Qt goes in the order of making, so a row that is added or scrolled to would come after all the others.
+The factory lists the editors for each kind of field. Tab follows the layout: Qt's own order is that of
+creation, which would put rows added or scrolled to later behind all others.
 """
 
 from __future__ import annotations

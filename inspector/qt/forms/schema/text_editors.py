@@ -1,8 +1,7 @@
-"""Raw JSON inside a form: shows every value, and text that is not JSON yet.
+"""Editors for text, numbers and raw JSON, and placeholders for values too large for a form.
 
-A JSON value too large to be laid out in a form: what it is; edited when asked for.
-
-Editors for text and numbers: on a line, on several lines, and for text too long to be shown.
+The raw JSON editor shows every value, and text that is not valid JSON yet. A large text or JSON value is
+summarized and edited on demand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A value of one of several kinds: a picker for the variant, and the editor of the one that is picked.
+"""Editor for unions: a variant picker and the editor of the picked variant.
 
-Which variant of a union: a few side by side, many in a drop-down.
+Few variants are shown side by side, many in a drop-down.
 """
 
 from __future__ import annotations

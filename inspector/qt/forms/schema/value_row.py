@@ -1,13 +1,8 @@
-"""An example for a field, made in turns: a schema can ask for so much that the window would stand still.
+"""Base of all form rows: the editor slot of one value, its state menu, example and problems.
 
-The place of one value in a form: holds an editor, and changes it for another that shows the value.
-
-Which of its states a field is in, and the menu that changes it.
-
-Absent, null, empty and default are four different things. The words here name the state a draft is in;
-the menu offers the others.
-
-What every row of a form has: a value's slot, the menu of its states, and what is wrong with it.
+`ValueSlot` shows a draft in the first editor that returns it exactly. Absent, null, empty and default are
+four different states; the label names the current one and the menu offers the others. Examples are
+generated in slices of 8 ms: a schema can ask for a huge one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Editors for what can be set about a server: one for each kind of field.
+"""Editors for server entry fields: text, seconds, lines, switch, choice, name-value rows.
 
-The variables of a command, or the headers of a URL: names and values, some of which are secrets.
+Name-value rows hold environment variables or headers. A secret value goes to the secret store; the draft
+holds only a reference to it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""How a URL is told who asks, in the simplest ways: a bearer token, or a key in a header.
+"""Input fields for new servers: credentials, `${input:id}` values, and the paste box.
 
-What a server's file leaves to the person: a field for each `${input:id}`.
-
-A box that takes whatever a person has: they paste it, type it, or drop a file where the box is.
+Credentials are a bearer token or an API key header. Callers store all values as secrets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All servers out of what was pasted, one below the other, each to be ticked.
+"""List of the servers found in pasted text, each with all its effects and a check box.
 
-One server out of what was pasted: what it would do, in full, and what a person can still say about it.
+Shows in full what a server would run or contact, with fields for what the text leaves open.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Everything that can be set about a server, as a form in pages or as the JSON that stands in the catalogue.
+"""Form for all settings of a server, in pages, or as the JSON of the server list.
 
-Both are one draft: what the form has no field for stays in it.
+Both views edit one draft; members without a field are kept in it.
 """
 
 from __future__ import annotations

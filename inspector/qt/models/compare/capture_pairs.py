@@ -1,4 +1,4 @@
-"""Two captures compared, as tables: their exchanges in pairs, and what was asked with its numbers."""
+"""Tables of a capture comparison: paired exchanges, and figures by method and tool."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What comparisons leave out, by the person's choice: remembered, and one for all of them.
+"""Comparison of two traffic rows: their corresponding messages, and what to ignore.
 
-Two rows of traffic side by side: which messages of theirs belong together, and what differs in them.
+Large messages are compared in the worker process, very large ones only up to the first difference.
+The ignored parts are shared by all comparisons and saved with the window layout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A comparison as a table: a sign, the left side, the right side; equal runs folded until they are opened."""
+"""Table model of a diff: sign, left, right; runs of equal lines are folded until opened."""
 
 from __future__ import annotations
 

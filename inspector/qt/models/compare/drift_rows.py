@@ -1,4 +1,4 @@
-"""What changed in what a server offers: a row for each item. And the sentences that are said about it."""
+"""Table model of the changes since a server's baseline, and the texts about them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Sorting many rows without holding up the window: in steps, each of which takes a millisecond or so.
+"""Columns of the traffic table: titles, cell contents and sort keys; sorting in short steps.
 
-A merge of two halves cannot be interrupted when Python does it, and is slow when we do it. So the rows are
-dealt into buckets by splitters from a sample; each bucket is then sorted whole, in C. Equal keys share a
-bucket that needs no sorting: many rows have one of six statuses.
-
-The columns of the traffic table: what each is called, what its cells say, and what it sorts by.
+Each sorting step takes about a millisecond. A merge sort cannot be interrupted in C and is slow in
+Python, so rows are distributed into buckets by sampled splitters and each bucket is sorted in C. Rows
+equal to a splitter share a bucket that needs no sorting: many rows have one of six statuses.
 """
 
 from __future__ import annotations

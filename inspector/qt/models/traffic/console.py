@@ -1,6 +1,6 @@
-"""What a server writes besides messages: stderr, stray lines on stdout, its process starting and ending.
+"""Tables of one server's output, and of messages sent by hand with what followed.
 
-What was sent to a server by hand and what came back, from the first such message on.
+The output is stderr, stray lines on stdout, and the start and end of the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A JSON tree, made as it is opened. Big containers open into ranges of a thousand."""
+"""Lazy tree model of a JSON value. Large containers are divided into ranges of 1000."""
 
 from __future__ import annotations
 

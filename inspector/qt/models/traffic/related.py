@@ -1,4 +1,4 @@
-"""The steps of a story (`traffic.follow`) as rows: when, what it is, what it says."""
+"""Table model of the messages related to a row (`traffic.analysis.related`)."""
 
 from __future__ import annotations
 

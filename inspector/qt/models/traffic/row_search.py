@@ -1,12 +1,8 @@
-"""What the rows of an operation come to: how many rounds it took, how long in all, how it ended.
+"""Incremental search for log rows that match a condition; the requests of each operation.
 
-An operation is one row of the table, that of its first request; most have no other request of ours. Those
-that do (multi round-trip retries, polls of a task) are remembered here as the log is read.
-
-Which rows of a log fit a condition: found in slices, so that a million rows never hold up the window.
-
-The window's thread does the looking itself (Python's lock would let another thread gain nothing), for a few
-milliseconds a turn of its event loop. What fits is there as it is found.
+Searches on the window's thread, 8 ms per turn of the event loop (another thread would gain nothing under
+the GIL), and reports matches as it finds them. An operation is shown as one row, that of its first
+request; operations with more requests (multi round-trip retries, task polls) are noted as the log is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Statistics as a tree: methods, and below them their tools, prompts and resources.
-
-The columns of the statistics: what each is called, what its cells say, and what it sorts by.
-"""
+"""Tree model of statistics: methods, and below them their tools, prompts and resources."""
 
 from __future__ import annotations
 

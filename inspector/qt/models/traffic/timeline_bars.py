@@ -1,7 +1,7 @@
-"""The operations of a timeline, as it paints them: bars, and what is inside of those that are wide enough.
+"""Operations of the timeline as bars, and the details inside wide ones.
 
-Finding what is inside of a bar means looking through the log. That is done later, a few milliseconds at a
-time, for the bars in view; what was found is kept.
+Details require a log scan. It runs in slices of a few milliseconds for the bars in view, and the results
+are cached.
 """
 
 from __future__ import annotations

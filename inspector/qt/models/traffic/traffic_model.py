@@ -1,7 +1,4 @@
-"""Where a traffic view gets its rows from: the running log, or a capture that was opened.
-
-The traffic table: the rows of a log that fit, in the order of their arrival or of a column.
-"""
+"""Table model of the traffic, its rows by arrival or sorted; live and capture sources."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Colour rules at work: the ground of a row, found when the row is painted and kept.
+"""Saved filters, color rules and filter history, and the row tints by color rules.
 
-What the person made for looking at traffic: saved filters, colour rules, filters used lately.
+A row's tint is computed when the row is first painted, then cached.
 """
 
 from __future__ import annotations

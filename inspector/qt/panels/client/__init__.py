@@ -1,1 +1,4 @@
-"""Our own side of a server: what we declare to it, and the folders that it may ask for."""
+"""Client panel: the client capabilities declared to a server, and its roots.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

@@ -1,6 +1,6 @@
-"""What is declared, as the JSON that goes over the wire; what a person writes there is declared as it is.
+"""Client capabilities as switches with descriptions, and as the exact JSON that is sent.
 
-One switch for each thing that can be declared, with what a server may do when it is.
+The JSON follows the switches until it is edited; edited JSON is declared as it is, after confirmation.
 """
 
 from __future__ import annotations

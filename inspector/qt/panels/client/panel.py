@@ -1,6 +1,7 @@
-"""What we say to one server about ourselves, and what it may ask for: the person's choice.
+"""Client panel of one server: capability switches, roots and the JSON that is declared.
 
-The folders that a server may ask for, in their order.
+Changes take effect at once where the protocol version allows it; those that need a reconnect are listed
+at the top.
 """
 
 from __future__ import annotations

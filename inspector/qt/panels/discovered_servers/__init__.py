@@ -1,4 +1,4 @@
-"""Servers in the files of other tools: which there are, what each would do, and whether the person agrees.
+"""Found servers panel: servers in other tools' files, their effects, and the user's trust.
 
-Start reading at `panel.py`. Everything that is shown here is untrusted text.
+Imports as in `qt.panels`. Everything shown here is untrusted text. Start with `panel.py`.
 """

@@ -1,6 +1,6 @@
-"""Found servers: the files on the left, the chosen one on the right.
+"""Found servers panel: the files and their servers as a tree, the selected one on the right.
 
-The files that were found, strongest first, and the servers in each.
+Files are ordered by precedence, highest first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One server of another tool's file, with all that a person needs to decide: nothing is shortened."""
+"""Review page of one found server: everything needed to decide about it, nothing shortened."""
 
 from __future__ import annotations
 

@@ -1,2 +1,4 @@
-"""The Doctor panel: the way to a server step by step, what failed on it, and what to do. Start with "
-"`panel.py`."""
+"""Doctor panel: the connection checks of a server, what failed and how to fix it.
+
+Imports as in `qt.panels`; the checks run in `engine.doctor`. Start with `panel.py`.
+"""

@@ -1,4 +1,4 @@
-"""The Doctor panel: examine a server, see which step fails and why, and do something about it."""
+"""Doctor panel of one server: run the checks, see which step fails and why, apply a remedy."""
 
 from __future__ import annotations
 

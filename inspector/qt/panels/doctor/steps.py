@@ -1,7 +1,7 @@
-"""One diagnosis: the cause, what to do, a button that does it, and what speaks for it.
+"""Checklist of a Doctor check, and the view of one finding.
 
-The checklist: a row for each step, with its mark, what was found, how long it took, and more on a "
-"click.
+A step shows its mark, result and duration, and details on demand. A finding shows the cause, the next
+step with a button for it, and the evidence.
 """
 
 from __future__ import annotations

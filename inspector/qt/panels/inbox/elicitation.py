@@ -1,6 +1,7 @@
-"""Elicitation, form mode: a form to fill in, and three ways to answer it.
+"""Inbox sections for form elicitation and URL elicitation.
 
-Elicitation, URL mode: where the server wants the person to go. Nothing is opened but by a click.
+A form can be accepted, declined or cancelled. A URL is opened only on a click, which is also the consent
+sent to the server.
 """
 
 from __future__ import annotations

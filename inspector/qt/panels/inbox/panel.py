@@ -1,6 +1,6 @@
-"""Keeps the views of cards, so that what is typed is there wherever the card is looked at next.
+"""Inbox panel: pending and ended server requests of one server or of all; view cache.
 
-The Inbox panel: cards that wait for an answer, of one server or of all, and those that are done with.
+A request has one view per window, so what was typed is kept wherever the request is opened next.
 """
 
 from __future__ import annotations

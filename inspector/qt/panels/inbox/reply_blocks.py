@@ -1,4 +1,4 @@
-"""The parts of a model's answer, each with its editor: text, a picture or a sound, a use of a tool, JSON."""
+"""Editors for the content blocks of a sampling reply: text, image or audio, tool use, JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's answer, written by hand: its parts, role, model and stop reason; or all of it as JSON."""
+"""Editor for a sampling reply: content blocks, role, model and stop reason, or all as JSON."""
 
 from __future__ import annotations
 

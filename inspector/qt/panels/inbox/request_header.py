@@ -1,6 +1,7 @@
-"""The bottom of a card: what concerns all of its questions, always in view.
+"""Header and footer of a server request view.
 
-The top of a card: who asks for what, which call waits for it, since when, in which round.
+The header shows the server, the kind of request, the waiting call, the age and the round. The footer holds
+the buttons that apply to all requests of the view and is always visible.
 """
 
 from __future__ import annotations

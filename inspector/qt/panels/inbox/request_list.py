@@ -1,4 +1,4 @@
-"""The list of cards: what is asked, by whom, for which call, and since when."""
+"""List of server requests: kind and age, subject, server and state."""
 
 from __future__ import annotations
 

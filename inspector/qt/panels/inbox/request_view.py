@@ -1,4 +1,7 @@
-"""One card: everything that a server asks at one moment, and the way to answer it."""
+"""View of everything a server asks at one moment, and the reply to it.
+
+One request is replied to at once; several are collected and sent together.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Let an answer rule write the answer: a draft, which the person changes and sends, or not.
+"""Inbox section for sampling: the prompt and the user's reply; reply drafts by reply rules.
 
-Sampling: what a model is asked, and the answer that the person gives in its place.
+A draft is not sent: the user edits and sends it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The prompt, to be changed before a model is asked with it. The server's question stays as it came.
+"""Prompt of a sampling request: system prompt, messages, model preferences, limits, tools.
 
-What a model is to answer: system prompt, messages, wishes about the model, limits, tools.
+The prompt can be edited before a reply rule's model gets it. The server's request itself is unchanged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""An answer that was given: what, and by whom.
+"""Base class of the Inbox sections, the view of a sent reply, and earlier rounds of a call.
 
-Earlier rounds of the same call, as steps that can be opened: what was asked then, and answered.
-
-One question on a card: what is asked, what is answered, and the buttons that decide.
+A section shows one server request, its reply controls and, once there is one, the reply.
 """
 
 from __future__ import annotations

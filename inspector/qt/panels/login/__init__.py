@@ -1,4 +1,5 @@
-"""The Auth tab: a login to one server, step by step. Start reading at `panel.py`.
+"""Login panel (the Auth tab): an OAuth login to one server, step by step.
 
-It shows `oauth.steps.LoginView` values and asks the engine's logins, through the bridge, for everything else.
+Imports as in `qt.panels`. Shows `LoginView` values of `oauth.login.steps`; everything else is asked of the
+engine's logins through the bridge. Start with `panel.py`.
 """

@@ -1,4 +1,4 @@
-"""What the Auth tab asks of the logins of one server."""
+"""Login operations of one server: the panel's interface and its engine implementation."""
 
 from __future__ import annotations
 

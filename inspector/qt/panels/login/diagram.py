@@ -1,4 +1,4 @@
-"""The login as a sequence diagram that fills as it goes: four lifelines, a row for each message."""
+"""Sequence diagram of a login: four lifelines, one row per message, filled step by step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is wrong with the other side of a login: one entry each, in the step's card and in a list of all.
+"""Findings of a login, in the step card and as a list; marks for step states and severities.
 
-How a step stands and how grave a finding is, as marks that stay apart without colour.
+The marks differ in shape, so they can be told apart without color.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The kinds of logins and what each needs to know, as data: fields, sentences, and what must be there.
+"""Grant type form: authorization code, client credentials, enterprise (ID-JAG), workload.
 
-How a server's tokens are got: in the browser, or with what a machine has. It is kept with the server.
+`FIELDS` describes what each grant type needs. The settings are saved with the server, secrets in the
+secret store.
 """
 
 from __future__ import annotations

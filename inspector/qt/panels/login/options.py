@@ -1,4 +1,7 @@
-"""What a person wants otherwise in a login: which rules and client, what is asked for, where it returns."""
+"""Options for the next login: protocol rules, client, scope and resource, redirect URI.
+
+They are saved for the server, except secrets.
+"""
 
 from __future__ import annotations
 

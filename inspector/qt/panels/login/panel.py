@@ -1,6 +1,6 @@
-"""The Auth tab of one server: a login that can be walked through, looked at and taken along.
+"""Login panel of one server: steps, diagram, findings, token and options of its login.
 
-A line between what stays and what changes.
+Shows every login of the server, including those started by connecting, and works without a connection.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""One step of a login: what happens and why, what went in, what came of it.
+"""Card of one login step: purpose, inputs and result; and the preview of its next request.
 
-The request that a step is about to send: to be looked at, and changed by hand before it goes.
+The request can be edited by hand before it is sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The buttons that move a login, and which of them can be used now.
-
-The steps of a login in their order: how each stands, and the gravest of what was found in it.
-"""
+"""List of login steps with state and worst finding, and the buttons that control the login."""
 
 from __future__ import annotations
 

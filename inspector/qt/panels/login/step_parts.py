@@ -1,8 +1,7 @@
-"""Parts of a step's card: values with where they came from, tables, sentences, what was answered.
+"""Parts of a login step card: values with their origin, tables, decisions, HTTP exchanges.
 
-The requests of one step as they went over the wire, with their answers.
-
-A value that may be secret: hidden until the person asks for this one.
+Exchanges are shown as sent, with secrets masked. A secret value stays hidden until the user reveals that
+one.
 """
 
 from __future__ import annotations

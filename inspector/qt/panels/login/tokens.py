@@ -1,4 +1,4 @@
-"""What a login brought: the token, how long it lasts, what it allows, and what is written in it."""
+"""Token view of a login: expiry, scopes and claims of the token; refresh, log out, forget."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What only the person can say in a login: may these hosts be contacted, which client are we?
+"""User prompts of a login: allow hosts, choose the client, and wait for the browser.
 
-While the browser has the word: where it is to go, how long we wait, what came, and a way by hand.
+While waiting, the view shows the URL and the time left, and accepts a pasted callback URL instead.
 """
 
 from __future__ import annotations

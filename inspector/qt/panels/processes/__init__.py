@@ -1,1 +1,4 @@
-"""The Process tab: what runs of a server, how it ended before, and what happens when its files change."""
+"""Process panel: a server's processes, earlier exits, file watch and watched calls.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

@@ -1,6 +1,7 @@
-"""Which files restart the server when they change, and what came of the latest change.
+"""Process panel of a stdio server, and the file watch bar.
 
-The Process panel: what runs of a stdio server, and what happens when its files change.
+The bar has the glob patterns of files whose change restarts the server, and the result of the last one.
+Processes are sampled once a second while the panel is visible.
 """
 
 from __future__ import annotations

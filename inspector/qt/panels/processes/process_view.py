@@ -1,8 +1,6 @@
-"""How the processes of a server ended before: when, how, after how long, and with which last words.
+"""Running processes with figures over the last two minutes, and ended ones.
 
-What a server's processes use now, as a row of figures over the last two minutes.
-
-What runs of one server: figures, the tree of its processes, open files, and how earlier ones ended.
+Shows the process tree and open files. An ended process has its exit code, run time and last stderr lines.
 """
 
 from __future__ import annotations

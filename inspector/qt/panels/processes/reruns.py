@@ -1,4 +1,7 @@
-"""Watched calls: red or green after each restart, and what differs in the chosen one."""
+"""Watched calls, repeated after each restart: their states, and the selected one's diff.
+
+A result that differs can be accepted as the expected one.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Prompts: find one, fill in its arguments, read the messages that it becomes. Start with `panel.py`."""
+"""Prompts panel: find a prompt, fill in its arguments, read its messages.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

@@ -1,7 +1,4 @@
-"""One prompt: what it says about itself, its arguments, and what getting it gave.
-
-The Prompts panel: the list, the arguments and the messages, side by side.
-"""
+"""Prompts panel: the list, the selected prompt's arguments, and its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What getting a prompt gave: its messages, one of them by itself, and the answer as it came."""
+"""Result of prompts/get: the messages, one content by itself, and the raw response."""
 
 from __future__ import annotations
 

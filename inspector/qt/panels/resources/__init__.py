@@ -1,1 +1,4 @@
-"""Resources: find one, read it, hear of its changes, see what changed. Start with `panel.py`."""
+"""Resources panel: find a resource, read it, subscribe to it, see its changes.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

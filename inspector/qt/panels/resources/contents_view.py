@@ -1,8 +1,7 @@
-"""What is different from the time before, line by line or member by member.
+"""Result of resources/read: contents, changes since the previous read, raw response.
 
-What reading a resource gave: its contents, what changed in them, and the message as it came.
-
-What was read so far: of each URI the latest answer, and the contents before it. Bounded.
+The history holds the latest result of each URI and the contents before it, for at most 100 URIs and
+64 MiB.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a resource or a template says about itself, and the values that make a URI of a template.
+"""Resource lists with one search: resources as list or tree, templates; and the item header.
 
-The left side: resources as a list or a tree, templates apart, one search over both.
+The header of a template has a form for its variables, from which the URI is built.
 """
 
 from __future__ import annotations

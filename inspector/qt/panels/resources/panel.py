@@ -1,4 +1,4 @@
-"""The Resources panel: the lists on the left, what is chosen and what reading it gave on the right."""
+"""Resources panel: the lists on the left, the selected item and its contents on the right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A resource read again and again, until the person has seen enough or the server is lost."""
+"""Periodic reading of one resource, until it is stopped or the connection is lost."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""The tasks of a server: how each stands, and what came of it."""
+"""Tasks panel: the tasks of a server, their state and results.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

@@ -1,4 +1,4 @@
-"""One task whole: how it stands, what can be done with it, what came of it."""
+"""Detail of one task: state, actions and result."""
 
 from __future__ import annotations
 

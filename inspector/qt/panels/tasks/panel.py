@@ -1,4 +1,4 @@
-"""The Tasks panel: all that are known of one server in a table, and the chosen one whole."""
+"""Tasks panel: all known tasks of one server in a table, and the selected one in detail."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Tools: find one, fill in its arguments, call it, read what comes back. Start with `panel.py`."""
+"""Tools panel: find a tool, fill in its arguments, call it, read the result.
+
+Imports as in `qt.panels`. Start with `panel.py`.
+"""

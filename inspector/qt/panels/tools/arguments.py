@@ -1,6 +1,6 @@
-"""The arguments of every tool that was looked at: nothing that was typed is ever put away.
+"""Argument editors, one per visited tool, so that no input is lost; and the variables bar.
 
-Which variables a call uses, and what they stand for: a line below the form.
+The bar below the form lists the variables that the arguments use, with their values.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Below the form: what can be said about a call besides its arguments. Closed until it is asked for.
+"""Call options (timeouts, `_meta`, task, client capabilities), repeat and watch strips.
 
-What is said about a call besides its arguments: how long to wait, `_meta`, whether it is to be a task,
-what we declare for it.
-
-A call made many times over: how often, and how it went.
+They are below the form and closed until opened. Options are kept per tool.
 """
 
 from __future__ import annotations

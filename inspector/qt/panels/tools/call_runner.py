@@ -1,8 +1,6 @@
-"""The calls of one server's tools, as the person makes them: one thing runs at a time.
+"""Runner of tool calls: one at a time, with progress, cancel and consent.
 
-The question before a tool that says of itself that it destroys is called for the first time.
-
-The call under way: how far it is, how fast it goes, how long it took so far.
+A tool annotated as destructive needs confirmation before its first call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What the server asks while a call runs: the call waits for the person, not the person for the call.
+"""Header of a tool (name, annotations, description), and the strip for pending requests.
 
-What a tool says about itself: its name, its hints, its description.
-
-What a tool's annotations say, as a few words with a tip each.
+The strip says that a running call waits for the user's reply to a server request.
 """
 
 from __future__ import annotations

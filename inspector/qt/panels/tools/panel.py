@@ -1,7 +1,4 @@
-"""One tool: what it says about itself, its arguments, the call under way, and the result.
-
-The Tools panel: the list, the call and the result, side by side.
-"""
+"""Tools panel: the list, the call and the result, side by side."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The lists that open at a call: earlier calls of the tool, and saved calls. One is open at a time.
+"""Saving of calls under a name and folder, and the pickers for earlier and saved calls.
 
-Keeping a call: its name, a word on it, and the folder of its file.
-
-Saving calls under a name, and knowing which saved call the arguments of a tool came from.
+Tracks which saved call a tool's arguments came from. One picker is open at a time.
 """
 
 from __future__ import annotations

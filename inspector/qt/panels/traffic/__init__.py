@@ -1,1 +1,4 @@
-"""Traffic: every message of every server as it comes, and each one in detail. Start with `panel.py`."""
+"""Traffic panel: every recorded message of all servers, live or from a capture.
+
+Imports as in `qt.panels`. Start with `panel.py`; `detail` shows one row, `timeline` operations over time.
+"""

@@ -1,8 +1,7 @@
-"""Between the filter bar, which knows no language, and the language, which knows no bar.
+"""Filter of a traffic panel: text filter, time range, server, events and logins.
 
-The language is imported when something is first typed or painted: no window waits for it when it opens.
-
-Everything that decides which rows a traffic panel shows: filter, time range, server, events, logins.
+`FilterLanguage` connects the filter bar, which knows no language, with `traffic.filter`. That package is
+imported on first use: opening a window does not wait for it.
 """
 
 from __future__ import annotations

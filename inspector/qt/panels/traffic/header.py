@@ -1,8 +1,7 @@
-"""The head of a traffic panel: title, count, filter, views, buttons.
+"""Header of a traffic panel (title, count, filter, views, buttons), and its status texts.
 
-In two rows where one is too narrow; and where the names of the views do not fit either, they are in a menu.
-
-How a traffic panel stands, in words: how many rows there are, and why there are none.
+A narrow header takes two rows, and moves the view names into a menu if they still do not fit.
+`TrafficStatus` reports the row count and why the table is empty.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traffic, live or of a capture: the filter, the table or another view of what fits, and a row's detail."""
+"""Traffic panel, live or for a capture: filter, table or other views, and row detail."""
 
 from __future__ import annotations
 

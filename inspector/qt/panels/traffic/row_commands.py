@@ -1,6 +1,6 @@
-"""What can be done with the chosen rows: mark, comment, copy, send again, compare.
+"""Commands for selected rows (mark, comment, copy, resend, compare) and the context menu.
 
-What a right click on a cell offers: filter on its value, and what can be done with its row.
+The menu also filters on the value of the clicked cell.
 """
 
 from __future__ import annotations

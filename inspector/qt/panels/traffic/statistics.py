@@ -1,7 +1,4 @@
-"""What went on, in numbers: a graph over time, and a table of methods and tools.
-
-Messages and errors per second over time.
-"""
+"""Statistics view: messages and errors per second as a chart, methods and tools as a table."""
 
 from __future__ import annotations
 

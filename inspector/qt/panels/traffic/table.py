@@ -1,6 +1,6 @@
-"""The table's columns as the person wants them: which, in what order, how wide; remembered.
+"""Traffic table of messages or operations, and its saved column layout.
 
-The table of frames or operations: it follows the newest row, and says what came meanwhile when not.
+Follows the newest row; while it does not, it reports how many rows arrived below.
 """
 
 from __future__ import annotations

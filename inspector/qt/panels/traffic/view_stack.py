@@ -1,8 +1,7 @@
-"""Gives a view (timeline, statistics) the rows that fit, as far as it is looked at.
+"""Views of the matching rows (table, timeline, statistics), their feed, the detail split.
 
-Where the detail of a row stands: beside the rows, below them, or nowhere while none is chosen.
-
-The views of what fits: the table, and the timeline and the statistics once somebody looks at them.
+Timeline and statistics are created when first shown, and fed in slices only while shown. The detail is
+beside the rows, below them, or hidden while no row is selected.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A read-only code view over paged rows: line numbers, and colours for the rows in sight only.
+"""Read-only code view over paged rows: line numbers, and highlighting of visible rows only.
 
-Where to colour JSON, a row at a time. It reads what is there, valid or not.
+The JSON scanner works row by row and accepts invalid JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The view for whatever came over the wire: JSON, text or bytes, of any size.
+"""Viewer for anything received: JSON, text or bytes, of any size.
 
-Only a part is put on screen (`paging.PAGE_SIZE`); a footer says which, and leads to the rest. Showing 50 MB
-costs the same as showing 256 KiB, and a `Body` is read no further than it is shown.
+Only pages are put on screen (`pager.PAGE_SIZE`); a footer says which part is shown and leads to the rest.
+Showing 50 MB costs the same as showing 256 KiB, and a `Body` is read no further than it is shown.
 """
 
 from __future__ import annotations

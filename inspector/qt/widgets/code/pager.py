@@ -1,8 +1,8 @@
-"""Large content in pages, so that what is put on screen never grows with what was received.
+"""Paging of large content: what is put on screen does not grow with what was received.
 
-A page is a list of display rows. A row is a line, or a piece of one too long to lay out in one go; a piece
-that continues a line has the line number 0. Content may be a text, bytes, or a `Body`, of which only the part
-that is shown is ever read. Knows no Qt.
+A page is a list of display rows. A row is a line, or a piece of one too long to lay out at once; a piece
+that continues a line has line number 0. Content is text, bytes or a `Body`, of which only the shown part
+is read. Does not use Qt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An editor for bytes that a person sends: nearly always JSON, but kept exact whatever they are."""
+"""Editor for raw bytes to send: usually JSON, but kept exactly as given until edited."""
 
 from __future__ import annotations
 

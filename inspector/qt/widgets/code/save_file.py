@@ -1,8 +1,6 @@
-"""Bytes that are in memory, as the `Body` that views page through.
+"""Saving of bytes or a `Body` of any size to a file, in slices and cancellable.
 
-A body of any size into a file, in slices: the window stays usable, and the person can stop it.
-
-Bytes into a file that the person chooses.
+`BytesBody` gives bytes in memory the `Body` interface.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Copying secrets: the person is asked first, and the clipboard does not keep them for long."""
+"""Copying of secrets: after confirmation, and removed from the clipboard after 60 seconds."""
 
 from __future__ import annotations
 

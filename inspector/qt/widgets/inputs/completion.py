@@ -1,7 +1,4 @@
-"""A line of text whose value somebody else may know how to go on with, after a while.
-
-The list under a line of text that offers how it may go on.
-"""
+"""Line edit with asynchronous completions, and the suggestion list below it."""
 
 from __future__ import annotations
 

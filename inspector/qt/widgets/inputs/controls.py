@@ -1,14 +1,7 @@
-"""A small button that is only words: for what stands beside every field and must cost next to nothing.
+"""Small controls: text, action and icon buttons, segmented switch, key bindings, file drops.
 
-Buttons that stand for an action: its words, its state, one place that decides both.
-
-Files that are dropped on a window, told apart by their names; what is in them is looked at later.
-
-An action as a small icon; its words are the tool tip and the accessible name.
-
-Keys that do something while the keyboard is in a widget, or in one inside of it.
-
-A row of buttons of which exactly one is down: for a few choices that should all be in view.
+Action buttons take text and state from their QAction. Dropped files are accepted by name; their content
+is checked later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The bar in which a view's filter is written, and from which earlier and saved filters come back.
+"""Filter bar: a field with completion and error marks, and a menu of earlier filters.
 
-It knows nothing of the language: it is given a function that completes and one that checks.
-
-A line in which a filter is written: it offers how to go on, and shows where a mistake is.
+The menu has recent and saved filters. The bar does not know the filter language: it is given a function
+that completes and one that checks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A small window with one line to fill in: a comment, a name. Enter keeps it, Escape does not.
+"""Popups: a one-line text field (Enter saves, Escape cancels), and a picker with search.
 
-A small window to pick one of many things: a line to type in, and the list of what fits. Keyboard only.
+The picker can be used with the keyboard alone.
 """
 
 from __future__ import annotations

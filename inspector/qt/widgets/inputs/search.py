@@ -1,7 +1,4 @@
-"""Find in a code view: type, see how many, step through them.
-
-A search box that waits until the typing pauses.
-"""
+"""Search field that waits for a pause in typing, and the find bar of code views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields for secrets: what is typed, pasted or read from a file is never on the screen."""
+"""Fields for secrets: what is typed, pasted or read from a file is never shown."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The plain parts of Markdown, for reading: headings, lists, quotes, code, tables as they are written.
+"""Markdown subset for reading: parser and view of headings, lists, quotes, code and tables.
 
-A small reader of our own, because what it reads is a stranger's: its work is linear in the text, it knows no
-HTML, loads no picture and makes nothing that can be clicked. Qt's own reader takes three seconds for 16 KB
-of table rows, and loads what a picture names. Knows no Qt.
-
-Markdown for reading, laid out by ourselves: nothing in it can load a file or be clicked.
+The text is untrusted, so the parser is MCP Lens's own: linear in the text, no HTML, no images, no
+clickable links; tables stay as written. Qt's parser takes three seconds for 16 KB of table rows and loads
+the images a text names. The parser does not use Qt.
 """
 
 from __future__ import annotations

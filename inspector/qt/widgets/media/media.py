@@ -1,13 +1,8 @@
-"""Rows of cells that somebody sent: a plain table with a header, numbered rows and nothing to sort.
+"""Viewers for untrusted images, audio and CSV tables.
 
-A picture that somebody sent: only kinds that are safe to read, only as big as is safe to read.
-
-Sounds, played where this installation can: Qt Multimedia is not a part of every one.
-
-A sound is a stranger's bytes. It is played from memory, when the person asks for it, and only if it begins
-like a sound that we know; nothing is written to disk and no other program is started with it.
-
-A sound: what it is, and the ways to hear it.
+Images are decoded only if their type and size are safe. Audio is played from memory, on demand, and only
+if it begins like a known format: nothing is written to disk and no other program is started. Qt
+Multimedia is optional; without it, audio can only be saved.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""TODO: what lives here."""
+"""Notices: alerts, status strips, job progress, empty states and toasts.
+
+Imports as in `qt.widgets`. Start with `notices.py`.
+"""

@@ -1,8 +1,6 @@
-"""What a panel shows instead of content: nothing yet, still waiting, or failed and what to do about it.
+"""Placeholder for a panel without content (empty, loading or failed), and the spinner.
 
-A panel's content, or what stands in its place: nothing yet, still waiting, failed.
-
-A busy mark that costs nothing while it cannot be seen.
+`ContentStack` switches between the content and the placeholder. The spinner's timer stops while hidden.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What went wrong here, below the thing that it is about: the cause, the next step, a button that does it.
+"""Inline notices: alerts, job progress, application problems, and status strips.
 
-A strip for work that takes a while: what is being done, how far it has come, and a way to stop it.
-
-A strip for problems that belong to no panel: it says what is wrong and goes away on a click.
-
-Thin lines above a view that say in which state it is, each with the button that ends that state.
+`Alert` is placed below what it concerns and gives the cause, the next step and a button. `JobBar` shows
+progress and a way to stop. `NoticeBar` is for problems of no panel; it is dismissed with a click.
+`StatusStrips` shows the states a view is in, each with the button that ends it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small cards in the lower right corner of a window, over everything: something wants to be looked at."""
+"""Toasts in the lower right corner of a window, above everything else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""State at a glance: a pill with a word, and a dot whose shape says the state as well as its colour.
+"""Badges, state dots and share bars.
 
-A share from 0 to 1 as a small bar with its number.
+A dot's shape tells the state as well as its color does. A share bar shows a value from 0 to 1.
 """
 
 from __future__ import annotations

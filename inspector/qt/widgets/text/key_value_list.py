@@ -1,4 +1,4 @@
-"""Facts in two columns: a muted label, a value that can be selected and copied."""
+"""Two-column list of facts: a muted label and a value that can be selected and copied."""
 
 from __future__ import annotations
 

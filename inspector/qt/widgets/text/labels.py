@@ -1,14 +1,9 @@
-"""Fonts and labels that all parts of a form share.
+"""Plain-text labels and tool tips; fonts and labels shared by the parts of a form.
 
-A form may have hundreds of fields, so what a field costs counts: fonts are made once, and colours come from
-palette roles, which follow the theme without a connection for each label.
-
-A label whose long words are broken where it ends: Qt's own cuts them off there.
-
-Text that stays text: labels that never guess at markup, and tool tips that are escaped.
-
-Qt reads a label or a tool tip that looks like HTML as HTML and then loads the local files it names
-(`<img src=…>`). What a server sent is therefore shown through these classes and `plain_tooltip` only.
+Qt renders a label or tool tip that looks like HTML as HTML and loads the local files it names
+(`<img src=…>`). Server text is therefore shown only by these classes and `plain_tooltip`. Words too long for
+the line are broken, where QLabel would cut them off. A form may have hundreds of fields: fonts are created
+once, and colors are palette roles, which follow the theme without a connection per label.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A web address, whole, with its host in the foreground: drawn letter by letter, never read as markup.
+"""Views of untrusted text: URLs, long texts with the rest on demand, whole texts to review.
 
-A text of somebody else's, to be read in place: of a long one the beginning, the rest at a click.
-
-A text of somebody else's that a person decides about: shown whole, however long it is.
+A URL is painted in full with its host emphasised and never parsed as markup. `WholeText` is for text that
+the user decides about, so nothing of it is cut off.
 """
 
 from __future__ import annotations

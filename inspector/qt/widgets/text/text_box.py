@@ -1,10 +1,8 @@
-"""Long lines shown as several rows.
+"""Text inputs that stay responsive with any pasted text: `TextLine` and `TextBox`.
 
-Qt lays out a line as a whole: one of 700,000 characters takes a second at each key press. A row that goes on
-in the next one ends in `GOES_ON`, a code point that no text may hold, so that joining the rows gives back
-exactly what was there. Nothing of this leaves the text widget.
-
-Text widgets that stay fluid whatever is pasted into them: `TextLine` and `TextBox`.
+Qt lays out a line as a whole: one of 700,000 characters takes a second per key press. Long lines are
+therefore shown as several rows. A continued row ends in `GOES_ON`, a Unicode noncharacter, so joining the
+rows restores the exact text. Rows never leave the text widget.
 """
 
 from __future__ import annotations

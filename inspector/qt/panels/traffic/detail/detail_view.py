@@ -1,6 +1,6 @@
-"""One recorded row: its message, its HTTP exchange, its times, what is wrong, and all that belongs to it.
+"""Detail of a traffic row as tabs, created on first use, under a header.
 
-The head of the detail: what the row is, how it stands, what is wrong with it.
+The header shows what the row is, its status and its worst problem.
 """
 
 from __future__ import annotations

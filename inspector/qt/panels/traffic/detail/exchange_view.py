@@ -1,6 +1,6 @@
-"""One of the two messages of an exchange, under a head that says which; or why there is none.
+"""Message of a row, alone or beside its request or response.
 
-The message of a row, and beside it the one that it answers or is answered by.
+A side without a message says why there is none.
 """
 
 from __future__ import annotations

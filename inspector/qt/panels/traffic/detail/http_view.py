@@ -1,4 +1,4 @@
-"""The HTTP exchange behind a message: request and answer with their headers."""
+"""HTTP exchange of a message: request and response with headers, secrets masked."""
 
 from __future__ import annotations
 

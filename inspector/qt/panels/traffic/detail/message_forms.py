@@ -1,6 +1,6 @@
-"""What is packed inside the texts of a message: a list, and the chosen one readable.
+"""Forms of a message: the JSON tree, and the content decoded from its strings.
 
-A tree of JSON to walk through: coloured as code, values to copy and to filter on.
+Values of the tree can be copied and filtered on.
 """
 
 from __future__ import annotations

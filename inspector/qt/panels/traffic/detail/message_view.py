@@ -1,8 +1,6 @@
-"""The bytes of a row, read as far as they are needed.
+"""Message of one row in the selected form, its body read on demand, and filter paths.
 
-One row's message, in the form that the person wants to read it in.
-
-The way to a value in a message, in the words of the filter language.
+`filter_path` writes the path of a value in the filter language.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Everything around a message, in order: request, progress, questions, logs, answer. A click goes there.
+"""Operation of a row: related messages in order, and a waterfall of where the time went.
 
-Where the time of an operation went, as bars: its requests, their HTTP phases, its waits for a person.
-
-Where the time went: a small waterfall of the operation, and the facts about the row below it.
+The waterfall shows requests, their HTTP phases and waits for the user; facts about the row are below it.
 """
 
 from __future__ import annotations

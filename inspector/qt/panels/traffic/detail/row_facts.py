@@ -1,7 +1,4 @@
-"""The facts about one row, for its head and its list.
-
-What is wrong with a row, or worth knowing about it.
-"""
+"""Facts about a traffic row (title, caption, fact list) and its findings."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""What the colours and shapes on a timeline mean.
+"""Painting of timeline bars by status, of the details inside them, and the legend.
 
-How operations look on a timeline: bars by status, what is inside of them, the marks of moments.
-
-No state is told by colour alone: errors are taller where bars are small, and end in a mark where they are
-not; what was given up is hatched; what is open has a dashed edge and no end.
+No state is shown by color alone: failed bars are taller when small and end in a mark when large,
+cancelled and timed-out ones are hatched, open ones have a dashed edge and no end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""One painting of all bars that are in view.
+"""One paint pass over the visible bars, its data source protocol, and the lane layout.
 
-What a timeline is painted from.
-
-Where the lanes of a timeline are, from top to bottom. Knows nothing of Qt.
+`LaneLayout` computes where the lanes are, from top to bottom; it does not use Qt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Lanes of bars over time, one for each server: painted by pixels, moved with mouse, wheel and keys."""
+"""Lanes of bars, one per server, navigated by mouse, wheel and keys.
+
+The cost of painting depends on the number of pixels, not on the number of operations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A strip over the whole time: how much happened when, and which part of it is in view."""
+"""Overview strip of the whole time: density of messages, and the part in view."""
 
 from __future__ import annotations
 

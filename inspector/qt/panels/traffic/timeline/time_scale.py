@@ -1,10 +1,7 @@
-"""Which part of the time is in view. What is painted over time shares one of these.
+"""Visible time range, the pixel scale with its ticks, and the time ruler.
 
-The labels of a time axis, above or below what is painted over it.
-
-Time along a width: which moment is at which pixel, and where the ticks are.
-
-Moments are nanoseconds since 1970, labelled in the reader's zone. Knows nothing of Qt.
+All parts of a timeline share one `TimeRange`. Times are nanoseconds since 1970, labelled in the local
+time zone. `TimeScale` does not use Qt.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Operations over time: an overview of everything, and the part in view as lanes of bars.
+"""Timeline view: header, overview strip and the visible part as lanes of bars.
 
-Above the timeline: which part of the time is in view, and how to change that without a mouse wheel.
+The header shows the visible range and changes it without a mouse wheel.
 """
 
 from __future__ import annotations
