@@ -72,26 +72,28 @@ def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
     """
     loop = QEventLoop(front.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
-    log, catalogue = front.bridge.log, ServerListFile(files.catalogue) if files.catalogue else None
+    log, server_list = front.bridge.log, ServerListFile(files.catalogue) if files.catalogue else None
     preferences = Preferences(files.preferences) if files.preferences else None
     captures = Captures(log, files.captures, preferences)
     secrets = Secrets(partial(make_store, files.secrets))
     calls = CallLibrary(files.history, files.calls, files.preferences, secrets)
-    answers = ReplyRules(files.answers, secrets.get)
+    reply_rules = ReplyRules(files.reply_rules, secrets.get)
     engine = Engine(
-        catalogue,
+        server_list,
         log=log,
         captures=captures,
         calls=calls,
         secrets=secrets,
-        inbox=Inbox(rules=answers, prefs=InboxPrefsFile(files.preferences) if files.preferences else None),
-        answers=answers,
+        inbox=Inbox(
+            rules=reply_rules, prefs=InboxPrefsFile(files.preferences) if files.preferences else None
+        ),
+        reply_rules=reply_rules,
         trust=TrustStore(files.trust),
-        places=_places(files),
+        locations=_locations(files),
         baselines=files.baselines,
     )
     engine.logins.options = LoginOptions(files.preferences)
-    engine.settings_desk = SettingsStore(engine, files)
+    engine.settings_store = SettingsStore(engine, files)
     thread = EngineThread(engine)
     front.bridge.attach(thread)
     if files.preferences is not None:
@@ -102,7 +104,7 @@ def start_backend(front: Frontend, files: Files, *, is_running: bool) -> App:
     return app
 
 
-def _places(files: Files) -> Places | None:
+def _locations(files: Files) -> Places | None:
     """Return where the config files of other tools are.
 
     None without a trust file: there would be no way to approve the servers found in them.
@@ -124,7 +126,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
 
     Recording comes first so that no message is missed.
     """
-    await app.bridge.ask_settings(lambda desk: desk.begin())
+    await app.bridge.ask_settings(lambda harness: harness.begin())
     await app.bridge.ask_captures(lambda captures: captures.begin())
     await app.bridge.ask_calls(lambda calls: calls.begin())
     await app.bridge.ask_inbox(lambda inbox: inbox.begin())
@@ -134,8 +136,8 @@ async def open_first_servers(app: App, demo: bool) -> None:
         await app.bridge.load()
         app.bridge.watch_catalogue()
         app.bridge.connect_at_start()
-    await app.bridge.ask_secrets(lambda secrets: secrets.look())
-    await app.bridge.ask_found(lambda found: found.look())
+    await app.bridge.ask_secrets(lambda secrets: secrets.inspect())
+    await app.bridge.ask_found(lambda found: found.scan())
 
 
 async def shut_down(app: App) -> None:

@@ -42,14 +42,14 @@ def build(files: Files, layout: Path, scheme: Scheme | None = None) -> App:
     return start_backend(make_frontend(layout, scheme), files, is_running=False)
 
 
-def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -> int:
+def run_window(demo: bool, server_list: Path | None, files: Sequence[Path] = ()) -> int:
     """Open the window, with these captures, and run until it is closed.
 
     The demo uses no server list.
     """
     front = make_frontend(layout_path())
     report_uncaught(front.bridge.problem_found.emit, front.bridge.log.credentials)
-    life = _Life(front, demo, _own_files(None if demo else catalogue or server_list_path()), files)
+    life = _Life(front, demo, _own_files(None if demo else server_list or server_list_path()), files)
     front.window.show()
     life.begin()
     code = front.qt.exec()
@@ -57,17 +57,17 @@ def run_window(demo: bool, catalogue: Path | None, files: Sequence[Path] = ()) -
     return code
 
 
-def _own_files(catalogue: Path | None) -> Files:
+def _own_files(server_list: Path | None) -> Files:
     return Files(
-        catalogue,
+        server_list,
         preferences_path(),
         captures_path(),
         history_path(),
         calls_path(),
         secrets_path(),
         reply_rules_path(),
-        trust=trust_path() if catalogue is not None else None,
-        baselines=baselines_path() if catalogue is not None else None,  # the demo's ports change every time
+        trust=trust_path() if server_list is not None else None,
+        baselines=baselines_path() if server_list is not None else None,  # the demo's ports change every time
     )
 
 
@@ -142,7 +142,7 @@ class _Life(QObject):
         else:
             self._front.bridge.start("first servers", open_first_servers(self._app, self._demo))
             self._front.window.captures.open(self._captures)
-            self._front.window.capture_news.offer_interrupted()
+            self._front.window.capture_notice.offer_interrupted()
 
     def _on_closing(self) -> None:
         if not self._is_closing:

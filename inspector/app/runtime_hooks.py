@@ -25,7 +25,7 @@ from PySide6.QtGui import QGuiApplication
 if TYPE_CHECKING:
     from inspector.traffic.log import Credentials
 
-_LOOK_MS = 500
+_CHECK_MS = 500
 # Collect the youngest generation after this many allocations, and an older one after this many collections
 # of the one below it.
 _MANY = 5_000
@@ -38,14 +38,14 @@ class Collector(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         gc.disable()
-        self._timer = QTimer(self, interval=_LOOK_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer = QTimer(self, interval=_CHECK_MS)
+        self._timer.timeout.connect(self.collect)
         self._timer.start()
         app = QGuiApplication.instance()
         if isinstance(app, QGuiApplication):
             app.applicationStateChanged.connect(self._on_state_changed)
 
-    def look(self) -> None:
+    def collect(self) -> None:
         """Collect what Python's collector would have collected by now, youngest generation first."""
         young, middle, old = gc.get_count()
         if old > _LOOKS:
@@ -56,7 +56,7 @@ class Collector(QObject):
         elif young > _MANY:
             gc.collect(0)
 
-    def look_at_all(self) -> None:
+    def inspect_all(self) -> None:
         """Run a full collection that includes frozen objects."""
         gc.unfreeze()
         gc.collect()
@@ -64,32 +64,32 @@ class Collector(QObject):
 
     def _on_state_changed(self, state: Qt.ApplicationState) -> None:
         if state is not Qt.ApplicationState.ApplicationActive:
-            self.look_at_all()
+            self.inspect_all()
 
 
 Tell = Callable[[str], None]
 
 
-def report_uncaught(tell: Tell, credentials: Credentials | None = None) -> None:
-    """Install an exception hook that writes uncaught errors to a file and passes them to `tell`."""
+def report_uncaught(notify: Tell, credentials: Credentials | None = None) -> None:
+    """Install an exception hook that writes uncaught errors to a file and passes them to `notify`."""
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):  # the user's request, not an error
             sys.__excepthook__(kind, error, trace)
             return
-        tell(_write(_traceback(error), credentials))
+        notify(_write(_traceback(error), credentials))
 
     sys.excepthook = on_error
 
 
-def report_task_errors(tell: Tell, credentials: Credentials | None = None) -> None:
+def report_task_errors(notify: Tell, credentials: Credentials | None = None) -> None:
     """Report errors logged by background tasks the same way: nothing awaits those tasks."""
     import logging
 
     class TaskErrors(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
-            tell(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}", credentials))
+            notify(_write(f"{record.getMessage()}\n{_traceback(error) if error else ''}", credentials))
 
     handler = TaskErrors(logging.ERROR)
     logging.getLogger("inspector").addHandler(handler)

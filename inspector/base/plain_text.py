@@ -74,12 +74,12 @@ def _break_token(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
-def _belongs(hidden: str, text: str, place: int) -> bool:
+def _belongs(hidden: str, text: str, location: int) -> bool:
     """True if a hidden character only affects how its neighbors look, as intended by Unicode."""
-    before, after = _at(text, place - 1), _at(text, place + 1)
+    before, after = _at(text, location - 1), _at(text, location + 1)
     if hidden == _JOINER:
         if before == _STYLES[1]:
-            before = _at(text, place - 2)
+            before = _at(text, location - 2)
         return bool(re.match(_EMOJI, before) and re.match(_EMOJI, after))
     if hidden in _STYLES:
         is_key = after == _KEYCAP and re.match(_KEY, before)
@@ -88,5 +88,5 @@ def _belongs(hidden: str, text: str, place: int) -> bool:
     return is_variant and bool(re.match(_IDEOGRAPH, before))
 
 
-def _at(text: str, place: int) -> str:
-    return text[place] if 0 <= place < len(text) else ""
+def _at(text: str, location: int) -> str:
+    return text[location] if 0 <= location < len(text) else ""

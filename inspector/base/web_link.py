@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 from inspector.base.plain_text import one_line, visible
 
 LONG = 2_000
-_LONGEST = 32_000  # no browser or operating system accepts more on a command line
+_MAX_LENGTH = 32_000  # no browser or operating system accepts more on a command line
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Some URL parsers strip these or read them as a slash, so that two parsers see two hosts.
@@ -79,8 +79,8 @@ def read_link(url: str) -> Link:
     if found:
         what = "a backslash" if found[0] == "\\" else "a blank or a control character"
         return _unusable(url, f"It holds {what}, which no web address has.")
-    if len(url) > _LONGEST:
-        return _unusable(url, f"It is longer than {_LONGEST:,} characters.")
+    if len(url) > _MAX_LENGTH:
+        return _unusable(url, f"It is longer than {_MAX_LENGTH:,} characters.")
     scheme, colon, _ = url.partition(":")
     if scheme.lower() not in _DEFAULT_PORTS:
         what = f"begins with “{one_line(scheme[:40])}:”" if colon else "is no address of a web page"
@@ -115,8 +115,8 @@ def _taken_apart(url: str) -> Link:
         raise ValueError("Its host cannot be read.") from None
     if not url[len(parts.scheme) :].startswith("://"):
         raise ValueError("It has no host: “//” is missing.")
-    user, at, place = parts.netloc.rpartition("@")
-    host, port = _host_and_port(place)
+    user, at, location = parts.netloc.rpartition("@")
+    host, port = _host_and_port(location)
     start = len(parts.scheme) + 3 + len(user) + len(at)
     address = _address(host)
     ascii_host = str(address) if address else _to_ascii(host)
@@ -135,12 +135,12 @@ def _taken_apart(url: str) -> Link:
     )
 
 
-def _host_and_port(place: str) -> tuple[str, int | None]:
-    if place.startswith("["):
-        host, bracket, rest = place.partition("]")
+def _host_and_port(location: str) -> tuple[str, int | None]:
+    if location.startswith("["):
+        host, bracket, rest = location.partition("]")
         host += bracket
     else:
-        host, colon, digits = place.partition(":")
+        host, colon, digits = location.partition(":")
         rest = colon + digits
     if not host:
         raise ValueError("It has no host.")
@@ -273,14 +273,14 @@ _TOGETHER = (
 
 
 def _mixes_scripts(label: str) -> bool:
-    scripts = {_script(letter) for letter in label if unicodedata.category(letter).startswith("L")}
+    scripts = {_script(char) for char in label if unicodedata.category(char).startswith("L")}
     return len(scripts) > 1 and not any(scripts <= some for some in _TOGETHER)
 
 
-def _script(letter: str) -> str:
+def _script(char: str) -> str:
     """Return a letter's script: the first word of its name (CYRILLIC SMALL LETTER A)."""
-    return unicodedata.name(letter, "UNKNOWN").partition(" ")[0].partition("-")[0]
+    return unicodedata.name(char, "UNKNOWN").partition(" ")[0].partition("-")[0]
 
 
 def _is_of_letters(label: str) -> bool:
-    return all(letter in "-_" or unicodedata.category(letter)[0] in "LMN" for letter in label)
+    return all(char in "-_" or unicodedata.category(char)[0] in "LMN" for char in label)

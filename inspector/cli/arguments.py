@@ -26,10 +26,10 @@ from inspector.base.json.text import JSONTextError, read, same, write_line
 from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.protocol.types import Tool
 from inspector.schema import keywords
-from inspector.schema.keywords import is_whole
+from inspector.schema.keywords import is_integer
 from inspector.schema.references import Resolved, resolve
 
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class _Schema:
 
     def _known(self) -> str:
         names = list(self._properties)
-        more = ", …" if len(names) > _MOST_NAMED else ""
-        return f"Its arguments: {', '.join(names[:_MOST_NAMED]) or 'none'}{more}."
+        more = ", …" if len(names) > _MAX_NAMED else ""
+        return f"Its arguments: {', '.join(names[:_MAX_NAMED]) or 'none'}{more}."
 
 
 def _forced(one: Assignment) -> str:
@@ -139,7 +139,7 @@ def _forced(one: Assignment) -> str:
     return shlex.quote(f"{one.key}:={shorten(write_line(one.text), 60)}")
 
 
-def _read_json(text: str, place: str) -> JSON:
+def _read_json(text: str, location: str) -> JSON:
     """Read JSON from the word itself, a file (`@FILE`) or stdin (`-`).
 
     No JSON text begins with either.
@@ -147,9 +147,11 @@ def _read_json(text: str, place: str) -> JSON:
     try:
         return read(_content(text))
     except JSONTextError as exc:
-        raise ConfigError(f"The JSON of {place} cannot be read: {exc}.", "Mind the shell's quotes.") from None
+        raise ConfigError(
+            f"The JSON of {location} cannot be read: {exc}.", "Mind the shell's quotes."
+        ) from None
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"The JSON of {place} cannot be read: {exc}.", "Check the file.") from None
+        raise ConfigError(f"The JSON of {location} cannot be read: {exc}.", "Check the file.") from None
 
 
 def _content(text: str) -> str:
@@ -165,9 +167,9 @@ def _refuse_unsendable(arguments: JSONObject) -> None:
         raise ConfigError("A number in the arguments is too large to be sent.", "Give it as text.") from None
 
 
-_MOST_SCHEMAS = 200  # per value; bounds the cost of a hostile union
-_MOST_CHOICES_NAMED = 8
-_WORDS = {
+_MAX_SCHEMAS = 200  # per value; bounds the cost of a hostile union
+_MAX_CHOICES_NAMED = 8
+_LABELS = {
     "string": "text",
     "integer": "a whole number",
     "number": "a number",
@@ -198,13 +200,13 @@ class Expected:
                 return value
         if "string" in self.types or not (self.types or self.choices):
             return word
-        raise TypeMismatch(f"{self.in_words()}, got {shorten(word, 60)!r}")
+        raise TypeMismatch(f"{self.as_text()}, got {shorten(word, 60)!r}")
 
-    def in_words(self) -> str:
-        choices = [write_line(choice) for choice in self.choices[:_MOST_CHOICES_NAMED]]
-        if len(self.choices) > _MOST_CHOICES_NAMED:
+    def as_text(self) -> str:
+        choices = [write_line(choice) for choice in self.choices[:_MAX_CHOICES_NAMED]]
+        if len(self.choices) > _MAX_CHOICES_NAMED:
             choices.append("…")
-        types = [words for name, words in _WORDS.items() if name in self.types]
+        types = [words for name, words in _LABELS.items() if name in self.types]
         return " or ".join(types + ([f"one of {', '.join(choices)}"] if choices else []))
 
     def _allows(self, value: JSON) -> bool:
@@ -214,7 +216,7 @@ class Expected:
             case bool():
                 return "boolean" in self.types
             case int() | float():
-                return "number" in self.types or ("integer" in self.types and is_whole(value))
+                return "number" in self.types or ("integer" in self.types and is_integer(value))
             case list():
                 return "array" in self.types
             case dict():
@@ -229,7 +231,7 @@ def expected_by(schema: JSON, root: JSONObject) -> Expected:
     """
     gathered = _Gathered()
     left: deque[tuple[JSON, tuple[str, ...]]] = deque([(schema, ())])
-    for _ in range(_MOST_SCHEMAS):
+    for _ in range(_MAX_SCHEMAS):
         if not left:
             return gathered.expected()
         part, trail = left.popleft()
@@ -254,7 +256,7 @@ class _Gathered:
         names = keywords.types(schema)
         if found.nullable:
             self._types.add("null")
-        if found.reason or not _WORDS.keys() >= set(names):
+        if found.reason or not _LABELS.keys() >= set(names):
             return None
         if "const" in schema:
             self._choices.append(schema["const"])

@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except LensError as exc:
-        output.print_error(_in_words(exc))
+        output.print_error(_as_text(exc))
         return ExitCode.USAGE if isinstance(exc, ConfigError) else ExitCode.FAILED
     except Exception as exc:
         if os.environ.get("MCP_LENS_DEBUG"):
@@ -157,7 +157,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _in_words(exc: LensError) -> str:
+def _as_text(exc: LensError) -> str:
     if isinstance(exc, RpcError):
         data = f" Its data: {shorten(compact(exc.data), 400)}" if exc.data is not None else ""
         return f"The server answered with an error: {exc}.{data}"

@@ -19,8 +19,8 @@ from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line, visible
 
 _GAP = "  "
-_WIDEST_NAMES = 40
-_NARROWEST_WORDS = 24
+_MAX_NAMES_WIDTH = 40
+_MIN_TEXT_WIDTH = 24
 
 
 def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
@@ -35,8 +35,8 @@ def two_columns(rows: Sequence[tuple[str, str]], width: int | None) -> str:
 
 def _names_width(rows: Sequence[tuple[str, str]], width: int | None) -> int:
     """Return the name column's width, capped so that one long name does not widen it for all."""
-    most = _WIDEST_NAMES if width is None else min(_WIDEST_NAMES, width // 2)
-    return min(most, max((_cells(name) for name, _ in rows), default=0))
+    maximum = _MAX_NAMES_WIDTH if width is None else min(_MAX_NAMES_WIDTH, width // 2)
+    return min(maximum, max((_cells(name) for name, _ in rows), default=0))
 
 
 def _row(name: str, words: str, names: int, width: int | None) -> list[str]:
@@ -45,7 +45,7 @@ def _row(name: str, words: str, names: int, width: int | None) -> list[str]:
     room = width - names - len(_GAP)
     if not words:
         return [name]
-    if room < _NARROWEST_WORDS:  # too narrow for two columns: stack them
+    if room < _MIN_TEXT_WIDTH:  # too narrow for two columns: stack them
         return [name, _cut(f"{_GAP}{words}", width)]
     if _cells(name) > names:
         return [name, _cut(f"{' ' * names}{_GAP}{words}", width)]

@@ -32,8 +32,8 @@ def split_command(argv: Sequence[str]) -> tuple[list[str], list[str] | None]:
     words = list(argv)
     if "--" not in words:
         return words, None
-    place = words.index("--")
-    return words[:place], words[place + 1 :]
+    location = words.index("--")
+    return words[:location], words[location + 1 :]
 
 
 def seconds(text: str) -> float:

@@ -35,7 +35,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import size
 
 # How long to wait for another process; none should hold the lock for more than a moment.
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 
 
 class _Turn:
@@ -56,7 +56,7 @@ class _Turn:
         self._depth += 1
         if self._depth == 1:
             with suppress(OSError):
-                self._processes.take(_PATIENCE_S)
+                self._processes.take(_TIMEOUT_S)
 
     def __exit__(self, *reason: object) -> None:
         self._depth -= 1
@@ -125,7 +125,7 @@ def _replace(path: str, data: bytes) -> None:
         raise
 
 
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 
 
 def read_exactly(text: str, *, last_wins: bool = False) -> JSON:
@@ -147,10 +147,10 @@ def write_exactly(value: JSON) -> str:
     return reindent(to_wire(value).decode())
 
 
-def read_file(path: Path, most_bytes: int = MOST_BYTES) -> JSONObject:
+def read_file(path: Path, max_bytes: int = MAX_BYTES) -> JSONObject:
     """Read a JSON object. Raises ConfigError, or FileNotFoundError if the file does not exist."""
     try:
-        document = read_exactly(read_text(path, most_bytes))
+        document = read_exactly(read_text(path, max_bytes))
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as exc:
@@ -187,14 +187,14 @@ def _not_written(path: Path, cause: Exception) -> ConfigError:
     return ConfigError(f"{_shown(path)} cannot be written: {cause}.", "Nothing was changed in it.")
 
 
-def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Read a regular UTF-8 file. Raises OSError and UnicodeDecodeError."""
     _require_plain(path.stat())  # merely opening a device can have side effects
     with open(path, "rb", opener=_open_at_once) as file:
         _require_plain(os.fstat(file.fileno()))  # it may have been replaced meanwhile
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
-        raise OSError(f"it is bigger than {size(most_bytes)}")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(f"it is bigger than {size(max_bytes)}")
     return data.decode("utf-8-sig")
 
 
@@ -246,16 +246,16 @@ _TOLERANT = json.JSONDecoder(parse_int=_number, parse_float=_number)
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)
 
 
-_MOST_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added
+_MAX_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added
 # Reserved device names on Windows, with any extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])", re.IGNORECASE)
 
 
 def readable_stem(name: str, otherwise: str) -> str:
     """Keep letters and digits of any script; replace everything else with single hyphens."""
-    letters = (letter if letter.isalnum() else "-" for letter in unicodedata.normalize("NFC", name[:400]))
+    letters = (char if char.isalnum() else "-" for char in unicodedata.normalize("NFC", name[:400]))
     stem = re.sub("-+", "-", "".join(letters))
-    stem = stem.encode(errors="ignore")[:_MOST_BYTES].decode(errors="ignore").strip("-")
+    stem = stem.encode(errors="ignore")[:_MAX_BYTES].decode(errors="ignore").strip("-")
     return f"{stem}-" if _DEVICES.fullmatch(stem) else stem or otherwise
 
 

@@ -34,7 +34,7 @@ class Files:
     history: Path | None = None  # folder; call history, one file per tool
     calls: Path | None = None  # folder; saved calls and variables
     secrets: Path | None = None  # folder; secrets encrypted with a key from the keychain
-    answers: Path | None = None
+    reply_rules: Path | None = None
     trust: Path | None = None  # what the user trusts; without it, no files of other tools are read
     baselines: Path | None = None  # folder; baselines
     home: Path | None = None  # where to look for other tools' files; None: the user's home

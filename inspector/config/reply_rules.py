@@ -29,10 +29,10 @@ from inspector.base.plain_text import one_line
 from inspector.config.json_file import read_exactly, read_file, read_text, write_file
 from inspector.config.secrets.records import is_below, make_name
 
-MOST_RULES = 1_000
+MAX_RULES = 1_000
 DEFAULT_TIMEOUT = 60.0
 DEFAULT_PER_MINUTE = 20
-MOST_PER_MINUTE = 6_000
+MAX_PER_MINUTE = 6_000
 KEY_KIND = "answers"  # rules can only use secrets stored under this kind
 
 Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of the file
@@ -128,15 +128,15 @@ class ReplyRulesFile:
             return LoadedRules(problems=(self._problem(str(exc), "Correct it there."),), stamp=stamp)
         rules: dict[str, ReplyRule] = {}
         problems: list[str] = []
-        for number, entry in enumerate(entries[:MOST_RULES], 1):
+        for number, entry in enumerate(entries[:MAX_RULES], 1):
             try:
                 rule = read_rule(entry, number, taken=rules)
             except ValueError as exc:
                 problems.append(self._problem(f"rule {number:,}: {exc}", "It is not used."))
             else:
                 rules[rule.id] = rule
-        if len(entries) > MOST_RULES:
-            problems.append(self._problem(f"only the first {MOST_RULES:,} rules are used"))
+        if len(entries) > MAX_RULES:
+            problems.append(self._problem(f"only the first {MAX_RULES:,} rules are used"))
         return LoadedRules(tuple(rules.values()), tuple(problems), stamp)
 
     def save(self, rules: Sequence[ReplyRule]) -> None:
@@ -152,13 +152,13 @@ class ReplyRulesFile:
         except ValueError as exc:
             raise ConfigError(self._problem(str(exc)), "Correct it there; nothing was changed.") from exc
         unusable = [
-            entry for number, entry in enumerate(entries) if number >= MOST_RULES or not _is_usable(entry)
+            entry for number, entry in enumerate(entries) if number >= MAX_RULES or not _is_usable(entry)
         ]
         written: list[JSON] = [write_rule(rule) for rule in rules]
         write_file(self.path, {**document, "rules": written + unusable}, is_private=True)
 
-    def _problem(self, words: str, step: str = "") -> str:
-        return f"{one_line(self.path.name)}: {words}. {step}".strip()
+    def _problem(self, text: str, step: str = "") -> str:
+        return f"{one_line(self.path.name)}: {text}. {step}".strip()
 
 
 def _entries(document: JSONObject) -> list[JSON]:
@@ -288,8 +288,8 @@ def _seconds(source: JSONObject) -> float:
 
 def _per_minute(source: JSONObject) -> int:
     value = source.get("perMinute", DEFAULT_PER_MINUTE)
-    if type(value) is not int or not 1 <= value <= MOST_PER_MINUTE:
-        raise ValueError(f"“perMinute” must be a whole number from 1 to {MOST_PER_MINUTE:,}")
+    if type(value) is not int or not 1 <= value <= MAX_PER_MINUTE:
+        raise ValueError(f"“perMinute” must be a whole number from 1 to {MAX_PER_MINUTE:,}")
     return value
 
 
@@ -303,11 +303,11 @@ def read_script(path: Path) -> list[JSON]:
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
         raise ConfigError(f"The script {_shown(path)} cannot be read: {why}.", "Check its path.") from exc
-    answers = _array(path, text) if text.lstrip().startswith("[") else _lines(path, text)
-    for number, answer in enumerate(answers, 1):
+    responses = _array(path, text) if text.lstrip().startswith("[") else _lines(path, text)
+    for number, answer in enumerate(responses, 1):
         if problem := reply_problem(answer):
             raise ConfigError(f"Answer {number:,} of {_shown(path)} is none: {problem}.", "Correct it there.")
-    return answers
+    return responses
 
 
 def _array(path: Path, text: str) -> list[JSON]:
@@ -320,18 +320,18 @@ def _array(path: Path, text: str) -> list[JSON]:
 
 
 def _lines(path: Path, text: str) -> list[JSON]:
-    answers: list[JSON] = []
+    responses: list[JSON] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            answers.append(read_exactly(line))
+            responses.append(read_exactly(line))
         except JSONProblem as exc:
             raise ConfigError(
                 f"Line {number:,} of {_shown(path)} is not JSON: {exc}.",
                 "Write one answer on each line, a text in quotation marks; or all of them in one array.",
             ) from exc
-    return answers
+    return responses
 
 
 def _shown(path: Path) -> str:

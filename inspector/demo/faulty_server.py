@@ -57,17 +57,17 @@ class _Server:
             return
         # Responses and notifications need no response, and this server sends no requests.
         if isinstance(message, dict) and "method" in message and "id" in message:
-            self._answer(message["id"], message["method"], message.get("params") or {})
+            self._response(message["id"], message["method"], message.get("params") or {})
 
-    def _answer(self, request_id: object, method: object, params: dict[str, Any]) -> None:
+    def _response(self, request_id: object, method: object, params: dict[str, Any]) -> None:
         match method:
             case "initialize":
                 if self._fault is None or self._fault.name != "silent_initialize":
-                    self._output.answer(request_id, _initialize(params))
+                    self._output.response(request_id, _initialize(params))
             case "ping" | "logging/setLevel":
-                self._output.answer(request_id, {})
+                self._output.response(request_id, {})
             case "tools/list":
-                self._output.answer(request_id, {"tools": _tools()})
+                self._output.response(request_id, {"tools": _tools()})
             case "tools/call":
                 self._call(request_id, params)
             case _:
@@ -77,11 +77,11 @@ class _Server:
         name = params.get("name")
         arguments = params.get("arguments") or {}
         fault = self._fault if self._fault is not None and self._fault.is_tool else FAULTS.get(str(name))
-        if fault is not None and fault.answer is not None:
+        if fault is not None and fault.response is not None:
             token = (params.get("_meta") or {}).get("progressToken")
-            fault.answer(self._output, Call(request_id, fault.fill_defaults(arguments), token))
+            fault.response(self._output, Call(request_id, fault.fill_defaults(arguments), token))
         elif name == "echo":
-            self._output.answer(request_id, text_result(str(arguments.get("message", ""))))
+            self._output.response(request_id, text_result(str(arguments.get("message", ""))))
         else:
             self._fail(request_id, _INVALID_PARAMS, f"Unknown tool: {name}")
 
@@ -90,9 +90,9 @@ class _Server:
 
 
 def _initialize(params: dict[str, Any]) -> dict[str, Any]:
-    asked = params.get("protocolVersion")
+    requested = params.get("protocolVersion")
     return {
-        "protocolVersion": asked if asked in _VERSIONS else _VERSIONS[-1],
+        "protocolVersion": requested if requested in _VERSIONS else _VERSIONS[-1],
         "capabilities": {"tools": {}, "logging": {}},
         "serverInfo": {"name": "faulty", "title": "Faulty", "version": "1"},
         "instructions": _INSTRUCTIONS,
@@ -135,7 +135,7 @@ class Output:
         line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"), ensure_ascii=False)
         self.write(line.encode() + b"\n")
 
-    def answer(self, request_id: object, result: Mapping[str, Any]) -> None:
+    def response(self, request_id: object, result: Mapping[str, Any]) -> None:
         self.send({"id": request_id, "result": result})
 
     def close(self) -> None:
@@ -143,8 +143,8 @@ class Output:
         os.close(STDOUT)
 
 
-def text_result(words: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": words}]}
+def text_result(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
 
 
 @dataclass(frozen=True)
@@ -160,17 +160,17 @@ class Call:
 class Fault:
     """A way to violate the protocol.
 
-    `answer` is None for a startup fault, which `loop.py` carries out.
+    `response` is None for a startup fault, which `loop.py` carries out.
     """
 
     name: str
     description: str
-    answer: Callable[[Output, Call], None] | None = None
+    response: Callable[[Output, Call], None] | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_tool(self) -> bool:
-        return self.answer is not None
+        return self.response is not None
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of this fault (all numbers), with defaults for missing ones."""
@@ -181,32 +181,32 @@ class Fault:
 
 def _stray_stdout(output: Output, call: Call) -> None:
     output.write(b"DEBUG: a print() that was forgotten\n\n")
-    output.answer(
+    output.response(
         call.id, text_result("There was stray text before this answer, and there is more after it.")
     )
     output.write(b"{'almost': 'JSON'}\n")
 
 
 def _wrong_id(output: Output, call: Call) -> None:
-    output.answer(f"not-{call.id}", text_result("This answer carries an id that nobody used."))
+    output.response(f"not-{call.id}", text_result("This answer carries an id that nobody used."))
 
 
 def _wrong_id_type(output: Output, call: Call) -> None:
-    output.answer(str(call.id), text_result("The id came as a number and went back as a string."))
+    output.response(str(call.id), text_result("The id came as a number and went back as a string."))
 
 
 def _answers_twice(output: Output, call: Call) -> None:
-    output.answer(call.id, text_result("First answer."))
-    output.answer(call.id, text_result("Second answer, with the same id."))
+    output.response(call.id, text_result("First answer."))
+    output.response(call.id, text_result("Second answer, with the same id."))
 
 
 def _orphan_response(output: Output, call: Call) -> None:
-    output.answer(987654, text_result("Nobody asked for this."))
-    output.answer(call.id, text_result("Before this there was a response to nothing."))
+    output.response(987654, text_result("Nobody asked for this."))
+    output.response(call.id, text_result("Before this there was a response to nothing."))
 
 
 def _invalid_result(output: Output, call: Call) -> None:
-    output.answer(call.id, {"content": "not a list", "isError": "perhaps"})
+    output.response(call.id, {"content": "not a list", "isError": "perhaps"})
 
 
 def _half_line(output: Output, call: Call) -> None:
@@ -217,7 +217,7 @@ def _half_line(output: Output, call: Call) -> None:
     for start in range(0, len(line), size):
         output.write(line[start : start + size])
         time.sleep(call.arguments["delay"])
-    output.answer(call.id, text_result("The notification before this came in pieces."))
+    output.response(call.id, text_result("The notification before this came in pieces."))
 
 
 def _invalid_utf8(output: Output, call: Call) -> None:
@@ -225,14 +225,14 @@ def _invalid_utf8(output: Output, call: Call) -> None:
     output.write(
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\xff\xfe\xc3("}}\n'
     )
-    output.answer(call.id, text_result("The notification before this was not UTF-8."))
+    output.response(call.id, text_result("The notification before this was not UTF-8."))
 
 
 def _deep_json(output: Output, call: Call) -> None:
     depth = call.arguments["depth"]
     head = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":'
     output.write(head + b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
-    output.answer(call.id, text_result(f"The notification before this was {depth} objects deep."))
+    output.response(call.id, text_result(f"The notification before this was {depth} objects deep."))
 
 
 def _huge_line(output: Output, call: Call) -> None:
@@ -240,7 +240,7 @@ def _huge_line(output: Output, call: Call) -> None:
     for _ in range(call.arguments["megabytes"]):
         output.write(b"x" * 1024 * 1024)
     output.write(b'"}}\n')
-    output.answer(call.id, text_result("The notification before this was one huge line."))
+    output.response(call.id, text_result("The notification before this was one huge line."))
 
 
 def _no_answer(output: Output, call: Call) -> None:

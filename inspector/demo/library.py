@@ -34,7 +34,7 @@ TOOLS = 250
 RESOURCES = 120
 PAGE = 50
 
-_LONGEST_NAME = 128  # 2025-11-25, Tools, Tool Names: "between 1 and 128 characters in length".
+_MAX_NAME_LENGTH = 128  # 2025-11-25, Tools, Tool Names: "between 1 and 128 characters in length".
 
 # fmt: off
 _NOUNS = (
@@ -86,7 +86,7 @@ _LONG_TAIL = "_with_every_related_record_that_the_caller_may_see" * 3
 _LONG_DESCRIPTION = " It checks the caller's rights first, then reads from the nearest replica. " * 40
 
 
-async def _answer(call: Call) -> Outcome:
+async def _response(call: Call) -> Outcome:
     return text(f"{call.params.name} was called with {json.dumps(call.arguments, ensure_ascii=False)}")
 
 
@@ -95,12 +95,12 @@ def _tools() -> Iterator[DemoTool]:
     for number, (verb, noun) in enumerate(islice(pairs, TOOLS)):
         name, description = f"{verb}_{noun}", _VERBS[verb][0].format(noun=noun)
         if number % 50 == 49:
-            name = (name + _LONG_TAIL)[:_LONGEST_NAME]
+            name = (name + _LONG_TAIL)[:_MAX_NAME_LENGTH]
         if number % 40 == 39:
             description += _LONG_DESCRIPTION
         hints = types.ToolAnnotations(read_only_hint=verb in _READS, destructive_hint=verb == "delete")
         title = f"{verb.capitalize()} {noun}"
-        yield tool(name, title, description, _answer, _VERBS[verb][1], annotations=hints)
+        yield tool(name, title, description, _response, _VERBS[verb][1], annotations=hints)
 
 
 def _resources() -> list[types.Resource]:

@@ -138,11 +138,11 @@ class Toolbox:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         arguments = tool.fill_defaults(params.arguments or {})
-        complaint = tool.complaint_about(arguments)
-        if complaint is not None:
+        error = tool.complaint_about(arguments)
+        if error is not None:
             # 2025-11-25, Tools, Error Handling: input validation errors are tool errors, so that a model
             # can see them and try again.
-            return failure(complaint)
+            return failure(error)
         return await tool.run(Call(context, params, arguments))
 
 

@@ -95,7 +95,7 @@ class Captures:
                 "Nothing is being recorded, so there is no capture to copy.",
                 "Export the traffic instead, or turn recording on in Captures.",
             )
-        await _beside(lambda is_cancelled: recording.save_as(path, on_progress, is_cancelled))
+        await _in_thread(lambda is_cancelled: recording.save_as(path, on_progress, is_cancelled))
 
     # -------------------------------------------------------------- opened ones
 
@@ -105,7 +105,7 @@ class Captures:
         An export is first converted to a capture, which is stored like those of earlier runs. Raises
         UserError.
         """
-        capture = await _beside(lambda is_cancelled: self._open(path, on_progress, is_cancelled))
+        capture = await _in_thread(lambda is_cancelled: self._open(path, on_progress, is_cancelled))
         self._opened.add(capture.path.resolve())
         return capture
 
@@ -117,11 +117,11 @@ class Captures:
 
     async def save(self, capture: Capture, path: Path, on_progress: OnProgress | None = None) -> None:
         """Save a copy of an opened capture. Raises UserError."""
-        await _beside(lambda is_cancelled: capture.save_as(path, on_progress, is_cancelled))
+        await _in_thread(lambda is_cancelled: capture.save_as(path, on_progress, is_cancelled))
 
-    async def save_remarks(self, capture: Capture) -> None:
+    async def save_notes(self, capture: Capture) -> None:
         """Save the remarks of a capture. Raises UserError."""
-        await asyncio.to_thread(capture.save_remarks)
+        await asyncio.to_thread(capture.save_notes)
 
     async def close(self, capture: Capture) -> None:
         self._opened.discard(capture.path.resolve())
@@ -133,7 +133,7 @@ class Captures:
         self, log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None = None
     ) -> SecretsFound:
         """Return what an export of these rows would mask, for review."""
-        return await _beside(lambda is_cancelled: find_secrets(log, rows, on_progress, is_cancelled))
+        return await _in_thread(lambda is_cancelled: find_secrets(log, rows, on_progress, is_cancelled))
 
     async def export(
         self,
@@ -145,7 +145,7 @@ class Captures:
         on_progress: OnProgress | None = None,
     ) -> Exported:
         """Export rows. Raises UserError, leaving `path` unchanged."""
-        return await _beside(
+        return await _in_thread(
             lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
         )
 
@@ -210,7 +210,7 @@ class Captures:
         return self._opened | ({self._ended.path.resolve()} if self._ended is not None else set())
 
 
-async def _beside(work: Callable[[IsCancelled], T]) -> T:
+async def _in_thread(work: Callable[[IsCancelled], T]) -> T:
     """Run on a thread; on cancellation, signal the work to stop and wait for it."""
     stop = threading.Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, stop.is_set)

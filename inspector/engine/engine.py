@@ -58,7 +58,7 @@ from inspector.protocol.types import Completion, Listing, Prompt, Resource, Reso
 from inspector.session.client import Client
 from inspector.session.pending_requests import HumanWaitTime, OnProgress
 from inspector.session.raw_send import RawReply
-from inspector.session.state import Answerer
+from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, Headers
 from inspector.transport.orphan_guard import OrphanGuard
@@ -76,7 +76,7 @@ _LIST_CHANGES = {
 class Engine:
     """The application without a window: servers, their traffic and the worker processes.
 
-    `answerers` reply to server requests. With an `inbox` the user answers the rest, and all client
+    `handlers` reply to server requests. With an `inbox` the user answers the rest, and all client
     capabilities are declared; without one, only those that have an answerer.
 
     Signals:
@@ -89,42 +89,42 @@ class Engine:
 
     def __init__(
         self,
-        catalogue: ServerListFile | None = None,
+        server_list: ServerListFile | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
         log: TrafficLog | None = None,
-        answerers: Mapping[str, Answerer] | None = None,
+        handlers: Mapping[str, RequestHandler] | None = None,
         captures: Captures | None = None,
         calls: CallLibrary | None = None,
         secrets: Secrets | None = None,
         inbox: Inbox | None = None,
-        answers: ReplyRules | None = None,
+        reply_rules: ReplyRules | None = None,
         baselines: Path | None = None,
         trust: TrustStore | None = None,
-        places: Places | None = None,
+        locations: Places | None = None,
     ) -> None:
         self.log = log if log is not None else TrafficLog()  # an empty log is falsy
         self.captures = captures or Captures(self.log)
         self.calls = calls or CallLibrary()
         self.secrets = secrets or Secrets()
         self.secrets.credentials = self.log.credentials
-        self.answers = answers or ReplyRules()
+        self.reply_rules = reply_rules or ReplyRules()
         self.by_hand = ToolCaller(self)
         self.clock = clock or SystemClock()
         self.processes = Processes(self.log, self.clock)
         self._settings = settings or Settings()
         self.logins = LoginController(self.secrets, self.log, self.clock, self._settings, self._server)
-        self.servers = ServerRegistry(catalogue, self.secrets, self.logins, self._make_server)
-        self.found = FoundServers(self.servers, self._make_server, trust, places)
-        self.catalogue_watch = ServerListWatch(self.servers)
+        self.servers = ServerRegistry(server_list, self.secrets, self.logins, self._make_server)
+        self.found = FoundServers(self.servers, self._make_server, trust, locations)
+        self.server_list_watch = ServerListWatch(self.servers)
         self._name_servers()
         self.server_removed.connect(self.processes.forget)
         self.servers.renamed.connect(lambda old, new: self.processes.rename(old.name, new.name))
-        self.servers.renames.take_along.append(self._take_along)
+        self.servers.renames.rename_hooks.append(self._take_along)
         self.tasks = TaskStore(self)
         self.list_changed: Signal[str, str] = Signal()
         self.resource_changed: Signal[str, str] = Signal()
-        self._answerers = answerers or {}
+        self._handlers = handlers or {}
         self.inbox = inbox or Inbox(self.clock)
         self._is_attended = inbox is not None
         self.server_changed.connect(self._on_server_changed)
@@ -138,7 +138,7 @@ class Engine:
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
         self.doctor = Doctor(self, self._guard)
-        self.settings_desk = SettingsStore(self, Files())
+        self.settings_store = SettingsStore(self, Files())
 
     # -------------------------------------------------------------- servers
 
@@ -158,7 +158,7 @@ class Engine:
     def _make_server(
         self,
         entry: Entry,
-        is_kept: bool,
+        is_saved: bool,
         permit: Permit | None = None,
         origin: str = "",
         folder: Path | None = None,
@@ -170,9 +170,9 @@ class Engine:
             self._guard,
             self._settings,
             self.clock,
-            is_kept=is_kept,
+            is_saved=is_saved,
             on_change=self.server_changed.emit,
-            answerers=self._answerers,
+            handlers=self._handlers,
             inbox=self.inbox if self._is_attended else None,
             authorization=self.logins.authorization_for(entry),
             authorize=self._authorize,
@@ -181,8 +181,8 @@ class Engine:
         )
         name = entry.name
         server.session.notified.connect(lambda message: self._on_notified(name, message))
-        server.session.process_seen.connect(
-            lambda event: self.processes.hear(name, event, was_asked=server.session.is_ending)
+        server.session.process_observed.connect(
+            lambda event: self.processes.on_event(name, event, was_requested=server.session.is_ending)
         )
         server.client.changes.missed.connect(lambda filter: self._on_missed(name, filter))
         return server
@@ -215,15 +215,15 @@ class Engine:
     def views(self) -> tuple[ServerView, ...]:
         return tuple(server.view for server in self.servers.all())
 
-    def remark(self, name: str, text: str) -> None:
+    def note(self, name: str, text: str) -> None:
         """Add a note about a server to the log."""
-        self._server(name).session.remark(text)
+        self._server(name).session.note(text)
 
     async def close(self) -> None:
         """Disconnect everything and end all processes we started."""
         try:
             await self._tasks.close()
-            await self.catalogue_watch.close()
+            await self.server_list_watch.close()
             await self.servers.connecting.close()
             await self.filewatch.close()
             await self.reruns.close()
@@ -318,7 +318,7 @@ class Engine:
         sent = await self._server(name).client.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
-        reply = await sent.answer() if wait else RawReply(failure=sent.failure)
+        reply = await sent.response() if wait else RawReply(failure=sent.failure)
         return raw_outcome(self.log, sent.row, self._since(started), reply)
 
     def next_id(self, name: str) -> int:
@@ -360,7 +360,7 @@ class Engine:
         if changed is not None:
             self.list_changed.emit(server, changed)
         elif notification.method in TASK_NOTIFICATIONS:
-            self.tasks.hear(server, notification)
+            self.tasks.on_event(server, notification)
         elif notification.method == "notifications/resources/updated":
             if uri := _text(notification, "uri"):
                 self.resource_changed.emit(server, uri)

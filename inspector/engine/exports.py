@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from inspector.base.errors import RequestCancelled, UserError
-from inspector.traffic.captures.capture import new_file_beside
+from inspector.traffic.captures.capture import new_sibling_file
 from inspector.traffic.export.har import write_har
 from inspector.traffic.export.jsonlines import write_json_lines
 from inspector.traffic.export.markdown import write_markdown
@@ -31,7 +31,7 @@ class ExportFormat(Enum):
     MARKDOWN = ("Markdown", ".md", "A report to paste into an issue")
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return self.value[0]
 
     @property
@@ -64,7 +64,7 @@ def find_secrets(
     log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None, is_cancelled: IsCancelled
 ) -> SecretsFound:
     scan = SecretScan(log, rows)
-    for _ in _told(scan.steps(), len(rows), on_progress, is_cancelled):
+    for _ in _reported(scan.steps(), len(rows), on_progress, is_cancelled):
         pass
     return scan.found
 
@@ -81,12 +81,12 @@ def export(
     """Export to a temporary file next to the target, then replace it. Raises UserError."""
     try:
         # Masked as far as possible, but still traffic: private to the owner until shared.
-        with new_file_beside(path) as beside:
-            with beside.open("wb") as sink:
+        with new_sibling_file(path) as temporary:
+            with temporary.open("wb") as sink:
                 writing = _Kept(_WRITERS[format](log, rows, sink, masking))
-                for _ in _told(iter(writing), len(rows), on_progress, is_cancelled):
+                for _ in _reported(iter(writing), len(rows), on_progress, is_cancelled):
                     pass
-            beside.replace(path)
+            temporary.replace(path)
     except OSError as exc:
         reason = exc.strerror or str(exc)
         raise UserError(f"{path} could not be written: {reason}.", "Choose another place.") from exc
@@ -104,7 +104,7 @@ class _Kept:
         self.dropped = yield from self._writing
 
 
-def _told(
+def _reported(
     steps: Iterable[int], total: int, on_progress: OnProgress | None, is_cancelled: IsCancelled
 ) -> Iterator[int]:
     for number, done in enumerate(steps):

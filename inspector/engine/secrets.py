@@ -134,7 +134,7 @@ def _in_url(url: str) -> list[tuple[str, str]]:
 
 T = TypeVar("T")
 
-_CLAIM_PATIENCE = 30.0
+_CLAIM_TIMEOUT = 30.0
 _CLAIM_POLL = 0.02  # seconds; there is no notification when a lock is released
 
 
@@ -181,7 +181,7 @@ class Secrets:
     async def stored(self) -> tuple[StoredSecret, ...]:
         return await self._run(lambda store: store.stored())
 
-    async def look(self) -> SecretsState:
+    async def inspect(self) -> SecretsState:
         return await self._run(lambda store: store.look())
 
     async def open(self) -> SecretsState:
@@ -193,19 +193,19 @@ class Secrets:
     async def lock(self) -> None:
         await self._run(lambda store: store.lock())
 
-    async def keep_in(self, rung: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
-        await self._run(lambda store: store.keep_in(rung, passphrase, unprotected=unprotected))
+    async def keep_in(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+        await self._run(lambda store: store.keep_in(level, passphrase, unprotected=unprotected))
 
     async def reset(self) -> None:
         await self._run(lambda store: store.reset())
 
     @asynccontextmanager
-    async def claim(self, name: str, patience: float = _CLAIM_PATIENCE) -> AsyncIterator[None]:
+    async def claim(self, name: str, timeout: float = _CLAIM_TIMEOUT) -> AsyncIterator[None]:
         """Hold an exclusive claim to refresh a secret; `get` it again inside, it may be new.
 
         Raises ConfigError if another holder does not release it.
         """
-        claim = await self._wait_for_claim(name, patience)
+        claim = await self._wait_for_claim(name, timeout)
         try:
             yield
         finally:
@@ -223,9 +223,9 @@ class Secrets:
         if self.credentials is not None and value:
             register_secret(self.credentials, name, value)
 
-    async def _wait_for_claim(self, name: str, patience: float) -> RefreshLock:
+    async def _wait_for_claim(self, name: str, timeout: float) -> RefreshLock:
         store = await self._run(lambda store: store)
-        deadline = asyncio.get_running_loop().time() + patience
+        deadline = asyncio.get_running_loop().time() + timeout
         # Not on the thread: if cancelled meanwhile, the claim would never be released.
         while (claim := store.try_claim(name)) is None:
             if asyncio.get_running_loop().time() >= deadline:
@@ -275,7 +275,7 @@ class ServerSecrets:
         for name, value in values.items():
             await self._secrets.put(name, value)
 
-    async def take_back(self, values: Mapping[str, str]) -> None:
+    async def withdraw(self, values: Mapping[str, str]) -> None:
         """Undo `put` for a server that was not created."""
         for name in values:
             await self._secrets.delete(name)
@@ -283,7 +283,7 @@ class ServerSecrets:
     async def require_lasting(self) -> None:
         """Raise ConfigError if secrets are in memory only: those moved there would be lost."""
         state = await self._secrets.open()
-        if state.rung is StorageLevel.MEMORY:
+        if state.level is StorageLevel.MEMORY:
             raise ConfigError(
                 "Secrets are kept in memory only: these would be gone when MCP Lens is closed.",
                 "Choose another place in the Secrets dialog first.",

@@ -82,11 +82,11 @@ class SettingsStore:
             prefs = await self._engine.calls.prefs()
             await self._engine.calls.set_prefs(_with(prefs, _CALLS[id], _as_field(fine)))
         elif id == _ANSWER_WITHIN:
-            self._engine.inbox.choose_answer_within(fine or None)
+            self._engine.inbox.choose_inbox_timeout(fine or None)
         else:
             raise ConfigError(f"{id!r} is not kept here.")
 
-    async def places(self) -> Mapping[str, Path]:
+    async def locations(self) -> Mapping[str, Path]:
         """Return the files and folders of this run, by their names in `Files`."""
         found = ((field.name, getattr(self._files, field.name)) for field in fields(self._files))
         return {name: path for name, path in found if isinstance(path, Path)}

@@ -35,7 +35,7 @@ class ClientSide:
     """What we declare to a server.
 
     `declared` was chosen by the user unless `is_usual`; it is declared in the form of `revision` (None
-    while unknown). `said` is what the current connection was told, if there is one; `differs` means that it
+    while unknown). `sent` is what the current connection was told, if there is one; `differs` means that it
     was something else and a reconnect is needed.
     """
 
@@ -43,7 +43,7 @@ class ClientSide:
     is_usual: bool
     roots: tuple[str, ...]
     revision: Revision | None
-    said: JSONObject | None
+    sent: JSONObject | None
     differs: bool
 
 
@@ -61,8 +61,8 @@ class ServerView:
     agreement: Agreement | None = None
     pid: int | None = None
     is_verified: bool = True  # its TLS certificate is verified
-    is_kept: bool = True  # in the server list; a demo server is not
-    ours: ClientSide | None = None
+    is_saved: bool = True  # in the server list; a demo server is not
+    client_side: ClientSide | None = None
     plain_secrets: tuple[str, ...] = ()  # secrets in plain text in the server list
     secret_references: tuple[str, ...] = ()  # headers, variables and inputs in the secret store
     expands: tuple[str, ...] = ()  # placeholders resolved on connecting: HOME, input:key
@@ -88,7 +88,7 @@ class OutcomeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended. `answer` holds the response verbatim, if any.
+    """How a call ended. `response` holds the response verbatim, if any.
 
     The result of a task may have arrived as part of the task's state; then `is_composed` is set and the
     message was assembled from it. `is_lost`: it failed because there is no connection (any more).
@@ -98,7 +98,7 @@ class CallOutcome:
 
     kind: OutcomeKind
     elapsed_ns: int
-    answer: bytes = b""
+    response: bytes = b""
     row: int | None = None
     summary: str = ""
     next_step: str = ""
@@ -113,13 +113,13 @@ class CallOutcome:
 class RawOutcome:
     """Outcome of sending raw bytes, logged at `row`.
 
-    `answer_row` is the row of the response, or of whatever else came back in the same HTTP exchange.
+    `response_row` is the row of the response, or of whatever else came back in the same HTTP exchange.
     `summary` says why there is no response, if one was expected or the server rejected the bytes.
     `http_status` is the final status of the exchange; its body is in the log.
     """
 
     row: int
-    answer_row: int | None
+    response_row: int | None
     elapsed_ns: int
     summary: str = ""
     next_step: str = ""

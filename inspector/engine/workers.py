@@ -148,9 +148,9 @@ class _Pieces:
         """Unused: only protocol 0 pickles have lines."""
         raise NotImplementedError
 
-    def _take(self, most: int) -> bytes:
+    def _take(self, maximum: int) -> bytes:
         first = self._pieces[0]
-        part = first[self._at : self._at + most]
+        part = first[self._at : self._at + maximum]
         self._at += len(part)
         if self._at == len(first):
             self._pieces.popleft()
@@ -167,8 +167,8 @@ def _serve() -> None:
         module, _, name = source.read(_LENGTH.unpack(head)[0]).decode().partition(":")
         (length,) = _LENGTH.unpack(source.read(_LENGTH.size))
         value = getattr(importlib.import_module(module), name)(source.read(length))
-        answer = pickle.dumps(value)
-        sink.write(_LENGTH.pack(len(answer)) + answer)
+        response = pickle.dumps(value)
+        sink.write(_LENGTH.pack(len(response)) + response)
         sink.flush()
 
 

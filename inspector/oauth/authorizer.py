@@ -225,7 +225,7 @@ class TokenAuthorization:
         self._used = await self._owner.usable()
         return () if self._used is None else await self._owner.headers(self._used, method, url)
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
+    def responded(self, status: int, url: str, headers: Headers) -> None:
         """Handle a response; any status may carry a nonce."""
         self._owner.nonces.note(url, header_of(headers, "dpop-nonce") or None)
         if self._used is not None and status not in (401, 403):
@@ -241,7 +241,7 @@ class TokenAuthorization:
             return await self._first_time(refused)
         verdict = self._judge(self._used, refused)
         if verdict.move is Move.GIVE_UP:
-            return self._give_up(verdict, refused)
+            return self._abandon(verdict, refused)
         occasion = LoginReason.STEP_UP if verdict.move is Move.STEP_UP else LoginReason.RENEW
         need = LoginRequirement(occasion, verdict.reason, refused, verdict.scopes)
         self._renewals += 1
@@ -278,7 +278,7 @@ class TokenAuthorization:
         self._owner.lifetime.note(verdict.findings)
         return verdict
 
-    def _give_up(self, verdict: Judgement, refused: Refused) -> bool:
+    def _abandon(self, verdict: Judgement, refused: Refused) -> bool:
         refusal = read_refusal(refused.status, refused.headers)
         wanted = f" It asks for {some(refusal.scopes)}." if refusal.scopes else ""
         summary = f"The server refuses {self._operation} (HTTP {refused.status}).{wanted} {verdict.reason}"
@@ -303,7 +303,7 @@ class BearerToken:
             return ()
         return (("Authorization", f"Bearer {await self._store.secret(self._ref, 'bearer token')}"),)
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
+    def responded(self, status: int, url: str, headers: Headers) -> None:
         pass
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:

@@ -27,7 +27,7 @@ NO_STATE = "It has no state."
 OTHER_STATE = "Its state is not that of this login."
 OTHER_PATH = "It is for another path."
 
-_LONGEST = 16 * 1024
+_MAX_LENGTH = 16 * 1024
 _KEPT_HITS = 200
 _SHOWN = 200
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -47,14 +47,14 @@ class ReceivedCallback:
     refusal: str = ""
 
     @property
-    def is_answer(self) -> bool:
+    def is_response(self) -> bool:
         return not self.refusal
 
 
 class CallbackWaiter:
     """Waits for the callback of one login.
 
-    Call `expect` with the `state` before the browser is opened, then await `answer`.
+    Call `expect` with the `state` before the browser is opened, then await `response`.
 
     Signals:
         hit_received: Something came, accepted or not; carries the CallbackHit.
@@ -64,17 +64,17 @@ class CallbackWaiter:
         self.redirect_uri = redirect_uri
         self.hits: list[ReceivedCallback] = []  # the last 200
         self.hit_count = 0
-        self.ends_at: int | None = None  # monotonic deadline, while `answer` is awaited
+        self.ends_at: int | None = None  # monotonic deadline, while `response` is awaited
         self.hit_received: Signal[ReceivedCallback] = Signal()
         self._clock = clock
         self._state = ""
         self._is_taken = False
-        self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._response: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @property
     def is_over(self) -> bool:
         """True once the callback was received or the wait cancelled; it cannot be reused."""
-        return self._is_taken or self._answer.done()
+        return self._is_taken or self._response.done()
 
     def expect(self, state: str) -> None:
         """Accept callbacks with this state from now on."""
@@ -82,7 +82,7 @@ class CallbackWaiter:
             raise LocalProtocolError("a login without a state takes anybody's answer")
         self._state = state
 
-    async def answer(self, limit: float) -> str:
+    async def response(self, limit: float) -> str:
         """Return the callback as received, from ? or # on, for `read_callback`.
 
         Only its state has been verified. `limit` is in seconds. Raises RequestTimedOut, and
@@ -91,7 +91,7 @@ class CallbackWaiter:
         self.ends_at = self._clock.monotonic_ns() + int(limit * 1e9)
         try:
             async with asyncio.timeout(limit):
-                return await asyncio.shield(self._answer)
+                return await asyncio.shield(self._response)
         except TimeoutError as exc:
             waited = duration(int(limit * 1e9))
             raise RequestTimedOut(
@@ -99,7 +99,7 @@ class CallbackWaiter:
                 "Begin the login again, or paste the address that the browser ended at.",
             ) from exc
         except asyncio.CancelledError:
-            if not self._answer.cancelled() or _is_cancelled_itself():
+            if not self._response.cancelled() or _is_cancelled_itself():
                 raise
             raise RequestCancelled("The login was cancelled.", "Begin it again when you want to.") from None
         finally:
@@ -107,32 +107,32 @@ class CallbackWaiter:
 
     def cancel(self) -> None:
         """Stop waiting; later callbacks are rejected. No effect after the callback was received."""
-        self._answer.cancel()
+        self._response.cancel()
 
     # -------------------------------------------------------------- what comes
 
     def paste(self, text: str) -> None:
         """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
-        answer, refusal = self._read_pasted(text)
-        refusal = refusal or self.judge(answer)
+        response, refusal = self._read_pasted(text)
+        refusal = refusal or self.judge(response)
         self.note("pasted address", refusal)
         if refusal:
             raise UserError(
                 f"This address is not the answer to the login. {refusal}",
                 "Copy the whole address from the browser's address bar, after the login.",
             )
-        self.deliver(answer)
+        self.deliver(response)
 
-    def judge(self, answer: str) -> str:
+    def judge(self, response: str) -> str:
         """Return why this is not the callback; "" accepts it, and from then on no other."""
-        refusal = self._refusal(answer)
+        refusal = self._refusal(response)
         if not refusal:
             self._is_taken = True
         return refusal
 
-    def deliver(self, answer: str) -> None:
-        if not self._answer.done():
-            self._answer.set_result(answer)
+    def deliver(self, response: str) -> None:
+        if not self._response.done():
+            self._response.set_result(response)
 
     def note(self, shown: str, refusal: str) -> None:
         """Record a hit."""
@@ -142,15 +142,15 @@ class CallbackWaiter:
         del self.hits[:-_KEPT_HITS]
         self.hit_received.emit(hit)
 
-    def _refusal(self, answer: str) -> str:
-        if self._answer.cancelled():
+    def _refusal(self, response: str) -> str:
+        if self._response.cancelled():
             return "The login was cancelled."
         if self._is_taken:
             return "The answer has come already."
         if not self._state:
             return "No login waits for an answer yet."
-        callback = read_callback(answer)
-        if callback.problem or not _is_text(answer):
+        callback = read_callback(response)
+        if callback.problem or not _is_text(response):
             return "Its parameters cannot be read."
         # RFC 6749, section 3.1: "Request and response parameters MUST NOT be included more than once."
         if callback.repeated:
@@ -163,13 +163,13 @@ class CallbackWaiter:
     def _read_pasted(self, text: str) -> tuple[str, str]:
         """Return the callback in a pasted URL, or why there is none."""
         text = text.strip().strip("<>\"'")
-        if len(text) > _LONGEST:
+        if len(text) > _MAX_LENGTH:
             return "", "It is too long."
         if "://" not in text.partition("?")[0]:
             text = f"{urlsplit(self.redirect_uri).scheme}://{text}"  # address bars omit the scheme
         try:
             pasted, wanted = urlsplit(text), urlsplit(self.redirect_uri)
-            is_ours = _place(pasted) == _place(wanted)
+            is_ours = _location(pasted) == _location(wanted)
         except ValueError:
             return "", "It is no address."
         if not is_ours:
@@ -177,12 +177,12 @@ class CallbackWaiter:
         return f"#{pasted.fragment}" if pasted.fragment and not pasted.query else f"?{pasted.query}", ""
 
 
-def _is_text(answer: str) -> bool:
+def _is_text(response: str) -> bool:
     """True if all percent-escapes are valid UTF-8; otherwise we would send on a different code."""
-    if _BAD_ESCAPE.search(answer):
+    if _BAD_ESCAPE.search(response):
         return False
     try:
-        unquote_to_bytes(answer).decode()
+        unquote_to_bytes(response).decode()
     except ValueError:
         return False
     return True
@@ -197,7 +197,7 @@ def shown_target(method: str, target: str) -> str:
     return f"{method} {path}{mark}{_VALUE.sub(f'={MASK}', query)}"
 
 
-def _place(url: SplitResult) -> tuple[str, str | None, int | None, str]:
+def _location(url: SplitResult) -> tuple[str, str | None, int | None, str]:
     port = url.port or {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.hostname, port, url.path
 

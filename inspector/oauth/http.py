@@ -78,7 +78,7 @@ def initialized_notification(
 
 def list_request(url: str, revision: Revision, session_id: str, headers: HeadersProbing = ()) -> LoginRequest:
     """Return a `tools/list` request, which most servers support."""
-    params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).dress("tools/list", None)
+    params: JSONObject | None = dialect_for(revision, _PROFILE, over_http=True).prepare("tools/list", None)
     return _posted(url, jsonrpc.request(2, "tools/list", params), revision, session_id, headers)
 
 
@@ -92,8 +92,8 @@ def delete_session_request(
 def _posted(
     url: str, message: Message, revision: Revision, session_id: str, headers: HeadersProbing
 ) -> LoginRequest:
-    said = (*_POSTED, *standard_headers(message, revision, session_id), *headers)
-    return LoginRequest("POST", url, said, message.raw, follows_redirects=True)
+    headers_sent = (*_POSTED, *standard_headers(message, revision, session_id), *headers)
+    return LoginRequest("POST", url, headers_sent, message.raw, follows_redirects=True)
 
 
 NO_ROW = -1
@@ -131,10 +131,10 @@ class LoginRecorder:
 
 
 DOCUMENT_CAP = 64 * 1024  # for metadata
-ANSWER_CAP = 1024 * 1024  # for everything else
+RESPONSE_LIMIT = 1024 * 1024  # for everything else
 CONNECT_LIMIT = 10.0
 STEP_LIMIT = 30.0
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 _SAYS_WHO_ASKS = ("authorization", "dpop")
 
 LookUpNetwork: TypeAlias = Callable[[], Awaitable[Network]]
@@ -148,7 +148,7 @@ class LoginRequest:
     url: str
     headers: Headers = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
-    cap: int = ANSWER_CAP
+    cap: int = RESPONSE_LIMIT
     follows_redirects: bool = False
 
 
@@ -264,7 +264,7 @@ class LoginHttp:
                 reply.status,
                 may_encrypt=_tells_nothing(request),
             )
-            if not request.follows_redirects or target is None or len(followed) == MOST_REDIRECTS:
+            if not request.follows_redirects or target is None or len(followed) == MAX_REDIRECTS:
                 return replace(reply, redirects=tuple(followed))
             followed.append(target)
             request = replace(request, url=target)
@@ -318,7 +318,7 @@ def _tells_nothing(request: LoginRequest) -> bool:
 def _for_own(network: Network) -> Network:
     """Return the settings for the MCP server's origin: gateway headers stay, credentials do not."""
     headers = tuple(pair for pair in network.headers if pair[0].lower() not in _SAYS_WHO_ASKS)
-    return replace(network, headers=headers, connect_timeout=CONNECT_LIMIT, message_cap=ANSWER_CAP)
+    return replace(network, headers=headers, connect_timeout=CONNECT_LIMIT, message_cap=RESPONSE_LIMIT)
 
 
 def _for_others(network: Network) -> Network:
@@ -331,7 +331,7 @@ def _for_others(network: Network) -> Network:
         proxy=network.proxy,
         use_environment_proxy=network.use_environment_proxy,
         ca_file=network.ca_file,
-        message_cap=ANSWER_CAP,
+        message_cap=RESPONSE_LIMIT,
     )
 
 

@@ -25,10 +25,10 @@ from inspector.transport.task_scope import TaskScope
 HOSTS = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PATH = "/callback"
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]{0,200}")
-_LONGEST_HEAD = 8 * 1024
-_MOST_THROWN_AWAY = 4 * 1024 * 1024
+_MAX_HEAD_LENGTH = 8 * 1024
+_MAX_DISCARDED = 4 * 1024 * 1024
 _CONNECTION_LIMIT = 5.0
-_MOST_CONNECTIONS = 32
+_MAX_CONNECTIONS = 32
 _TRIES = 8
 _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) (/[\x21-\x7e]*) HTTP/1\.[01]")
 
@@ -43,7 +43,7 @@ class _Verdict(NamedTuple):
     status: str
     refusal: str = ""
     shown: str = ""
-    answer: str | None = None
+    response: str | None = None
 
 
 class LoopbackListener:
@@ -62,7 +62,7 @@ class LoopbackListener:
         self._host = host
         self._port = port
         self._path = path
-        self._places: tuple[str, ...] = ()  # accepted values of the Host header
+        self._hosts: tuple[str, ...] = ()  # accepted values of the Host header
         self._wait: CallbackWaiter | None = None
         self._servers: list[asyncio.Server] = []
         self._tasks = TaskScope()
@@ -78,12 +78,12 @@ class LoopbackListener:
         sockets = _bind(self._host, self._port)
         self._port = sockets[0].getsockname()[1]
         host = f"[{self._host}]" if ":" in self._host else self._host
-        self._places = (f"{host}:{self._port}", *((host,) if self._port == 80 else ()))
-        self._wait = CallbackWaiter(f"http://{self._places[0]}{self._path}", self._clock)
+        self._hosts = (f"{host}:{self._port}", *((host,) if self._port == 80 else ()))
+        self._wait = CallbackWaiter(f"http://{self._hosts[0]}{self._path}", self._clock)
         try:
             for each in sockets:
                 server = await asyncio.start_server(
-                    self._on_connection, sock=each, limit=_LONGEST_HEAD, start_serving=False
+                    self._on_connection, sock=each, limit=_MAX_HEAD_LENGTH, start_serving=False
                 )
                 self._servers.append(server)
                 await server.start_serving()
@@ -115,18 +115,18 @@ class LoopbackListener:
     def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Drop the oldest connection over the limit, so that idle ones do not block the callback."""
         running = deque(task for task in self._connections if not task.done())
-        while len(running) >= _MOST_CONNECTIONS:
+        while len(running) >= _MAX_CONNECTIONS:
             running.popleft().cancel()
         running.append(self._tasks.spawn("login callback", self._serve(reader, writer)))
         self._connections = running
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answer: str | None = None
+        response: str | None = None
         try:
             async with asyncio.timeout(_CONNECTION_LIMIT):
                 verdict = await self._judge_head(reader)
                 if verdict is not None:
-                    answer = verdict.answer
+                    response = verdict.response
                     self.wait.note(verdict.shown, verdict.refusal)
                     await _write_page(reader, writer, verdict)
                 writer.close()
@@ -136,8 +136,8 @@ class LoopbackListener:
             if not writer.is_closing():
                 writer.transport.abort()
             # Only now: the recipient closes the listener, and the browser should get its page first.
-            if answer is not None:
-                self.wait.deliver(answer)
+            if response is not None:
+                self.wait.deliver(response)
 
     async def _judge_head(self, reader: asyncio.StreamReader) -> _Verdict | None:
         """Read and judge a request; None if nothing came: browsers preconnect."""
@@ -156,8 +156,8 @@ class LoopbackListener:
         shown = shown_target(request.method, request.target)
         path, _, query = request.target.partition("?")
         # DNS rebinding: a page on a name that resolves to this machine is detected by its Host header.
-        if len(request.hosts) != 1 or request.hosts[0] not in self._places:
-            return _Verdict("403 Forbidden", f"It is not addressed to {self._places[0]}.", shown)
+        if len(request.hosts) != 1 or request.hosts[0] not in self._hosts:
+            return _Verdict("403 Forbidden", f"It is not addressed to {self._hosts[0]}.", shown)
         if path != self._path:
             return _Verdict("404 Not Found", OTHER_PATH, shown)
         if request.method != "GET":
@@ -165,7 +165,7 @@ class LoopbackListener:
         refusal = self.wait.judge(f"?{query}")
         if refusal:
             return _Verdict("400 Bad Request", refusal, shown)
-        return _Verdict("200 OK", shown=shown, answer=f"?{query}")
+        return _Verdict("200 OK", shown=shown, response=f"?{query}")
 
 
 def _read_head(head: bytes) -> _Request | None:
@@ -214,19 +214,19 @@ _HEADERS = (
 
 
 async def _write_page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, verdict: _Verdict) -> None:
-    body = (_REFUSED if verdict.answer is None else _RECEIVED).encode()
+    body = (_REFUSED if verdict.response is None else _RECEIVED).encode()
     allow = ("Allow: GET",) if verdict.status.startswith("405") else ()
     lines = (f"HTTP/1.1 {verdict.status}", *_HEADERS, *allow, f"Content-Length: {len(body)}", "", "")
     writer.write("\r\n".join(lines).encode() + body)
     await writer.drain()
     writer.write_eof()
-    if verdict.answer is None:
+    if verdict.response is None:
         await _throw_away(reader)
 
 
 async def _throw_away(reader: asyncio.StreamReader) -> None:
     """Read the rest: closing with unread data would reset the connection and lose the page."""
-    left = _MOST_THROWN_AWAY
+    left = _MAX_DISCARDED
     while left > 0 and (piece := await reader.read(64 * 1024)):
         left -= len(piece)
 
@@ -285,7 +285,7 @@ def _bind_one(host: str, port: int) -> socket.socket:
             # login would be blocked for a minute afterwards (TIME_WAIT).
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind((host, port))
-        taken.listen(_MOST_CONNECTIONS)
+        taken.listen(_MAX_CONNECTIONS)
     except OSError as exc:
         taken.close()
         raise _not_bound(host, port, exc) from exc

@@ -31,7 +31,7 @@ PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 ES256, RS256 = "ES256", "RS256"
 _P256_BYTES = 32
-_FEWEST_RSA_BITS = 2048
+_MIN_RSA_BITS = 2048
 _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED")
 
 
@@ -87,16 +87,16 @@ def read_key(pem: str, algorithm: str = "") -> SigningKey:
     """
     private = _private_of(pem)
     if isinstance(private, rsa.RSAPrivateKey):
-        fitting = RS256
+        matching = RS256
     elif isinstance(private.curve, ec.SECP256R1):
-        fitting = ES256
+        matching = ES256
     else:
         raise ConfigError(f"The key is on the curve {private.curve.name}.", "ES256 needs a key on P-256.")
-    if algorithm not in ("", fitting):
+    if algorithm not in ("", matching):
         raise ConfigError(
-            f"This key cannot sign with {shown(algorithm)}.", f"Choose {fitting}, or another key."
+            f"This key cannot sign with {shown(algorithm)}.", f"Choose {matching}, or another key."
         )
-    return SigningKey(fitting, private)
+    return SigningKey(matching, private)
 
 
 def _private_of(pem: str) -> PrivateKey:
@@ -112,7 +112,7 @@ def _private_of(pem: str) -> PrivateKey:
         raise ConfigError(
             "The text is no private key that can be read.", "Paste a key in PEM form (BEGIN PRIVATE KEY)."
         ) from None
-    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < _FEWEST_RSA_BITS:
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < _MIN_RSA_BITS:
         raise ConfigError(f"The RSA key has only {key.key_size} bits.", "RS256 needs 2,048 or more.")
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise ConfigError("The key is neither an EC nor an RSA key.", "Use one for ES256 or RS256.")

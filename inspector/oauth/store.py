@@ -45,7 +45,7 @@ class SecretStorage(Protocol):
 
     async def stored(self) -> tuple[StoredSecret, ...]: ...
 
-    def claim(self, name: str, patience: float = 30.0) -> AbstractAsyncContextManager[None]: ...
+    def claim(self, name: str, timeout: float = 30.0) -> AbstractAsyncContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class LoginStore:
             await self._secrets.put(name, text)
         except SecretsUnavailable:
             await self._secrets.put(name, text, for_this_run=True)
-        return any(secret.is_kept for secret in await self._secrets.stored() if secret.name == name)
+        return any(secret.is_saved for secret in await self._secrets.stored() if secret.name == name)
 
 
 def _is_of(name: str, server: str, kind: str) -> bool:

@@ -22,7 +22,7 @@ from inspector.protocol.auth.challenge import choose_challenge, read_challenges
 from inspector.protocol.auth.client_registration import Client, ClientSource
 from inspector.protocol.auth.dpop import Nonces, wants_nonce
 from inspector.protocol.auth.findings.finding import Finding
-from inspector.protocol.auth.resource_metadata import read_resource_metadata, resource_places
+from inspector.protocol.auth.resource_metadata import read_resource_metadata, resource_metadata_urls
 from inspector.protocol.auth.responses import Outcome, Reply, read_document, read_error, read_object
 from inspector.protocol.auth.token_request import (
     AuthMethod,
@@ -41,7 +41,7 @@ from inspector.protocol.auth.url_guard import Allowance
 from inspector.protocol.revisions import Revision
 
 DPOP = "DPoP"
-_MOST_FINDINGS = 100
+_MAX_FINDINGS = 100
 
 
 class RefreshRefused(UserError):
@@ -81,7 +81,7 @@ class TokenLifecycle:
         """Record findings about responses after the login, each once."""
         for found in findings:
             if found not in self.findings:
-                self.findings = (*self.findings, found)[-_MOST_FINDINGS:]
+                self.findings = (*self.findings, found)[-_MAX_FINDINGS:]
                 self._recorder.step(f"{found.id}: {found.seen}")
 
     # -------------------------------------------------------------- refresh
@@ -117,7 +117,7 @@ class TokenLifecycle:
         )
         async with self._http() as http:
             reply = await request_token(request, http.send, self.now, self._nonces)
-        asked = TokenExpectation(
+        requested = TokenExpectation(
             Grant.REFRESH,
             tokens.issuer,
             tokens.client_id,
@@ -128,7 +128,7 @@ class TokenLifecycle:
             previous=tokens,
         )
         read = read_token_reply(
-            reply.status, reply.headers, reply.body, asked, now=self.now(), revision=revision
+            reply.status, reply.headers, reply.body, requested, now=self.now(), revision=revision
         )
         self.note(read.findings)
         if read.tokens is None:
@@ -153,9 +153,9 @@ class TokenLifecycle:
         """
         values = [value for name, value in refused.headers if name.lower() == "www-authenticate"]
         challenge = choose_challenge(read_challenges(values), refused.status)
-        places = resource_places(self._target.url, challenge, self._allowance, revision)
+        locations = resource_metadata_urls(self._target.url, challenge, self._allowance, revision)
         async with self._http() as http:
-            for candidate in places.candidates:
+            for candidate in locations.candidates:
                 try:
                     reply = await http.send(get_document(candidate.url))
                 except UserError:
@@ -180,19 +180,19 @@ class TokenLifecycle:
         await self._leave_providers(tells=True)
         if held is None:
             return "Signed out here." if has_signed_in else "There was nothing to sign out of."
-        words = await self._sign_out_of(held)
+        text = await self._sign_out_of(held)
         for issuer in await self._store.issuers():  # the server may have named another one before
             if (older := await self._store.held_of(issuer)) is not None:
                 await self._sign_out_of(older)
-        return words
+        return text
 
     async def _sign_out_of(self, held: StoredLogin) -> str:
         issuer = held.tokens.issuer
         async with self._store.renewing(issuer):
-            words = await self._revoke(await self._store.held_of(issuer) or held)
+            text = await self._revoke(await self._store.held_of(issuer) or held)
             await self._store.drop_tokens(issuer)
-        self._recorder.step(f"Sign out: {words}")
-        return words
+        self._recorder.step(f"Sign out: {text}")
+        return text
 
     async def forget(self) -> None:
         """Delete the tokens of every issuer, including those being refreshed, without revoking them."""

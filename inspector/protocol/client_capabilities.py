@@ -120,14 +120,14 @@ def exact_capabilities(capabilities: JSONObject) -> ClientCapabilities:
     return ClientCapabilities(capabilities, is_exact=True)
 
 
-def answering(methods: Container[str]) -> ClientCapabilities:
+def capabilities_for_methods(methods: Container[str]) -> ClientCapabilities:
     """Return the minimal declaration for automatic answerers of `methods`."""
     return ClientCapabilities(
         {name: _PLAINLY[name] for method, name in _MEMBERS.items() if method in methods}
     )
 
 
-# By method. Not the constants from `asking`: the window needs this before that is imported.
+# By method. Not the constants from `server_request`: the window needs this before that is imported.
 _MEMBERS = {
     "roots/list": "roots",
     "sampling/createMessage": "sampling",
@@ -161,20 +161,20 @@ def capabilities_text(capabilities: JSONObject) -> str:
     return ", ".join(names) or "nothing"
 
 
-def remarks(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
+def notes(capabilities: JSONObject, revision: Revision | None) -> tuple[str, ...]:
     """Return what a server may not understand. All of it can be declared nonetheless."""
-    return tuple(_remarks(capabilities, revision))
+    return tuple(_notes(capabilities, revision))
 
 
-def _remarks(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]:
+def _notes(capabilities: JSONObject, revision: Revision | None) -> Iterator[str]:
     for name, value in capabilities.items():
-        words = shown(name)
+        text = shown(name)
         if name not in _KNOWN:
-            yield f"{words} is no capability that the protocol knows."
+            yield f"{text} is no capability that the protocol knows."
         elif not isinstance(value, dict):
-            yield f"{words} is not an object, which every capability must be."
-        elif revision is not None and (said := _member_at(revision, name, value)) != value:
-            yield f"{revision} {'has no' if said is None else 'knows less of'} {words}."
+            yield f"{text} is not an object, which every capability must be."
+        elif revision is not None and (declared := _member_at(revision, name, value)) != value:
+            yield f"{revision} {'has no' if declared is None else 'knows less of'} {text}."
     extensions = capabilities.get("extensions")
     for name in extensions if isinstance(extensions, dict) else ():
         if "/" not in name:
@@ -189,8 +189,8 @@ _KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensio
 
 
 def _at(revision: Revision, whole: JSONObject) -> JSONObject:
-    said = {name: _member_at(revision, name, value) for name, value in whole.items()}
-    return {name: value for name, value in said.items() if value is not None}
+    declared = {name: _member_at(revision, name, value) for name, value in whole.items()}
+    return {name: value for name, value in declared.items() if value is not None}
 
 
 def _member_at(revision: Revision, name: str, value: JSON) -> JSON:

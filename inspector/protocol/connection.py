@@ -1,6 +1,6 @@
 """The client side of one connection, sans-I/O.
 
-`receive` turns an incoming message into events. `request`, `notify`, `answer` and others return the bytes
+`receive` turns an incoming message into events. `request`, `notify`, `response` and others return the bytes
 to send and track open requests and progress tokens.
 """
 
@@ -23,7 +23,7 @@ class ResponseReceived:
     """One of our requests got its response."""
 
     request: Message
-    answer: Message
+    response: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RequestWithdrawn:
 class UnexpectedResponse:
     """A response that matches no open request."""
 
-    answer: Message
+    response: Message
     match: Match
 
 
@@ -117,7 +117,7 @@ class Connection:
         id = self.next_id()
         if progress:
             params = _with_progress_token(params or {}, id)
-        params = self.dialect.dress(method, params, capabilities=capabilities, log_level=log_level)
+        params = self.dialect.prepare(method, params, capabilities=capabilities, log_level=log_level)
         message = jsonrpc.request(id, method, params)
         self._ours.open(id, message)
         return message
@@ -139,8 +139,8 @@ class Connection:
         for item in jsonrpc.items_of(message):
             if item.kind is Kind.REQUEST:
                 self._adopt_request(item, opened)
-            elif item.kind.is_answer and item.id is not None:
-                self._theirs.answer(item.id)
+            elif item.kind.is_response and item.id is not None:
+                self._theirs.resolve(item.id)
         return list(opened.values())
 
     def _adopt_request(self, request: Message, opened: dict[RequestId, Message]) -> None:
@@ -156,7 +156,7 @@ class Connection:
     def notify(self, method: str, params: JSONObject | None = None) -> Message:
         return jsonrpc.notification(method, params)
 
-    def answer(self, id: RequestId, result: JSONObject) -> Message:
+    def response(self, id: RequestId, result: JSONObject) -> Message:
         self._close_theirs(id)
         return jsonrpc.result(id, result)
 
@@ -166,7 +166,7 @@ class Connection:
 
     def cancel(self, id: RequestId, reason: str) -> Message | None:
         """Cancel a request. Return the notification to send, None if not open or none is allowed."""
-        request = self._ours.give_up(id)
+        request = self._ours.abandon(id)
         if request is None or not self.dialect.sends_cancel_notice(request.method):
             return None
         return jsonrpc.notification("notifications/cancelled", {"requestId": id, "reason": reason})
@@ -177,7 +177,7 @@ class Connection:
         return self._ours.drain()
 
     def _close_theirs(self, id: RequestId) -> None:
-        match, _ = self._theirs.answer(id)
+        match, _ = self._theirs.resolve(id)
         if match is not Match.OPEN:
             raise LocalProtocolError(f"there is no open request {id!r} of the server to answer")
 
@@ -192,13 +192,13 @@ class Connection:
         handler = _HANDLERS.get(message.kind)
         return [] if handler is None else handler(self, message)
 
-    def _on_answer(self, answer: Message) -> list[Event]:
-        if answer.id is None:
-            return [UnexpectedResponse(answer, Match.UNKNOWN)]
-        match, request = self._ours.answer(answer.id)
+    def _on_response(self, response: Message) -> list[Event]:
+        if response.id is None:
+            return [UnexpectedResponse(response, Match.UNKNOWN)]
+        match, request = self._ours.resolve(response.id)
         if match is Match.OPEN and request is not None:
-            return [ResponseReceived(request, answer)]
-        return [UnexpectedResponse(answer, match)]
+            return [ResponseReceived(request, response)]
+        return [UnexpectedResponse(response, match)]
 
     def _on_request(self, request: Message) -> list[Event]:
         if request.id is None:
@@ -229,15 +229,15 @@ class Connection:
 
     def _on_cancelled(self, notification: Message) -> list[Event]:
         id, _ = read_id(notification.params.get("requestId"))
-        if id is None or self._theirs.give_up(id) is None:
+        if id is None or self._theirs.abandon(id) is None:
             return [NotificationReceived(notification)]
         reason = notification.params.get("reason")
         return [RequestWithdrawn(id, reason if isinstance(reason, str) else "")]
 
 
 _HANDLERS: dict[Kind, Callable[[Connection, Message], list[Event]]] = {
-    Kind.RESULT: Connection._on_answer,
-    Kind.ERROR: Connection._on_answer,
+    Kind.RESULT: Connection._on_response,
+    Kind.ERROR: Connection._on_response,
     Kind.REQUEST: Connection._on_request,
 }
 _SPECIAL: dict[str, Callable[[Connection, Message], list[Event]]] = {

@@ -75,12 +75,12 @@ class Discovery:
         self._profile = profile
         self._over_http = over_http
         self._revisions = revisions  # supported, oldest first
-        self._asked = revisions[-1]
+        self._requested = revisions[-1]
         self._is_repeated = False
 
     def ask(self, timeout: float | None = None) -> Ask:
-        dialect = StatelessDialect(self._profile, self._asked)
-        return Ask("server/discover", dialect.dress("server/discover", None), self._asked, timeout)
+        dialect = StatelessDialect(self._profile, self._requested)
+        return Ask("server/discover", dialect.prepare("server/discover", None), self._requested, timeout)
 
     def receive(self, reply: Reply) -> Ask | Agreement | NotModern:
         """Judge a reply. Raises ConnectFailed if it is inconclusive or there is no common version."""
@@ -116,7 +116,7 @@ class Discovery:
             return self._on_unsupported(supported_in(error))
         if error.code in MODERN_ERRORS:
             raise _refused_discover(error)
-        reason = f"it answered server/discover with “{_said(error)}” ({error.code})"
+        reason = f"it answered server/discover with “{_quote(error)}” ({error.code})"
         old_name = _PRE_RELEASE_ERRORS.get(error.code)
         if old_name is None:
             return NotModern(reason)
@@ -132,11 +132,11 @@ class Discovery:
             return self._no_overlap(supported)
         if self._is_repeated:
             raise ConnectFailed(
-                f"The server refuses protocol version {self._asked} and lists it as supported.",
+                f"The server refuses protocol version {self._requested} and lists it as supported.",
                 "This is a fault of the server.",
             )
         self._is_repeated = True
-        self._asked = mutual
+        self._requested = mutual
         return self.ask()
 
     def _no_overlap(self, supported: Sequence[str]) -> NotModern:
@@ -151,8 +151,8 @@ class Discovery:
 
     # -------------------------------------------------------------- results
 
-    def _settle(self, answer: Message) -> Agreement | NotModern:
-        result = answer.result
+    def _settle(self, response: Message) -> Agreement | NotModern:
+        result = response.result
         if not _is_discover_result(result):
             return NotModern("its answer to server/discover is no DiscoverResult")
         supported = _strings(result.get("supportedVersions"))
@@ -178,7 +178,7 @@ class Discovery:
     def _how(self, revision: Revision) -> str:
         if self._is_repeated:
             return f"The server refused server/discover at first, named {revision}, and answered it then."
-        return f"The server answered server/discover at {self._asked}, and supports {revision}."
+        return f"The server answered server/discover at {self._requested}, and supports {revision}."
 
 
 def is_verdict(status: int) -> bool:
@@ -190,7 +190,7 @@ def is_verdict(status: int) -> bool:
 
 
 def newest_mutual(theirs: Sequence[str], ours: Sequence[Revision]) -> Revision | None:
-    """Return the newest of `ours` (oldest first) that is in `theirs`."""
+    """Return the newest of `client_side` (oldest first) that is in `theirs`."""
     return next((revision for revision in reversed(ours) if revision.date in theirs), None)
 
 
@@ -221,14 +221,14 @@ def _listed(versions: Sequence[str]) -> str:
     return ", ".join(one_line(shorten(version, 20)) for version in versions[:10])
 
 
-def _said(error: ErrorObject) -> str:
+def _quote(error: ErrorObject) -> str:
     return shorten(one_line(error.message), 200)
 
 
 def _refused_discover(error: ErrorObject) -> ConnectFailed:
     """Return the error for a modern server that rejects us: a fallback would hide that."""
     summary = (
-        f"The server is of the stateless era, and refused server/discover: {_said(error)} ({error.code})."
+        f"The server is of the stateless era, and refused server/discover: {_quote(error)} ({error.code})."
     )
     if error.code == HEADER_MISMATCH:
         return ConnectFailed(summary, "A proxy on the way may drop or change the Mcp-* headers.")
@@ -331,8 +331,8 @@ class ProbeFirst:
             agreement = self._handshake.receive(reply)
         except ConnectFailed as exc:
             raise _with_hint(exc, legacy.hint) from exc
-        said = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so it was asked initialize"
-        return replace(agreement, how=_sentences(f"{said}: {agreement.how}.", legacy.hint))
+        reported = f"{legacy.reason[0].upper()}{legacy.reason[1:]}, so it was asked initialize"
+        return replace(agreement, how=_sentences(f"{reported}: {agreement.how}.", legacy.hint))
 
     def _with_history(self, step: Ask | Agreement) -> Ask | Agreement:
         if not self._is_reprobing or isinstance(step, Ask):

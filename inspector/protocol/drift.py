@@ -32,7 +32,7 @@ NOUNS = {
 Offer: TypeAlias = Mapping[str, Sequence[JSONObject]]  # items as sent, by SERVER and LISTS
 
 _Key: TypeAlias = tuple[str, int]  # the name, and its index among duplicates
-_MOST_TOKENS = 5
+_MAX_TOKENS = 5
 _ESCAPE = re.compile(r"\\[ubfr]")
 _CARRIAGE_RETURN = "\u240d"  # as displayed; harmless: many texts have Windows line endings
 
@@ -88,7 +88,7 @@ def keyed(kind: str, items: Sequence[JSONObject]) -> dict[_Key, JSONObject]:
 def in_text(changes: Sequence[ItemChange]) -> str:
     """Return e.g. `2 tools changed, 1 prompt added`."""
     counts = Counter((change.kind, change.became) for change in changes)
-    order = {kind: place for place, kind in enumerate((*LISTS, SERVER))}
+    order = {kind: location for location, kind in enumerate((*LISTS, SERVER))}
     words = []
     for kind, became in sorted(counts, key=lambda pair: (order[pair[0]], list(Became).index(pair[1]))):
         words.append(
@@ -211,8 +211,8 @@ def _renames(
     left, right = dict(gone), dict(came)
     for likeness in _likenesses(kind):
         ours, theirs = _by(likeness, left), _by(likeness, right)
-        for look, keys in ours.items():
-            others = theirs.get(look, [])
+        for inspect, keys in ours.items():
+            others = theirs.get(inspect, [])
             is_sure = likeness is _body or len(keys) == len(others) == 1
             for pair in zip(keys, others, strict=False) if is_sure else ():
                 yield pair
@@ -222,8 +222,8 @@ def _renames(
 def _by(look_of: Callable[[JSONObject], str], items: Mapping[_Key, JSONObject]) -> dict[str, list[_Key]]:
     found: dict[str, list[_Key]] = {}
     for key, item in items.items():
-        if look := look_of(item):
-            found.setdefault(look, []).append(key)
+        if inspect := look_of(item):
+            found.setdefault(inspect, []).append(key)
     return found
 
 
@@ -286,8 +286,8 @@ def _new_hidden(before: JSONObject, after: JSONObject) -> str:
                 new.append(token)
         if new:
             kinds = list(dict.fromkeys(new))
-            more = " …" if len(kinds) > _MOST_TOKENS else ""
-            words.append(f"{member}: {' '.join(kinds[:_MOST_TOKENS])}{more}")
+            more = " …" if len(kinds) > _MAX_TOKENS else ""
+            words.append(f"{member}: {' '.join(kinds[:_MAX_TOKENS])}{more}")
     return "; ".join(words)
 
 

@@ -38,7 +38,7 @@ class Dialect(Protocol):
         """True if the server may send requests; otherwise they are violations and not answered."""
         ...
 
-    def dress(
+    def prepare(
         self,
         method: str,
         params: JSONObject | None,
@@ -66,7 +66,7 @@ class HandshakeDialect:
     def __init__(self, revision: Revision = NEWEST_HANDSHAKE) -> None:
         self.revision = revision
 
-    def dress(
+    def prepare(
         self,
         method: str,
         params: JSONObject | None,
@@ -96,7 +96,7 @@ class StatelessDialect:
         self._profile = profile
         self._closes_to_cancel = closes_to_cancel
 
-    def dress(
+    def prepare(
         self,
         method: str,
         params: JSONObject | None,
@@ -130,8 +130,8 @@ def declared_in(params: JSONObject | None) -> JSONObject | None:
     """Return the capabilities that a request declares: `initialize`, or any stateless request."""
     params = params or {}
     meta = params.get("_meta")
-    said = meta.get(CLIENT_CAPABILITIES_KEY) if isinstance(meta, dict) else params.get("capabilities")
-    return said if isinstance(said, dict) else None
+    declared = meta.get(CLIENT_CAPABILITIES_KEY) if isinstance(meta, dict) else params.get("capabilities")
+    return declared if isinstance(declared, dict) else None
 
 
 def dialect_for(revision: Revision, profile: ClientProfile, *, over_http: bool) -> Dialect:
@@ -190,7 +190,7 @@ class Agreement:
     instructions: str
     how: str
     # Notification that completes it; the stateless era has none.
-    sealed_by: str = ""
+    encrypted_by: str = ""
     problems: tuple[str, ...] = ()
     # From server/discover; a handshake has neither.
     supported_versions: tuple[str, ...] = ()
@@ -256,7 +256,7 @@ class InitializeHandshake:
             capabilities=_capabilities(result),
             instructions=_instructions(result),
             how=self._how(revision),
-            sealed_by="notifications/initialized",
+            encrypted_by="notifications/initialized",
             problems=tuple(_problems(result)),
         )
 

@@ -172,7 +172,7 @@ def _success(status: int, message: Message) -> Meaning:
     return Meaning.UNANSWERED if status in (202, 204, 205) else Meaning.BODY
 
 
-def may_answer(meaning: Meaning, message: Message) -> bool:
+def may_respond(meaning: Meaning, message: Message) -> bool:
     """True if a JSON-RPC message in the body is the response, regardless of the status.
 
     Not for an outage during a probe: that says nothing about the server's era.
@@ -191,15 +191,15 @@ def refusal(
         return NeedsLogin("The server wants a login (HTTP 401).", "Give the server an Authorization header.")
     what = name_of(message)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
-    said = f": {text.removesuffix('.')}" if text else ""
-    summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{said}.")
+    reported = f": {text.removesuffix('.')}" if text else ""
+    summary = _SUMMARIES.get(meaning, f"The server answered {what} with HTTP {status}{reported}.")
     return HttpRefused(summary, _next_step(meaning, status), status, body)
 
 
 def name_of(message: Message) -> str:
     """Return what was posted, for a sentence."""
     return message.method or (
-        "an answer of ours" if message.kind.is_answer else _NAMES.get(message.kind, "it")
+        "an answer of ours" if message.kind.is_response else _NAMES.get(message.kind, "it")
     )
 
 

@@ -53,7 +53,7 @@ class Correlator(Generic[T]):
         self._finished.pop(id, None)
         return is_new
 
-    def answer(self, id: RequestId) -> tuple[Match, T | None]:
+    def resolve(self, id: RequestId) -> tuple[Match, T | None]:
         """Match a response with its request."""
         item = self._open.pop(id, None)
         if item is not None:
@@ -61,7 +61,7 @@ class Correlator(Generic[T]):
             return Match.OPEN, item
         return self._finished.get(id, (Match.UNKNOWN, None))
 
-    def give_up(self, id: RequestId) -> T | None:
+    def abandon(self, id: RequestId) -> T | None:
         """Stop waiting for a request; a response that still comes is LATE."""
         item = self._open.pop(id, None)
         if item is not None:
@@ -106,7 +106,7 @@ class Kind(IntEnum):
     TEXT = 7
 
     @property
-    def is_answer(self) -> bool:
+    def is_response(self) -> bool:
         return self in (Kind.RESULT, Kind.ERROR)
 
 
@@ -173,9 +173,9 @@ class ErrorObject:
     data: JSON = None
 
 
-def error_of(answer: Message) -> ErrorObject:
+def error_of(response: Message) -> ErrorObject:
     """Read the error of a response of kind ERROR."""
-    error = _object(answer.body().get("error"))
+    error = _object(response.body().get("error"))
     code, message = error.get("code"), error.get("message")
     return ErrorObject(
         code if type(code) is int else INTERNAL_ERROR,

@@ -22,7 +22,7 @@ _GAP = re.compile(rb"(" + _STRING + rb")|[ \t\n\r]++", re.DOTALL)
 _BREAK = re.compile(rb"[\n\r]")
 _STRUCTURE = b"[]{},:"
 _OPENING, _CLOSING = (b"[", b"{"), (b"]", b"}")
-_LONGEST_NAME = 80
+_MAX_NAME_LENGTH = 80
 
 
 def is_one_line(raw: bytes) -> bool:
@@ -39,9 +39,9 @@ def compacted(raw: bytes) -> bytes:
     def without(gap: re.Match[bytes]) -> bytes:
         if gap[1] is not None:
             return gap[0]
-        before, behind = raw[gap.start() - 1 : gap.start()], raw[gap.end() : gap.end() + 1]
+        before, after = raw[gap.start() - 1 : gap.start()], raw[gap.end() : gap.end() + 1]
         # b"" is in there too, for gaps at either end.
-        return b"" if before in _STRUCTURE or behind in _STRUCTURE else b" "
+        return b"" if before in _STRUCTURE or after in _STRUCTURE else b" "
 
     return _GAP.sub(without, raw)
 
@@ -136,9 +136,9 @@ def _describe_request(request: Message) -> str:
     return what if request.id is None else f"{what} with the id {_spelled(request.id)}"
 
 
-def _describe_answer(answer: Message) -> str:
-    what = "An answer: the result" if answer.kind is Kind.RESULT else "An answer: an error"
-    return what if answer.id is None else f"{what} for the id {_spelled(answer.id)}"
+def _describe_response(response: Message) -> str:
+    what = "An answer: the result" if response.kind is Kind.RESULT else "An answer: an error"
+    return what if response.id is None else f"{what} for the id {_spelled(response.id)}"
 
 
 def _describe_batch(batch: Message) -> str:
@@ -152,24 +152,24 @@ def _describe_batch(batch: Message) -> str:
 _DESCRIPTIONS: dict[Kind, Callable[[Message], str]] = {
     Kind.REQUEST: _describe_request,
     Kind.NOTIFICATION: lambda notification: f"A notification: {_name(notification.method)}",
-    Kind.RESULT: _describe_answer,
-    Kind.ERROR: _describe_answer,
+    Kind.RESULT: _describe_response,
+    Kind.ERROR: _describe_response,
     Kind.BATCH: _describe_batch,
 }
 
 
 def _name(method: str) -> str:
-    return shorten(one_line(method), _LONGEST_NAME) or "without a name"
+    return shorten(one_line(method), _MAX_NAME_LENGTH) or "without a name"
 
 
 def _spelled(id: RequestId) -> str:
     """Return the id with its JSON type: 7 is not "7"."""
-    return shorten(one_line(compact(id)), _LONGEST_NAME)
+    return shorten(one_line(compact(id)), _MAX_NAME_LENGTH)
 
 
 # An unterminated string extends to the end. Possessive quantifiers: no backtracking on long input.
 _TOKEN_RAWLAYOUT = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^ \t\n\r\[\]{},:"]++', re.DOTALL)
-_DEEPEST_MARGIN = 60  # otherwise the indentation of a deep value would grow with the square of its depth
+_MAX_MARGIN_DEPTH = 60  # otherwise the indentation of a deep value would grow with the square of its depth
 
 
 def indented(raw: bytes) -> bytes:
@@ -201,4 +201,4 @@ def _are_apart(before: bytes, token: bytes) -> bool:
 
 
 def _margin(level: int) -> bytes:
-    return b"\n" + b"  " * min(level, _DEEPEST_MARGIN)
+    return b"\n" + b"  " * min(level, _MAX_MARGIN_DEPTH)

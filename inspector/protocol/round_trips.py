@@ -17,7 +17,7 @@ from inspector.base.plain_text import one_line
 from inspector.protocol.tasks import ExtensionTasks, Task
 from inspector.protocol.types import InputRequest, read_input_requests
 
-MOST_ROUNDS = 10
+MAX_ROUNDS = 10
 # "Servers MUST NOT send InputRequiredResult responses on any other client requests."
 MAY_ASK = ("tools/call", "prompts/get", "resources/read")
 
@@ -72,19 +72,19 @@ class Rounds:
         params: JSONObject | None = None,
         capabilities: JSONObject | None = None,
         *,
-        most_rounds: int = MOST_ROUNDS,
+        max_rounds: int = MAX_ROUNDS,
     ) -> None:
         self._method = method
         self._params = {key: value for key, value in (params or {}).items() if key not in _ROUND_MEMBERS}
         self._capabilities = capabilities or {}
-        self._most_rounds = most_rounds
+        self._max_rounds = max_rounds
         self._round = 0
-        self._asked: NeedInput | None = None
+        self._requested: NeedInput | None = None
         self._state: str | None = None
 
     def receive(self, result: JSONObject) -> Outcome:
         """Return what a result means. It replaces the previous round's requests."""
-        self._asked, self._state = None, None
+        self._requested, self._state = None, None
         # "The client MUST treat the absent field as "complete"." Some servers write it as null.
         kind = result.get("resultType")
         if kind is None or kind == "complete":
@@ -97,17 +97,17 @@ class Rounds:
 
     def retry(self, responses: Mapping[str, JSONObject]) -> JSONObject:
         """Return the params of the next round. `responses` must answer each request, by key."""
-        if self._asked is None:
+        if self._requested is None:
             raise LocalProtocolError("the server has asked for nothing")
-        if responses.keys() != self._asked.requests.keys():
-            asked = ", ".join(sorted(self._asked.requests)) or "nothing"
-            raise LocalProtocolError(f"every question must be answered, and no other: {asked}")
+        if responses.keys() != self._requested.requests.keys():
+            requested = ", ".join(sorted(self._requested.requests)) or "nothing"
+            raise LocalProtocolError(f"every question must be answered, and no other: {requested}")
         params = dict(self._params)
         if responses:
             params["inputResponses"] = dict(responses)
         if self._state is not None:  # an empty one counts
             params["requestState"] = self._state
-        self._asked = None
+        self._requested = None
         return params
 
     # -------------------------------------------------------------- kinds of results
@@ -115,8 +115,8 @@ class Rounds:
     def _on_input_required(self, result: JSONObject) -> NeedInput | Invalid:
         if self._method not in MAY_ASK:
             return Invalid(f"a result of {self._method} must not ask for input")
-        if self._round == self._most_rounds:
-            return Invalid(f"the server asked {self._most_rounds} times in a row and asks again")
+        if self._round == self._max_rounds:
+            return Invalid(f"the server asked {self._max_rounds} times in a row and asks again")
         try:
             requests, state = _requests(result), _state(result)
         except ValueError as exc:
@@ -128,8 +128,8 @@ class Rounds:
             return Invalid(fault)
         self._round += 1
         self._state = state
-        self._asked = NeedInput(requests, self._round)
-        return self._asked
+        self._requested = NeedInput(requests, self._round)
+        return self._requested
 
     def _on_task(self, result: JSONObject) -> TaskCreated | Invalid:
         design = ExtensionTasks()

@@ -135,7 +135,7 @@ ListenEvent: TypeAlias = Acknowledged | Delivered | Stray | Ended
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    asked: Filter
+    requested: Filter
     honoured: Filter | None = None  # None before the acknowledgement
 
 
@@ -165,7 +165,7 @@ class SubscriptionStream:
     @property
     def filters(self) -> Mapping[RequestId, Filter]:
         """The filter of each open stream, to resubscribe elsewhere."""
-        return {id: stream.asked for id, stream in self._streams.items()}
+        return {id: stream.requested for id, stream in self._streams.items()}
 
     # -------------------------------------------------------------- receiving
 
@@ -196,10 +196,10 @@ class SubscriptionStream:
     def _acknowledge(self, id: RequestId, stream: _Stream, notification: Message) -> Acknowledged:
         honoured = Filter.read(notification.params.get("notifications"))
         problem = "was acknowledged twice" if stream.honoured is not None else ""
-        if honoured.without(stream.asked):
+        if honoured.without(stream.requested):
             problem = "was acknowledged with more than was asked for"
         self._streams[id] = replace(stream, honoured=honoured)
-        return Acknowledged(id, honoured, stream.asked.without(honoured), problem)
+        return Acknowledged(id, honoured, stream.requested.without(honoured), problem)
 
     def _on_unnamed(self, notification: Message, carrier: RequestId | None) -> ListenEvent | None:
         """Assign a notification without a stream id by its carrier, or if only one stream matches."""
@@ -209,8 +209,8 @@ class SubscriptionStream:
                 acknowledged = self._acknowledge(carrier, self._streams[carrier], notification)
                 return replace(acknowledged, problem=acknowledged.problem or problem)
             return Delivered(carrier, notification, problem)
-        fitting = [id for id, stream in self._streams.items() if stream.asked.lets_through(notification)]
-        return Delivered(fitting[0], notification, problem) if len(fitting) == 1 else None
+        matching = [id for id, stream in self._streams.items() if stream.requested.lets_through(notification)]
+        return Delivered(matching[0], notification, problem) if len(matching) == 1 else None
 
     def _on_cancelled(self, notification: Message) -> Ended | None:
         id, _ = read_id(notification.params.get("requestId"))
@@ -219,15 +219,15 @@ class SubscriptionStream:
         reason = notification.params.get("reason")
         return Ended(id, End.CANCELLED, reason if isinstance(reason, str) else "")
 
-    def answered(self, id: RequestId, answer: Message) -> Ended | None:
+    def responded(self, id: RequestId, response: Message) -> Ended | None:
         """End a stream whose listen request got its response. None if it was not open."""
         if not self.close(id):
             return None
         try:
-            if answer.kind is Kind.ERROR:
-                error = error_of(answer)
+            if response.kind is Kind.ERROR:
+                error = error_of(response)
                 return Ended(id, End.REFUSED, f"{error.message} ({error.code})")
-            named = subscription_id(answer.result.get("_meta"))
+            named = subscription_id(response.result.get("_meta"))
         except JSONProblem as exc:
             return Ended(id, End.GRACEFUL, problem=f"its result cannot be read: {exc}")
         return Ended(id, End.GRACEFUL, problem="" if named == id else "its result does not name it")
@@ -239,7 +239,7 @@ def subscription_id(meta: JSON) -> RequestId | None:
 
 
 def _delivery_problem(stream: _Stream, notification: Message) -> str:
-    if not stream.asked.lets_through(notification):
+    if not stream.requested.lets_through(notification):
         return f"{notification.method} was not asked for on this subscription"
     if stream.honoured is None:
         return "it came before the acknowledgement"

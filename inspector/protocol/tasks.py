@@ -27,7 +27,7 @@ from inspector.protocol.types import InputRequest, read_input_requests
 
 RELATED_TASK_KEY = "io.modelcontextprotocol/related-task"
 
-_LEAST_POLL_MS, _MOST_POLL_MS = 100, 3_600_000
+_MIN_POLL_MS, _MAX_POLL_MS = 100, 3_600_000
 
 Call: TypeAlias = tuple[str, JSONObject]  # a method and its params
 
@@ -81,8 +81,8 @@ class Task:
     @property
     def next_poll_ms(self) -> int:
         """Polling interval requested by the server, within limits."""
-        wish = _POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
-        return min(max(wish, _LEAST_POLL_MS), _MOST_POLL_MS)
+        preference = _POLL_MS if self.poll_interval_ms is None else self.poll_interval_ms
+        return min(max(preference, _MIN_POLL_MS), _MAX_POLL_MS)
 
     def input_requests(self) -> dict[str, InputRequest]:
         """Return the open requests (extension). Raises ValueError if they cannot be parsed."""
@@ -211,7 +211,7 @@ class TaskUpdate:
     """A new task state: the task, its new requests, and problems."""
 
     task: Task
-    asked: dict[str, InputRequest] = field(default_factory=dict)
+    requested: dict[str, InputRequest] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -234,10 +234,10 @@ class TaskWatch:
             return TaskUpdate(self.task, problems=self._leaves_terminal(task))
         self.task = task
         try:
-            asked, problems = self._news(task.input_requests())
+            requested, problems = self._new_requests(task.input_requests())
         except ValueError as exc:
             return TaskUpdate(task, problems=(f"The task asks for what cannot be read: {exc}.",))
-        return TaskUpdate(task, asked, problems)
+        return TaskUpdate(task, requested, problems)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Mark these requests as unanswered: report them again if still pending."""
@@ -250,11 +250,15 @@ class TaskWatch:
             return ()
         return (f"The task was {before.value}, which is final, and now says {after.value}.",)
 
-    def _news(self, requests: dict[str, InputRequest]) -> tuple[dict[str, InputRequest], tuple[str, ...]]:
-        asked = {key: request for key, request in requests.items() if key not in self._seen}
+    def _new_requests(
+        self, requests: dict[str, InputRequest]
+    ) -> tuple[dict[str, InputRequest], tuple[str, ...]]:
+        requested = {key: request for key, request in requests.items() if key not in self._seen}
         reused = [key for key in requests if key in self._seen and requests[key] != self._seen[key]]
-        self._seen.update(asked)
-        return asked, tuple(f"The task uses the key {_shown(key)} for a second question." for key in reused)
+        self._seen.update(requested)
+        return requested, tuple(
+            f"The task uses the key {_shown(key)} for a second question." for key in reused
+        )
 
 
 # ------------------------------------------------------------------ reading
@@ -302,8 +306,8 @@ TASK_METHODS = {"tasks/get": "", "tasks/result": "", "tasks/list": "list", "task
 STATUS_NOTIFICATION = CoreTasks.notification
 
 _POLL_MS = 1_000
-_TTL_MS, _MOST_TTL_MS = 3_600_000, 86_400_000
-_MOST_OPEN = 100
+_TTL_MS, _MAX_TTL_MS = 3_600_000, 86_400_000
+_MAX_OPEN = 100
 _PAGE = 50
 _TOO_MANY = -32603
 
@@ -357,8 +361,8 @@ class ClientTasks:
     def create(self, method: str, params: JSONObject) -> ClientTask:
         """Create a task for a request. Raises RpcError if there are too many."""
         self._prune()
-        if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MOST_OPEN:
-            raise RpcError(_TOO_MANY, f"{_MOST_OPEN} tasks are open already")
+        if sum(not task.status.is_terminal for task in self._tasks.values()) >= _MAX_OPEN:
+            raise RpcError(_TOO_MANY, f"{_MAX_OPEN} tasks are open already")
         now = self._now()
         task = ClientTask(self._make_id(), method, now, now, _ttl(params.get("task")))
         self._tasks[task.id] = task
@@ -370,8 +374,8 @@ class ClientTasks:
             return False
         is_error = isinstance(outcome, RpcError)
         task.outcome = outcome
-        words = "The request was refused." if is_error else "The person answered."
-        self._move(task, TaskStatus.FAILED if is_error else TaskStatus.COMPLETED, words)
+        text = "The request was refused." if is_error else "The person answered."
+        self._move(task, TaskStatus.FAILED if is_error else TaskStatus.COMPLETED, text)
         return True
 
     def expire(self, task: ClientTask) -> None:
@@ -439,11 +443,11 @@ def check_offered(method: str, declared: JSONObject) -> None:
         raise RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: {'.'.join(path)} was not declared")
 
 
-def _ttl(wish: JSON) -> int:
+def _ttl(preference: JSON) -> int:
     """Return the requested ttl, up to a day; an hour by default."""
-    ttl = wish.get("ttl") if isinstance(wish, dict) else None
+    ttl = preference.get("ttl") if isinstance(preference, dict) else None
     if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
-        return int(min(ttl, _MOST_TTL_MS))
+        return int(min(ttl, _MAX_TTL_MS))
     return _TTL_MS
 
 

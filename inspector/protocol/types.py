@@ -62,12 +62,12 @@ class Tool:
         """The claims of its annotations as text. They come from an untrusted server."""
         annotations = _object(self.source, "annotations")
         if annotations.get("readOnlyHint") is True:
-            words = ["read-only"]
+            parts = ["read-only"]
         else:
             # Destructive is the specification's default; only explicit claims are shown.
-            words = ["destructive"] if annotations.get("destructiveHint") is True else []
-            words += ["idempotent"] if annotations.get("idempotentHint") is True else []
-        return (*words, "open world") if annotations.get("openWorldHint") is True else tuple(words)
+            parts = ["destructive"] if annotations.get("destructiveHint") is True else []
+            parts += ["idempotent"] if annotations.get("idempotentHint") is True else []
+        return (*parts, "open world") if annotations.get("openWorldHint") is True else tuple(parts)
 
     @property
     def task_support(self) -> str:

@@ -244,7 +244,7 @@ class Actions(QObject):
         action.setObjectName(command.id)
         action.setCheckable(command.is_toggle)
         if command.icon:
-            theme.dress_later(action, command.icon)
+            theme.style_later(action, command.icon)
         if command.key:
             # Qt treats Return and the numpad's Enter as two keys; users expect them to act the same.
             keys_for_it = dict.fromkeys((command.key, command.key.replace("Return", "Enter")))
@@ -254,7 +254,7 @@ class Actions(QObject):
 
 
 def _tip(command: Command) -> str:
-    words = command.hint or command.text.rstrip("…")
+    text = command.hint or command.text.rstrip("…")
     if not command.key:
-        return words
-    return f"{words} ({QKeySequence(command.key).toString(QKeySequence.SequenceFormat.NativeText)})"
+        return text
+    return f"{text} ({QKeySequence(command.key).toString(QKeySequence.SequenceFormat.NativeText)})"

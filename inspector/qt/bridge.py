@@ -36,12 +36,12 @@ T = TypeVar("T")
 _TICK_MS = 33
 # New rows per tick from which the engine waits for painting, and the longest such wait.
 _FLOOD_ROWS = 500
-_LONGEST_PAINT_S = 0.05
+_MAX_PAINT_S = 0.05
 # Tables do their layout in one event round and paint in the next.
 _PAINTING_ROUNDS = 3
 # In a flood the engine gets this multiple of the last painting time, up to a limit.
 _ENGINE_SHARE = 5
-_LONGEST_TICK_MS = 250
+_MAX_TICK_MS = 250
 
 
 class Bridge(QObject, EngineApi):
@@ -78,7 +78,7 @@ class Bridge(QObject, EngineApi):
     server_removed = Signal(str)
     server_renamed = Signal(str, str)
     servers_ordered = Signal(object)
-    catalogue_changed = Signal(object)
+    server_list_changed = Signal(object)
     found_changed = Signal(object)
     list_changed = Signal(str, str)
     resources_changed = Signal(str, object)
@@ -89,7 +89,7 @@ class Bridge(QObject, EngineApi):
     login_changed = Signal(object)
     login_wanted = Signal(object)
     tokens_changed = Signal(str)
-    card_changed = Signal(object)
+    inbox_changed = Signal(object)
     tasks_changed = Signal(str, object)
     drift_changed = Signal(object)
     examination_changed = Signal(object)
@@ -176,9 +176,9 @@ class Bridge(QObject, EngineApi):
         """Wait until the window has received everything the engine has sent so far."""
         import asyncio
 
-        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._post(lambda: None if heard.done() else heard.set_result(None))
-        await heard
+        traffic: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._post(lambda: None if traffic.done() else traffic.set_result(None))
+        await traffic
 
     def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
         """Wrap `callback` for the engine's thread: it runs on the window's, once per value."""
@@ -227,45 +227,45 @@ class Bridge(QObject, EngineApi):
         The handlers run on the engine's and the recorder's thread, so they only queue.
         """
         engine: Engine = self._engine
-        engine.server_changed.connect(self._telling(self.server_changed))
-        engine.server_removed.connect(self._telling(self.server_removed))
+        engine.server_changed.connect(self._relay(self.server_changed))
+        engine.server_removed.connect(self._relay(self.server_removed))
         engine.servers.renamed.connect(self._on_server_renamed)
-        watch = engine.catalogue_watch
-        watch.changed.connect(self._telling(self.catalogue_changed))
-        watch.problem_found.connect(self._telling(self.problem_found))
-        watch.problem_over.connect(self._telling(self.problem_over))
+        watch = engine.server_list_watch
+        watch.changed.connect(self._relay(self.server_list_changed))
+        watch.problem_found.connect(self._relay(self.problem_found))
+        watch.problem_over.connect(self._relay(self.problem_over))
         engine.found.changed.connect(self.on_window(self.found_changed.emit))
         ordered = engine.servers.order_changed
-        ordered.connect(self._telling(self.servers_ordered))
-        engine.list_changed.connect(self._telling(self.list_changed))
+        ordered.connect(self._relay(self.servers_ordered))
+        engine.list_changed.connect(self._relay(self.list_changed))
         engine.resource_changed.connect(self._on_resource_changed)
-        engine.problem_found.connect(self._telling(self.problem_found))
+        engine.problem_found.connect(self._relay(self.problem_found))
         engine.tasks.changed.connect(lambda view: self._on_task_changed(view.server, view.id, view))
         engine.tasks.removed.connect(lambda server, id: self._on_task_changed(server, id, None))
-        engine.inbox.changed.connect(self._telling(self.card_changed))
-        engine.inbox.problem_found.connect(self._telling(self.problem_found))
+        engine.inbox.changed.connect(self._relay(self.inbox_changed))
+        engine.inbox.problem_found.connect(self._relay(self.problem_found))
         logins = engine.logins
-        logins.changed.connect(self._telling(self.login_changed))
-        logins.wanted.connect(self._telling(self.login_wanted))
-        logins.tokens_changed.connect(self._telling(self.tokens_changed))
+        logins.changed.connect(self._relay(self.login_changed))
+        logins.wanted.connect(self._relay(self.login_wanted))
+        logins.tokens_changed.connect(self._relay(self.tokens_changed))
         logins.open_url = self._open_url
-        engine.drift.changed.connect(self._telling(self.drift_changed))
-        engine.doctor.changed.connect(self._telling(self.examination_changed))
-        engine.processes.changed.connect(self._telling(self.process_changed))
-        engine.filewatch.changed.connect(self._telling(self.filewatch_changed))
-        engine.reruns.changed.connect(self._telling(self.reruns_changed))
+        engine.drift.changed.connect(self._relay(self.drift_changed))
+        engine.doctor.changed.connect(self._relay(self.examination_changed))
+        engine.processes.changed.connect(self._relay(self.process_changed))
+        engine.filewatch.changed.connect(self._relay(self.filewatch_changed))
+        engine.reruns.changed.connect(self._relay(self.reruns_changed))
         engine.log.grew.connect(lambda length: self._wake())
         captures = engine.captures
-        captures.problem_found.connect(self._telling(self.problem_found))
-        engine.calls.problem_found.connect(self._telling(self.problem_found))
-        engine.answers.problem_found.connect(self._telling(self.problem_found))
-        engine.secrets.problem_found.connect(self._telling(self.problem_found))
-        desk = engine.settings_desk
-        desk.problem_found.connect(self._telling(self.problem_found))
+        captures.problem_found.connect(self._relay(self.problem_found))
+        engine.calls.problem_found.connect(self._relay(self.problem_found))
+        engine.reply_rules.problem_found.connect(self._relay(self.problem_found))
+        engine.secrets.problem_found.connect(self._relay(self.problem_found))
+        store = engine.settings_store
+        store.problem_found.connect(self._relay(self.problem_found))
         engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 
-    def _telling(self, signal: SignalInstance) -> Callable[..., None]:
+    def _relay(self, signal: SignalInstance) -> Callable[..., None]:
         """Return a function for any thread that emits `signal` on the window's, once per call."""
         return lambda *values: self._post(partial(signal.emit, *values))
 
@@ -362,7 +362,7 @@ class Bridge(QObject, EngineApi):
         if self._is_painted.is_set():
             self._is_painted.clear()
             self._held_at = time.monotonic()
-            self._thread.call(self._is_painted.wait, _LONGEST_PAINT_S)
+            self._thread.call(self._is_painted.wait, _MAX_PAINT_S)
             self._rounds = 0
             self._after_events.start()
 
@@ -373,7 +373,7 @@ class Bridge(QObject, EngineApi):
         self._after_events.stop()
         self._is_painted.set()
         painting_ms = (time.monotonic() - self._held_at) * 1000
-        self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _LONGEST_TICK_MS))
+        self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _MAX_TICK_MS))
 
 
 def _no_browser(url: str) -> None:

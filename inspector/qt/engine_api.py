@@ -135,7 +135,7 @@ class EngineApi:
 
     def watch_catalogue(self) -> None:
         """Start watching the server list file for changes by others."""
-        self._thread.call(self._engine.catalogue_watch.start)
+        self._thread.call(self._engine.server_list_watch.start)
 
     def connect_at_start(self) -> None:
         """Start connecting the servers marked to connect at startup."""
@@ -196,10 +196,10 @@ class EngineApi:
 
         Cancelling the awaiting task cancels the call.
         """
-        news = self._each(on_task) if on_task is not None else None
+        relay = self._each(on_task) if on_task is not None else None
         by_hand = self._engine.by_hand
         make = partial(
-            by_hand.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=news
+            by_hand.call, server, call, keep=True, on_progress=self._each(on_progress), on_task=relay
         )
         return await self._call(self._engine.processes.measured(server, make))
 
@@ -213,23 +213,27 @@ class EngineApi:
         return await self._call(self._engine.by_hand.repeat(server, call, plan, self.on_window(on_report)))
 
     async def watch_tool(
-        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Observation], None]
+        self, server: str, call: ToolCall, plan: WatchPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Call a tool at intervals and report changes until the server is lost; return why.
 
         Cancelling ends it. Raises UserError.
         """
-        return await self._call(self._engine.by_hand.watch_tool(server, call, plan, self._each(on_sight)))
+        return await self._call(
+            self._engine.by_hand.watch_tool(server, call, plan, self._each(on_observation))
+        )
 
     async def watch_resource(
-        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Observation], None]
+        self, server: str, uri: str, plan: WatchPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Read a resource periodically; otherwise like `watch_tool`."""
-        return await self._call(self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_sight)))
+        return await self._call(
+            self._engine.by_hand.watch_resource(server, uri, plan, self._each(on_observation))
+        )
 
-    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+    async def check_output(self, response: bytes, output_schema: JSON) -> OutputCheck:
         """Validate a tool's result against its outputSchema; `output_schema` is None if it has none."""
-        return await self._call(self._engine.by_hand.check_output(answer, output_schema))
+        return await self._call(self._engine.by_hand.check_output(response, output_schema))
 
     async def ask_calls(self, ask: Callable[[CallLibrary], Coroutine[Any, Any, T]]) -> T:
         """Access history, saved calls and variables.
@@ -287,15 +291,15 @@ class EngineApi:
 
         Raises UserError.
         """
-        return await self._call(ask(self._engine.settings_desk))
+        return await self._call(ask(self._engine.settings_store))
 
-    async def ask_answers(self, ask: Callable[[ReplyRules], Coroutine[Any, Any, T]]) -> T:
+    async def ask_reply_rules(self, ask: Callable[[ReplyRules], Coroutine[Any, Any, T]]) -> T:
         """Access the reply rules: `await bridge.ask_answers(lambda answers: answers.rules())`."""
-        return await self._call(ask(self._engine.answers))
+        return await self._call(ask(self._engine.reply_rules))
 
-    async def cards(self) -> tuple[InboxRequest, ...]:
-        """Return the pending Inbox cards, oldest first; `card_changed` reports later ones."""
-        return await self.ask_inbox(lambda inbox: inbox.cards())
+    async def inbox_requests(self) -> tuple[InboxRequest, ...]:
+        """Return the pending Inbox cards, oldest first; `inbox_changed` reports later ones."""
+        return await self.ask_inbox(lambda inbox: inbox.inbox_requests())
 
     async def tasks(self, server: str) -> tuple[TaskView, ...]:
         """Return a server's known tasks; `tasks_changed` reports later changes."""

@@ -186,7 +186,7 @@ class Theme(QObject):
         self._is_preparing = False
         self._shapes: dict[tuple[str, int, float], QPixmap] = {}
         self._icons: dict[tuple[str, Tone], QIcon] = {}
-        self._dressed: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
+        self._icon_targets: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         self._waiting: weakref.WeakKeyDictionary[HasIcon, tuple[str, Tone]] = weakref.WeakKeyDictionary()
         QDir.setSearchPaths("glyphs", [str(icon_folder / "glyphs")])
 
@@ -224,10 +224,10 @@ class Theme(QObject):
         self._app, self._scheme = app, scheme
         # Setting the scheme in Qt also switches native title bars and file dialogs.
         hints.setColorScheme(_QT_SCHEME[scheme])
-        self._dress(self._tokens_for(hints.colorScheme()))
+        self._apply_tokens(self._tokens_for(hints.colorScheme()))
 
     def icon(self, name: str, tone: Tone = "text") -> QIcon:
-        """Return a tinted icon, sharp at 1x and 2x. After `changed`, get a new one, or use `dress`."""
+        """Return a tinted icon, sharp at 1x and 2x. After `changed`, get a new one, or use `set_icon`."""
         key = (name, tone)
         if key not in self._icons:
             self._icons[key] = self._make_icon(name, tone)
@@ -237,28 +237,28 @@ class Theme(QObject):
         """Return the application's icon, untinted."""
         return QIcon(str(self._icon_folder / "app.svg"))
 
-    def dress(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
+    def set_icon(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
         """Set the icon of `target`, and re-tint it after each theme change as long as it lives."""
-        self._dressed[target] = (name, tone)
+        self._icon_targets[target] = (name, tone)
         target.setIcon(self.icon(name, tone))
 
-    def dress_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
-        """Like `dress`, but when it is shown (`dress_now`) or when idle (`dress_waiting`).
+    def style_later(self, target: HasIcon, name: str, tone: Tone = "text") -> None:
+        """Like `set_icon`, but when it is shown (`apply_theme_now`) or when idle (`dress_waiting`).
 
         Most commands are only seen in a menu; drawing their icons would take a tenth of the startup.
         """
         self._waiting[target] = (name, tone)
 
-    def dress_now(self, target: HasIcon) -> None:
+    def apply_theme_now(self, target: HasIcon) -> None:
         """Set a deferred icon now, because the target is about to be shown."""
         wanted = self._waiting.pop(target, None)
         if wanted is not None:
-            self.dress(target, *wanted)
+            self.set_icon(target, *wanted)
 
     def dress_waiting(self) -> None:
         for target in list(self._waiting):
             if shiboken6.isValid(target):
-                self.dress_now(target)
+                self.apply_theme_now(target)
 
     def pixmap(self, name: str, tone: Tone, size: int, ratio: float = 1.0) -> QPixmap:
         """Return an icon at one size, for painting; `ratio` is the device pixel ratio."""
@@ -280,14 +280,14 @@ class Theme(QObject):
         return max(ROW_HEIGHT, QFontMetrics(self.ui_font()).height() + 6)
 
     def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
-        self._dress(self._tokens_for(scheme))
+        self._apply_tokens(self._tokens_for(scheme))
 
     def _tokens_for(self, system: Qt.ColorScheme) -> Tokens:
         if self._scheme is Scheme.SYSTEM:
             return DARK if system is Qt.ColorScheme.Dark else LIGHT
         return DARK if self._scheme is Scheme.DARK else LIGHT
 
-    def _dress(self, tokens: Tokens) -> None:
+    def _apply_tokens(self, tokens: Tokens) -> None:
         assert self._app is not None
         self._app.setPalette(palette(tokens))
         if tokens is self._sheet_of:
@@ -303,7 +303,7 @@ class Theme(QObject):
             self.changed.emit()
 
     def _dress_again(self) -> None:
-        for target, (name, tone) in list(self._dressed.items()):
+        for target, (name, tone) in list(self._icon_targets.items()):
             if shiboken6.isValid(target):
                 target.setIcon(self.icon(name, tone))
 

@@ -13,7 +13,7 @@ from functools import partial
 from inspector.base.json.text import write_line
 from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.schema import keywords
-from inspector.schema.drafts import ABSENT, MOST_STEPS, bare, fits, is_of_type
+from inspector.schema.drafts import ABSENT, MAX_STEPS, bare, is_of_type, satisfies
 from inspector.schema.fields import Condition, Field, Variant
 from inspector.schema.flatten import Alternatives, Conditional, Flat, flatten
 from inspector.schema.references import REFERENCES, Document
@@ -28,7 +28,7 @@ def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[
         if one.key:
             found.append(Condition(f"{shorten(one.key, 40)} is set", partial(_has, one.key)))
         else:
-            found.append(Condition(_in_words(one.test), partial(_fits, one.test, document)))
+            found.append(Condition(_as_text(one.test), partial(_satisfies, one.test, document)))
     return tuple(found)
 
 
@@ -43,22 +43,22 @@ def _has(key: str, draft: Mapping[str, object]) -> bool:
     return bare(draft.get(key, ABSENT)) is not ABSENT
 
 
-def _fits(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
-    return fits(test, draft, document)
+def _satisfies(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
+    return satisfies(test, draft, document)
 
 
-def _in_words(test: JSON) -> str:
+def _as_text(test: JSON) -> str:
     """Describe a common condition in words; any other as its schema."""
     if isinstance(test, dict) and test.keys() <= {"properties", "required", "type"}:
-        wishes = [_wish(name, part) for name, part in keywords.named(test, "properties").items()]
+        conditions = [_condition(name, part) for name, part in keywords.named(test, "properties").items()]
         names = keywords.names(test, "required") - keywords.named(test, "properties").keys()
-        wishes += [f"{shorten(name, 40)} is set" for name in sorted(names)]
-        if wishes and all(wishes):
-            return " and ".join(wishes)
+        conditions += [f"{shorten(name, 40)} is set" for name in sorted(names)]
+        if conditions and all(conditions):
+            return " and ".join(conditions)
     return f"the value fits {shorten(write_line(test), 80)}"
 
 
-def _wish(name: str, part: JSON) -> str:
+def _condition(name: str, part: JSON) -> str:
     shown = shorten(name, 40)
     if not isinstance(part, dict):
         return ""
@@ -78,7 +78,7 @@ def _negated(shown: str, part: JSONObject) -> str:
 
 MAX_VARIANTS = 200
 ANY_TYPES = ("string", "number", "boolean", "object", "array")
-_TYPE_WORDS = {
+_TYPE_LABELS = {
     "string": "text",
     "number": "number",
     "integer": "whole number",
@@ -101,7 +101,7 @@ def type_variants(schema: JSONObject, types: Sequence[str], build: Build) -> tup
     for name in known:
         part = {**_without_words(schema), "type": name}
         test = partial(is_of_type, name=name)
-        variants.append(Variant(_TYPE_WORDS.get(name, name[:40]), partial(build, part), fits=test))
+        variants.append(Variant(_TYPE_LABELS.get(name, name[:40]), partial(build, part), satisfies=test))
     return tuple(variants)
 
 
@@ -112,7 +112,7 @@ def branch_variants(
     common = rest_of(flat, union)
     parts = [flatten(branch, document) for branch in union.branches]
     discriminator = _discriminator(parts)
-    steps = MOST_STEPS // len(parts)  # in total: a union of many branches must not cost more than one of few
+    steps = MAX_STEPS // len(parts)  # in total: a union of many branches must not cost more than one of few
     titles = _titles(union.branches, parts, discriminator)
     variants = []
     for branch, part, title in zip(union.branches, parts, titles, strict=True):
@@ -161,12 +161,12 @@ def rest_of(flat: Flat, union: Alternatives) -> list[JSON]:
 
 def _without_words(schema: JSONObject) -> JSONObject:
     """Return the schema without the annotations that are shown on the union itself."""
-    said = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
-    return {key: part for key, part in schema.items() if key not in said}
+    reported = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+    return {key: part for key, part in schema.items() if key not in reported}
 
 
 def _is_right(schema: JSON, document: Document, steps: int, draft: object) -> bool:
-    return fits(schema, draft, document, steps)
+    return satisfies(schema, draft, document, steps)
 
 
 def _discriminator(parts: Sequence[Flat]) -> str:
@@ -193,13 +193,13 @@ def _tags(part: Flat, name: str) -> tuple[JSON, ...]:
 def _titles(branches: Sequence[JSON], parts: Sequence[Flat], discriminator: str) -> list[str]:
     """Return a distinct title for each variant."""
     titles: list[str] = []
-    for place, (branch, part) in enumerate(zip(branches, parts, strict=True), start=1):
-        title = _title(branch, part, _tags(part, discriminator), place)
-        titles.append(f"{title} ({place})" if title in titles else title)
+    for position, (branch, part) in enumerate(zip(branches, parts, strict=True), start=1):
+        title = _title(branch, part, _tags(part, discriminator), position)
+        titles.append(f"{title} ({position})" if title in titles else title)
     return titles
 
 
-def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], place: int) -> str:
+def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], position: int) -> str:
     for title in (
         keywords.text(branch, "title", limit=80) if isinstance(branch, dict) else "",
         keywords.text(part.schema, "title", limit=80),
@@ -209,12 +209,12 @@ def _title(branch: JSON, part: Flat, tags: tuple[JSON, ...], place: int) -> str:
     ):
         if title:
             return title
-    return f"Variant {place}"
+    return f"Variant {position}"
 
 
 def _shown(tags: tuple[JSON, ...]) -> str:
-    words = [tag if isinstance(tag, str) else write_line(tag) for tag in tags[:3]]
-    return shorten(", ".join(words), 80)
+    parts = [tag if isinstance(tag, str) else write_line(tag) for tag in tags[:3]]
+    return shorten(", ".join(parts), 80)
 
 
 def _reference_name(branch: JSON) -> str:
@@ -235,11 +235,11 @@ def _kind(part: Flat) -> str:
     types = keywords.implied_types(part.schema)
     if len(types) != 1:
         return ""
-    words = _TYPE_WORDS.get(types[0], types[0][:40])
+    parts = _TYPE_LABELS.get(types[0], types[0][:40])
     if types[0] == "object" and (names := keywords.named(part.schema, "properties")):
         return shorten(f"object with {', '.join(list(names)[:3])}", 80)
     if types[0] == "array" and isinstance(items := part.schema.get("items"), dict):
         inner = keywords.implied_types(items)
-        return f"list of {_TYPE_WORDS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else words
+        return f"list of {_TYPE_LABELS.get(inner[0], inner[0][:40])}" if len(inner) == 1 else parts
     format_name = keywords.text(part.schema, "format", limit=40)
-    return f"{words} ({format_name})" if format_name else words
+    return f"{parts} ({format_name})" if format_name else parts

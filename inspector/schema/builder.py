@@ -168,20 +168,20 @@ class Builder:
     def _list(self, schema: JSONObject, words: Words, depth: int) -> Field:
         item = schema.get("items", True)
         build_item = partial(self.field, item, depth + 1)
-        least, most = keywords.count(schema, "minItems"), keywords.count(schema, "maxItems")
+        minimum, maximum = keywords.count(schema, "minItems"), keywords.count(schema, "maxItems")
         unique = schema.get("uniqueItems") is True
-        if places := keywords.schemas(schema, "prefixItems")[:MAX_FIELDS]:
+        if locations := keywords.schemas(schema, "prefixItems")[:MAX_FIELDS]:
             return TupleField(
-                items=lambda: tuple(self.field(part, depth + 1) for part in places),
+                items=lambda: tuple(self.field(part, depth + 1) for part in locations),
                 rest=build_item if item is not False else None,
-                min_items=least,
-                max_items=most,
+                min_items=minimum,
+                max_items=maximum,
                 unique_items=unique,
                 **words,
             )
         if item is False:
-            most = 0
-        return ListField(item=build_item, min_items=least, max_items=most, unique_items=unique, **words)
+            maximum = 0
+        return ListField(item=build_item, min_items=minimum, max_items=maximum, unique_items=unique, **words)
 
     # -------------------------------------------------------------- objects
 
@@ -274,7 +274,7 @@ def _notes_on_members(flat: Flat, unshown: int, forbidden: frozenset[str]) -> tu
 
 
 MAX_CHOICES = 1000
-_MOST_EXAMPLES = 10
+_MAX_EXAMPLES = 10
 _WORDY_FORMATS = frozenset(("markdown", "multiline", "textarea", "html", "json", "sql", "code"))
 _WORDY_HINTS = frozenset(("textarea", "multiline"))
 
@@ -300,7 +300,7 @@ def words_of(flat: Flat, notes: tuple[str, ...] = ()) -> Words:
         title=keywords.text(schema, "title", limit=200),
         description=keywords.text(schema, "description"),
         default=schema.get("default", ABSENT),
-        examples=tuple(keywords.schemas(schema, "examples")[:_MOST_EXAMPLES]),
+        examples=tuple(keywords.schemas(schema, "examples")[:_MAX_EXAMPLES]),
         nullable=flat.nullable or "null" in keywords.types({"type": schema.get("type")}),
         deprecated=schema.get("deprecated") is True,
         read_only=schema.get("readOnly") is True,
@@ -360,9 +360,9 @@ def choice_field(flat: Flat, words: Words) -> Field | None:
         reason = f"There are {len(choices):,} choices; a form offers at most {MAX_CHOICES:,}."
         return JsonField(reason=reason, **words)
     if None in choices and len(choices) > 1:  # null is a separate state of every field
-        places = [place for place, choice in enumerate(choices) if choice is not None]
-        labels = [labels[place] for place in places] if labels else []
-        choices = [choices[place] for place in places]
+        locations = [position for position, choice in enumerate(choices) if choice is not None]
+        labels = [labels[position] for position in locations] if labels else []
+        choices = [choices[position] for position in locations]
         words["nullable"] = True
     kind = ConstField if len(choices) == 1 else ChoiceField
     return kind(choices=tuple(choices), labels=tuple(labels), **words)

@@ -36,7 +36,7 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.keywords import as_decimal, equal, is_multiple, is_whole
+from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple
 from inspector.schema.values import EMPTY_PLACE, REPEATED_KEY, FieldError, FormError, child, finish
 
 MISSING = "is required, but not set"
@@ -78,18 +78,18 @@ def _union_errors(field: UnionField, draft: Draft, pointer: str) -> Iterator[Fie
     if chosen is draft or is_kind_of(variant.field, draft):
         yield from _errors(variant.field, chosen.draft, pointer)
     else:
-        titles = ", ".join(variant.title for variant in field.variants[:MOST_CHOICES_NAMED])
+        titles = ", ".join(variant.title for variant in field.variants[:MAX_CHOICES_NAMED])
         yield FieldError(pointer, f"must be one of: {titles}; got {shown(draft)}")
 
 
 def _object_errors(field: ObjectField, draft: dict[str, Draft], pointer: str) -> Iterator[FieldError]:
     for member in field.members:
-        place = child(pointer, member.name)
+        location = child(pointer, member.name)
         part = draft.get(member.name, ABSENT)
         if part is not ABSENT:
-            yield from _errors(member.field, part, place)
+            yield from _errors(member.field, part, location)
         elif member.required:
-            yield FieldError(place, MISSING)
+            yield FieldError(location, MISSING)
     known = {member.name for member in field.members}
     others = {name: part for name, part in draft.items() if name not in known}
     if field.rest is not None:
@@ -103,14 +103,14 @@ def _row_errors(field: MapField, rows: Iterable[tuple[str, Draft]], pointer: str
     for key, part in rows:
         if part is ABSENT or isinstance(part, Aside):
             continue
-        place = child(pointer, key)
-        for error in _errors(field.key, key, place):
-            yield FieldError(place, f"the key {error.problem}")
+        location = child(pointer, key)
+        for error in _errors(field.key, key, location):
+            yield FieldError(location, f"the key {error.problem}")
         inner = field.value_for(key)
         if inner is None:
-            yield FieldError(place, UNKNOWN_KEY)
+            yield FieldError(location, UNKNOWN_KEY)
         else:
-            yield from _errors(inner, part, place)
+            yield from _errors(inner, part, location)
 
 
 def _sent(draft: dict[str, Draft]) -> list[str]:
@@ -136,16 +136,16 @@ def _list_errors(field: ListField | TupleField, draft: list[Draft], pointer: str
 
 
 def _item_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
-    for place, part in enumerate(draft):
-        inner = field.item if isinstance(field, ListField) else field.item_at(place)
+    for location, part in enumerate(draft):
+        inner = field.item if isinstance(field, ListField) else field.item_at(location)
         if inner is None:
-            yield FieldError(child(pointer, place), "is one item more than the schema allows")
+            yield FieldError(child(pointer, location), "is one item more than the schema allows")
         elif part is not ABSENT:
-            yield from _errors(inner, part, child(pointer, place))
+            yield from _errors(inner, part, child(pointer, location))
         elif isinstance(field, ListField):
-            yield FieldError(child(pointer, place), "is empty: write a value or remove the row")
-        elif any(later is not ABSENT for later in draft[place:]):
-            yield FieldError(child(pointer, place), EMPTY_PLACE)
+            yield FieldError(child(pointer, location), "is empty: write a value or remove the row")
+        elif any(later is not ABSENT for later in draft[location:]):
+            yield FieldError(child(pointer, location), EMPTY_PLACE)
 
 
 def _repeated(field: ListField | TupleField, draft: list[Draft]) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         yield f"must be {wanted}, got {shown(value)}"
         return
-    if isinstance(field, IntegerField) and not is_whole(value):
+    if isinstance(field, IntegerField) and not is_integer(value):
         yield f"must be {wanted}, got {shown(value)}"
     exact = as_decimal(value)
     if field.minimum is not None and exact < as_decimal(field.minimum):
@@ -210,7 +210,7 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
         yield f"must be a multiple of {write_number(field.multiple_of)}, got {shown(value)}"
 
 
-MOST_CHOICES_NAMED = 6
+MAX_CHOICES_NAMED = 6
 
 
 def shown(value: Draft) -> str:
@@ -228,8 +228,8 @@ def shown(value: Draft) -> str:
 
 def one_of(choices: Sequence[JSON]) -> str:
     """Format choices: "one of 'a', 'b' or 12 more"; a single choice stands alone."""
-    named = ", ".join(shown(choice) for choice in choices[:MOST_CHOICES_NAMED])
+    named = ", ".join(shown(choice) for choice in choices[:MAX_CHOICES_NAMED])
     if len(choices) == 1:
         return named
-    more = len(choices) - MOST_CHOICES_NAMED
+    more = len(choices) - MAX_CHOICES_NAMED
     return f"one of {named}" + (f" or {more:,} more" if more > 0 else "")

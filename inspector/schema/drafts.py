@@ -11,7 +11,7 @@ A draft is JSON in which a place may also hold something that JSON cannot expres
 
 `choose` selects a union's variant: the picked one, else the one named by the discriminator, else, among
 those whose schema the draft fits (or among all), the one that knows most of it. A wrong choice loses
-nothing: what a variant does not know is kept, and the user can pick another. `fits` is not a validator:
+nothing: what a variant does not know is kept, and the user can pick another. `satisfies` is not a validator:
 it takes a bounded number of steps, and where it cannot decide, the draft fits.
 """
 
@@ -28,15 +28,15 @@ from inspector.schema.fields import ABSENT as ABSENT
 from inspector.schema.fields import Absent as Absent
 from inspector.schema.fields import ChoiceField, Field, MapField, Member, ObjectField, UnionField
 from inspector.schema.flatten import evaluated, normal, stands_alone
-from inspector.schema.keywords import as_decimal, equal, is_multiple, is_whole, matches
+from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple, matches
 from inspector.schema.references import REFERENCES, Document, Unusable
 
-_MOST_ROUNDS = 8  # of conditions that are introduced by members of another condition
+_MAX_ROUNDS = 8  # of conditions that are introduced by members of another condition
 
 
 def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
     """Return the object for this draft: the members, rules and notes of conditions that hold."""
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         if field.under is None:
             break
         inner = field.under(tuple(condition.holds(draft) for condition in field.conditions))
@@ -80,8 +80,8 @@ def picked(field: UnionField, draft: Draft) -> Picked:
 
 
 _WRONG_TYPE = -1000
-_DEEPEST = 3
-_MOST_STEPS = 500
+_MAX_DEPTH = 3
+_MAX_STEPS = 500
 
 
 def choose(union: UnionField, draft: object) -> int:
@@ -93,13 +93,15 @@ def choose(union: UnionField, draft: object) -> int:
         return 0
     if (tagged := _tagged(union, value)) is not None:
         return tagged
-    places = range(len(union.variants))
-    fitting = [place for place in places if union.variants[place].fits(value)]
-    if len(fitting) == 1:
-        return fitting[0]
+    locations = range(len(union.variants))
+    matching = [position for position in locations if union.variants[position].satisfies(value)]
+    if len(matching) == 1:
+        return matching[0]
     likeness = _Likeness()
     return max(
-        fitting or places, key=lambda place: likeness.of(union.variants[place].field, value), default=0
+        matching or locations,
+        key=lambda position: likeness.of(union.variants[position].field, value),
+        default=0,
     )
 
 
@@ -112,9 +114,9 @@ def _tagged(union: UnionField, value: object) -> int | None:
     if not union.discriminator or not isinstance(value, Mapping):
         return None
     tag = bare(value.get(union.discriminator, ABSENT))
-    for place, variant in enumerate(union.variants):
+    for position, variant in enumerate(union.variants):
         if any(equal(tag, known) for known in variant.tags):
-            return place
+            return position
     return None
 
 
@@ -122,7 +124,7 @@ class _Likeness:
     """Scores how much of a value a field can hold; looks a few levels deep, in bounded steps."""
 
     def __init__(self) -> None:
-        self._left = _MOST_STEPS
+        self._left = _MAX_STEPS
 
     def of(self, field: Field, value: object, depth: int = 0) -> int:
         self._left -= 1
@@ -140,7 +142,7 @@ class _Likeness:
         return 1 if is_of_type(value, field.json_type) else _WRONG_TYPE
 
     def _of_variants(self, field: UnionField, value: object, depth: int) -> int:
-        if depth >= _DEEPEST or self._left < 0:
+        if depth >= _MAX_DEPTH or self._left < 0:
             return 0
         return max((self.of(one.field, value, depth + 1) for one in field.variants), default=0)
 
@@ -151,7 +153,7 @@ class _Likeness:
         unknown = len(names - known) * (1 if field.is_open else 4)
         points = 2 * len(names & known) - 3 * missing - unknown
         for member in field.members:
-            if depth >= _DEEPEST or self._left < 0:
+            if depth >= _MAX_DEPTH or self._left < 0:
                 break
             part = bare(value.get(member.name, ABSENT))
             if part is not ABSENT and self.of(member.field, part, depth + 1) <= _WRONG_TYPE // 2:
@@ -210,13 +212,13 @@ def bare(draft: object) -> object:
     return ABSENT if isinstance(draft, Aside) else draft
 
 
-_DEEPEST_FITS = 24
-MOST_STEPS = 5000
+_MAX_MATCH_DEPTH = 24
+MAX_STEPS = 5000
 
 
-def fits(schema: JSON, draft: object, document: Document, steps: int = MOST_STEPS) -> bool:
+def satisfies(schema: JSON, draft: object, document: Document, steps: int = MAX_STEPS) -> bool:
     """True if a draft matches, as far as can be determined in this many steps."""
-    return _Fitting(document, steps).fits(schema, bare(draft), 0)
+    return _Fitting(document, steps).satisfies(schema, bare(draft), 0)
 
 
 class _Fitting:
@@ -226,15 +228,15 @@ class _Fitting:
         self._document = document
         self._left = steps
 
-    def fits(self, schema: JSON, value: object, depth: int) -> bool:
+    def satisfies(self, schema: JSON, value: object, depth: int) -> bool:
         self._left -= 1
         if not isinstance(schema, dict):
             return schema is not False
-        if self._left < 0 or depth > _DEEPEST_FITS or isinstance(value, Unreadable):
+        if self._left < 0 or depth > _MAX_MATCH_DEPTH or isinstance(value, Unreadable):
             return True
         own = evaluated(normal(schema)) if stands_alone(schema) else normal(schema)
         return (
-            all(self.fits(part, value, depth + 1) for part in self._referred(schema))
+            all(self.satisfies(part, value, depth + 1) for part in self._referred(schema))
             and _fits_alone(own, value)
             and self._fits_combined(schema, value, depth)
             and self._fits_inside(own, value, depth)
@@ -250,7 +252,7 @@ class _Fitting:
 
     def _fits_combined(self, schema: JSONObject, value: object, depth: int) -> bool:
         def one(part: JSON) -> bool:
-            return self.fits(part, value, depth + 1)
+            return self.satisfies(part, value, depth + 1)
 
         if not all(map(one, keywords.schemas(schema, "allOf"))):
             return False
@@ -278,23 +280,23 @@ class _Fitting:
         properties = keywords.named(schema, "properties")
         patterns = keywords.named(schema, "patternProperties")
         for name, part in there.items():
-            wanted = [wish for pattern, wish in patterns.items() if matches(pattern, name)]
+            wanted = [subschema for pattern, subschema in patterns.items() if matches(pattern, name)]
             if name in properties:
                 wanted.append(properties[name])
-            for wish in wanted or [schema.get("additionalProperties", True)]:
-                if not self.fits(wish, part, depth + 1):
+            for subschema in wanted or [schema.get("additionalProperties", True)]:
+                if not self.satisfies(subschema, part, depth + 1):
                     return False
         return _in_range(schema, len(there), "minProperties", "maxProperties")
 
     def _fits_items(self, schema: JSONObject, value: list[object], depth: int) -> bool:
-        places = keywords.schemas(schema, "prefixItems")
+        locations = keywords.schemas(schema, "prefixItems")
         items = [part for draft in value if (part := bare(draft)) is not ABSENT]
-        for place, part in enumerate(items):
-            wish = places[place] if place < len(places) else schema.get("items", True)
-            if not self.fits(wish, part, depth + 1):
+        for position, part in enumerate(items):
+            subschema = locations[position] if position < len(locations) else schema.get("items", True)
+            if not self.satisfies(subschema, part, depth + 1):
                 return False
         if "contains" in schema and schema.get("minContains", 1) != 0:
-            some = (self.fits(schema["contains"], part, depth + 1) for part in items)
+            some = (self.satisfies(schema["contains"], part, depth + 1) for part in items)
             if not any(some):
                 return False
         return _in_range(schema, len(items), "minItems", "maxItems")
@@ -328,7 +330,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and is_whole(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_integer(value)
 
 
 _TYPES: Mapping[str, Callable[[object], bool]] = {
@@ -360,6 +362,6 @@ _BOUNDS: Mapping[str, Callable[..., bool]] = {
 }
 
 
-def _in_range(schema: JSONObject, size: int, least: str, most: str) -> bool:
-    low, high = keywords.count(schema, least), keywords.count(schema, most)
+def _in_range(schema: JSONObject, size: int, minimum: str, maximum: str) -> bool:
+    low, high = keywords.count(schema, minimum), keywords.count(schema, maximum)
     return (low is None or size >= low) and (high is None or size <= high)

@@ -41,9 +41,9 @@ ABSENT: Final = Absent.ABSENT
 
 def summary(field: Field) -> str:
     """Describe a field: "integer, 1 to 100", "string, date, at most 10 characters or null"."""
-    words = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
+    text = ", ".join(word for word in (_kind(field), *_limits(field)) if word)
     has_null = field.nullable and not (isinstance(field, UnionField) and field.is_any)
-    return f"{words} or null" if has_null else words
+    return f"{text} or null" if has_null else text
 
 
 def _kind(field: Field) -> str:
@@ -109,12 +109,12 @@ def _number_limits(field: NumberField) -> list[str]:
     return limits
 
 
-def _range(least: int | None, most: int | None, noun: str) -> str:
-    if least is not None and most is not None:
-        return plural(least, noun) if least == most else f"{least:,} to {plural(most, noun)}"
-    if least is not None and least > 0:
-        return f"at least {plural(least, noun)}"
-    return f"at most {plural(most, noun)}" if most is not None else ""
+def _range(minimum: int | None, maximum: int | None, noun: str) -> str:
+    if minimum is not None and maximum is not None:
+        return plural(minimum, noun) if minimum == maximum else f"{minimum:,} to {plural(maximum, noun)}"
+    if minimum is not None and minimum > 0:
+        return f"at least {plural(minimum, noun)}"
+    return f"at most {plural(maximum, noun)}" if maximum is not None else ""
 
 
 T = TypeVar("T")
@@ -254,9 +254,9 @@ class TupleField(Field):
     max_items: int | None = None
     unique_items: bool = False
 
-    def item_at(self, place: int) -> Field | None:
+    def item_at(self, position: int) -> Field | None:
         """Return the field of an item by its 0-based index; None if no item is allowed there."""
-        return self.items[place] if place < len(self.items) else self.rest
+        return self.items[position] if position < len(self.items) else self.rest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,10 +313,10 @@ class PatternValue:
 class Condition:
     """A condition on which members of an object depend; `holds` takes the object's draft.
 
-    `words` describes it for display after "when": country is "US".
+    `text` describes it for display after "when": country is "US".
     """
 
-    words: str
+    text: str
     holds: Callable[[Mapping[str, object]], bool]
 
 
@@ -344,14 +344,14 @@ class ObjectField(Field):
 class Variant:
     """A variant of a union.
 
-    `tags` are its values of the union's discriminator; `fits` says whether a draft matches the variant's
+    `tags` are its values of the union's discriminator; `satisfies` says whether a draft matches the variant's
     schema, as far as that can be determined immediately. To pick one for a draft, call `choose`.
     """
 
     title: str
     field: OnDemand[Field] = OnDemand()
     tags: tuple[JSON, ...] = ()
-    fits: Callable[[object], bool] = lambda draft: True
+    satisfies: Callable[[object], bool] = lambda draft: True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -32,8 +32,8 @@ from inspector.schema import keywords
 from inspector.schema.keywords import as_decimal, equal, matches
 from inspector.schema.references import REFERENCES, Document, Unusable, is_null
 
-_MOST_PARTS = 1500
-_MOST_MEMBERS = 200_000
+_MAX_PARTS = 1500
+_MAX_MEMBERS = 200_000
 # Keywords that apply other schemas to the same value.
 _PARTS = (
     *REFERENCES,
@@ -109,8 +109,8 @@ class _Flattening:
         self._left.append((schema, ()))
         while self._left or self._unwrap_union():
             self._parts += 1
-            if self._parts > _MOST_PARTS:
-                raise Unusable(f"The schema is put together of more than {_MOST_PARTS:,} parts.")
+            if self._parts > _MAX_PARTS:
+                raise Unusable(f"The schema is put together of more than {_MAX_PARTS:,} parts.")
             self._take(*self._left.pop())
 
     def _take(self, schema: JSON, trail: tuple[str, ...]) -> None:
@@ -130,8 +130,8 @@ class _Flattening:
     def _merge(self, own: JSONObject) -> None:
         mine = self._flat.schema
         self._members += len(keywords.named(mine, "properties")) + len(keywords.named(own, "properties"))
-        if mine and self._members > _MOST_MEMBERS:
-            raise Unusable(f"Merging the schema's parts takes more than {_MOST_MEMBERS:,} steps.")
+        if mine and self._members > _MAX_MEMBERS:
+            raise Unusable(f"Merging the schema's parts takes more than {_MAX_MEMBERS:,} steps.")
         self._flat.schema = merge(mine, own) if mine else own
 
     def _followed(self, reference: JSON, trail: tuple[str, ...]) -> tuple[JSON, tuple[str, ...]]:
@@ -155,16 +155,16 @@ class _Flattening:
     def _unwrap_union(self) -> bool:
         """Drop the null branches of unions and unwrap one-branch unions; False if there were none."""
         unions = self._flat.unions
-        for place, union in enumerate(unions):
+        for position, union in enumerate(unions):
             some = [branch for branch in union.branches if branch is not False]
             others = [branch for branch in some if not is_null(branch)]
             if len(others) < len(some) and self._takes_null():
                 self._flat.nullable = True
             if len(others) <= 1:
-                del unions[place]
+                del unions[position]
                 self._left.append((others[0] if others else {"type": "null"} if some else False, ()))
                 return True
-            unions[place] = Alternatives(union.keyword, others)
+            unions[position] = Alternatives(union.keyword, others)
         return False
 
     def _takes_null(self) -> bool:
@@ -214,8 +214,8 @@ def stands_alone(schema: JSONObject) -> bool:
 
 _ABOUT_MEMBERS = ("properties", "patternProperties", "additionalProperties")
 _ABOUT_PLACES = ("prefixItems", "items")
-_MOST_PATTERNS = 100  # per name
-_LONGEST_NUMBER = 60  # digits of a least common multiple; a longer one helps no one
+_MAX_PATTERNS = 100  # per name
+_MAX_NUMBER_LENGTH = 60  # digits of a least common multiple; a longer one helps no one
 
 
 def merge(outer: JSONObject, inner: JSONObject) -> JSONObject:
@@ -263,7 +263,7 @@ def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> 
 def of_name(side: JSONObject, name: str) -> JSON:
     """Return what one side requires of the member of this name."""
     properties = keywords.named(side, "properties")
-    patterns = islice(keywords.named(side, "patternProperties").items(), _MOST_PATTERNS)
+    patterns = islice(keywords.named(side, "patternProperties").items(), _MAX_PATTERNS)
     wanted = [properties[name]] if name in properties else []
     wanted += [part for pattern, part in patterns if matches(pattern, name)]
     return both(*wanted) if wanted else side.get("additionalProperties", True)
@@ -271,16 +271,18 @@ def of_name(side: JSONObject, name: str) -> JSON:
 
 def _merge_places(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
     sides = (outer, inner)
-    longest = max(len(keywords.schemas(side, "prefixItems")) for side in sides)
-    if longest:
-        merged["prefixItems"] = [both(*(_at(side, place) for side in sides)) for place in range(longest)]
+    max_length = max(len(keywords.schemas(side, "prefixItems")) for side in sides)
+    if max_length:
+        merged["prefixItems"] = [
+            both(*(_at(side, position) for side in sides)) for position in range(max_length)
+        ]
     if any("items" in side for side in sides):
         merged["items"] = both(*(side.get("items", True) for side in sides))
 
 
-def _at(side: JSONObject, place: int) -> JSON:
-    places = keywords.schemas(side, "prefixItems")
-    return places[place] if place < len(places) else side.get("items", True)
+def _at(side: JSONObject, position: int) -> JSON:
+    locations = keywords.schemas(side, "prefixItems")
+    return locations[position] if position < len(locations) else side.get("items", True)
 
 
 def _united(outer: JSON, inner: JSON) -> JSON:
@@ -336,7 +338,7 @@ def _multiple(outer: JSON, inner: JSON) -> JSON:
     if not _number(outer, inner):
         return outer
     sides = [as_decimal(side) for side in (outer, inner)]  # type: ignore[arg-type]
-    if not all(side.is_finite() and side > 0 and abs(side.adjusted()) < _LONGEST_NUMBER for side in sides):
+    if not all(side.is_finite() and side > 0 and abs(side.adjusted()) < _MAX_NUMBER_LENGTH for side in sides):
         return outer
     one, other = (Fraction(side) for side in sides)
     common = Fraction(lcm(one.numerator, other.numerator), gcd(one.denominator, other.denominator))

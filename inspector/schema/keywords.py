@@ -142,7 +142,7 @@ def as_decimal(number: int | float) -> Decimal:
         return Decimal(float(number))
 
 
-def is_whole(number: int | float) -> bool:
+def is_integer(number: int | float) -> bool:
     """True if the fraction is zero, JSON Schema's definition of an integer: 1.0 and 1e3 are."""
     if isinstance(number, int):
         return True
@@ -158,18 +158,18 @@ def is_multiple(number: int | float, of: int | float) -> bool:
         return True
 
 
-_MOST_STEPS = 100_000
-_LONGEST_TEXT = 10_000
-_LARGEST = 1 << 20  # bytes of a compiled pattern
+_MAX_STEPS = 100_000
+_MAX_TEXT_LENGTH = 10_000
+_MAX_SIZE = 1 << 20  # bytes of a compiled pattern
 
 
 def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptions]:
     """Return the regex options: linear time, and bounded backtracking for what that cannot run."""
     import jsonschema_rs  # 15 MB, and few forms have patterns for their keys
 
-    linear = jsonschema_rs.RegexOptions(size_limit=_LARGEST, dfa_size_limit=_LARGEST)
+    linear = jsonschema_rs.RegexOptions(size_limit=_MAX_SIZE, dfa_size_limit=_MAX_SIZE)
     bounded = jsonschema_rs.FancyRegexOptions(
-        backtrack_limit=_MOST_STEPS, size_limit=_LARGEST, dfa_size_limit=_LARGEST
+        backtrack_limit=_MAX_STEPS, size_limit=_MAX_SIZE, dfa_size_limit=_MAX_SIZE
     )
     return linear, bounded
 
@@ -177,7 +177,7 @@ def engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRegexOptio
 def matches(pattern: str, text: str) -> bool:
     """True if the pattern occurs in the text, as in JSON Schema; also if that is undecidable."""
     validator = _validator(pattern)
-    if validator is None or len(text) > _LONGEST_TEXT:
+    if validator is None or len(text) > _MAX_TEXT_LENGTH:
         return True
     try:
         return validator.is_valid(text)

@@ -20,7 +20,7 @@ from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.schema import keywords
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_MOST_PARTS_SEARCHED = 300_000
+_MAX_PARTS_SEARCHED = 300_000
 # These hold values, not schemas: an "$id" in them is not an identifier.
 _VALUES = frozenset(("const", "enum", "default", "examples"))
 
@@ -41,14 +41,14 @@ class Document:
             raise Unusable(f"The schema's $ref is {keywords.kind_of(reference)} instead of text.")
         shown = shorten(reference, 80)
         try:
-            place, fragment = urldefrag(urljoin(self._base, reference))
-            resource = self._resource(place)
+            location, fragment = urldefrag(urljoin(self._base, reference))
+            resource = self._resource(location)
         except (LookupError, ValueError):
             raise Unusable(
                 f"The schema refers to {shown}, which is outside of it and never fetched."
             ) from None
         try:
-            return self._named(place, unquote(fragment), resource)
+            return self._named(location, unquote(fragment), resource)
         except (LookupError, ValueError):
             raise Unusable(f"The schema refers to {shown}, which is not in it.") from None
 
@@ -57,43 +57,43 @@ class Document:
         name = self.root.get("$id") if isinstance(self.root, dict) else None
         return urldefrag(name)[0] if isinstance(name, str) else ""
 
-    def _resource(self, place: str) -> JSON:
-        return self.root if place in ("", self._base) else self._names[place]
+    def _resource(self, location: str) -> JSON:
+        return self.root if location in ("", self._base) else self._names[location]
 
-    def _named(self, place: str, fragment: str, resource: JSON) -> JSON:
+    def _named(self, location: str, fragment: str, resource: JSON) -> JSON:
         if not fragment or fragment.startswith("/"):
             return _look_up(fragment, resource)
-        return self._names[f"{'' if place == self._base else place}#{fragment}"]
+        return self._names[f"{'' if location == self._base else location}#{fragment}"]
 
     @cached_property
     def _names(self) -> dict[str, JSON]:
         """Parts by `$id` and `$id#anchor`; the outermost wins for repeated names."""
         found: dict[str, JSON] = {}
         left: list[tuple[JSON, str]] = [(self.root, "")]
-        for _ in range(_MOST_PARTS_SEARCHED):
+        for _ in range(_MAX_PARTS_SEARCHED):
             if not left:
                 break
-            part, place = left.pop()
+            part, location = left.pop()
             if isinstance(part, dict):
-                place = self._note_names(part, place, found)
-                left.extend((inner, place) for key, inner in _reversed(part) if key not in _VALUES)
+                location = self._note_names(part, location, found)
+                left.extend((inner, location) for key, inner in _reversed(part) if key not in _VALUES)
             elif isinstance(part, list):
-                left.extend((inner, place) for inner in reversed(part))
+                left.extend((inner, location) for inner in reversed(part))
         return found
 
-    def _note_names(self, part: JSONObject, place: str, found: dict[str, JSON]) -> str:
+    def _note_names(self, part: JSONObject, location: str, found: dict[str, JSON]) -> str:
         name = part.get("$id")
         if isinstance(name, str) and part is not self.root:
             if name.startswith("#"):  # how drafts 6 and 7 write an anchor
-                found.setdefault(f"{place}{name}", part)
+                found.setdefault(f"{location}{name}", part)
             else:
-                place = urldefrag(urljoin(place or self._base, name))[0]
-                found.setdefault(place, part)
+                location = urldefrag(urljoin(location or self._base, name))[0]
+                found.setdefault(location, part)
         for key in ("$anchor", "$dynamicAnchor"):
             if isinstance(anchor := part.get(key), str):
-                found.setdefault(f"{place}#{anchor}", part)
+                found.setdefault(f"{location}#{anchor}", part)
                 found.setdefault(f"#{anchor}", part)
-        return place
+        return location
 
 
 def _reversed(part: JSONObject) -> list[tuple[str, JSON]]:
@@ -102,19 +102,19 @@ def _reversed(part: JSONObject) -> list[tuple[str, JSON]]:
 
 def _look_up(pointer: str, root: JSON) -> JSON:
     """Resolve a JSON pointer (RFC 6901)."""
-    place = root
+    location = root
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(place, dict):
-            place = place[name]
-        elif isinstance(place, list) and name.isdecimal():
-            place = place[int(name)]
+        if isinstance(location, dict):
+            location = location[name]
+        elif isinstance(location, list) and name.isdecimal():
+            location = location[int(name)]
         else:
             raise LookupError(pointer)
-    return place
+    return location
 
 
-_MOST_STEPS = 32
+_MAX_STEPS = 32
 # Annotations, which do not constrain a value: the outer one wins.
 _ANNOTATIONS = frozenset(
     ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
@@ -150,7 +150,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
         return _boolean_schema(schema)
     nullable = False
     try:
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             wrapped = _wrapped(schema, root, trail)
             if wrapped is None:
                 return Resolved(schema, trail, nullable)
@@ -158,7 +158,7 @@ def resolve(schema: JSON, root: JSON, trail: tuple[str, ...]) -> Resolved:
             schema = _merged(wrapped.inner, wrapped.outer)
     except Unusable as exc:
         return Resolved(schema, trail, nullable, str(exc))
-    return Resolved(schema, trail, nullable, f"The schema is wrapped more than {_MOST_STEPS} times.")
+    return Resolved(schema, trail, nullable, f"The schema is wrapped more than {_MAX_STEPS} times.")
 
 
 def is_null(schema: JSON) -> bool:

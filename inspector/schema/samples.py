@@ -37,12 +37,12 @@ from inspector.schema.keywords import as_decimal, matches
 T = TypeVar("T")
 
 _LEAVES = (TextField, NumberField, BooleanField, ChoiceField)
-_DEEPEST = 12
+_MAX_DEPTH = 12
 _OPTIONAL_DEPTH = 2
-_MOST_ITEMS = 50
-_MOST_DIGITS = 200
-_MOST_VALUES = 5_000  # per example; after that, only simple values are filled in
-_MOST_CHECKED = 2_000  # values in a default: a larger one is not checked
+_MAX_ITEMS = 50
+_MAX_DIGITS = 200
+_MAX_VALUES = 5_000  # per example; after that, only simple values are filled in
+_MAX_CHECKED = 2_000  # values in a default: a larger one is not checked
 
 Slices: TypeAlias = Generator[None, None, T]
 
@@ -66,7 +66,7 @@ class _Sampler:
     """Builds one example with a bounded number of values."""
 
     def __init__(self) -> None:
-        self._left = _MOST_VALUES
+        self._left = _MAX_VALUES
         self._texts = TextSampler()
 
     def example(self, field: Field, depth: int, number: int) -> Slices[JSON]:
@@ -74,7 +74,7 @@ class _Sampler:
         self._left -= 1
         yield
         given = field.examples[number:] or (() if number else (field.default,))
-        for value in given[:_MOST_ITEMS]:
+        for value in given[:_MAX_ITEMS]:
             if value is not ABSENT and (_is_big(value) or not check(field, value)):
                 return value
         match field:
@@ -86,7 +86,7 @@ class _Sampler:
                 return number % 2 == 0
             case ChoiceField():
                 return field.choices[number % len(field.choices)]
-        if depth > _DEEPEST and field.nullable:
+        if depth > _MAX_DEPTH and field.nullable:
             return None
         return (yield from self._whole(field, depth, number))
 
@@ -109,7 +109,7 @@ class _Sampler:
 
     def _of_variants(self, field: UnionField, depth: int, number: int) -> Slices[JSON]:
         """Use the first variant, or the simplest one if that nests too deeply."""
-        if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _DEEPEST or self._left < 0:
+        if (field.nullable and depth > _OPTIONAL_DEPTH) or depth > _MAX_DEPTH or self._left < 0:
             return None
         variants = [variant.field for variant in field.variants]
         plain = [
@@ -120,11 +120,11 @@ class _Sampler:
 
     def _object(self, field: ObjectField, depth: int, number: int) -> Slices[JSON]:
         value: JSONObject = {}
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return value
         for _ in range(3):  # a member may require others
             for member in effective(field, value).members:
-                wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_told(member.field))
+                wanted = member.required or (depth < _OPTIONAL_DEPTH and _is_reported(member.field))
                 if wanted and member.name not in value and self._has_room_for(member.field):
                     value[member.name] = yield from self.example(member.field, depth + 1, number)
         if field.rest is not None and len(value) < (field.min_properties or 0):
@@ -133,20 +133,20 @@ class _Sampler:
         return value
 
     def _has_room_for(self, field: Field) -> bool:
-        return self._left > (-_MOST_VALUES if isinstance(field, _LEAVES) else 0)
+        return self._left > (-_MAX_VALUES if isinstance(field, _LEAVES) else 0)
 
     def _list(self, field: ListField, depth: int, number: int) -> Slices[JSON]:
         items: list[JSON] = []
-        for place in range(_count(field.min_items, field.max_items, depth)):
+        for position in range(_count(field.min_items, field.max_items, depth)):
             if self._left > 0:
-                items.append((yield from self.example(field.item, depth + 1, place + number)))
+                items.append((yield from self.example(field.item, depth + 1, position + number)))
         return items
 
     def _tuple(self, field: TupleField, depth: int) -> Slices[JSON]:
-        least = max(field.min_items or 0, len(field.items) if depth < _DEEPEST else 0)
-        count = min(least, field.max_items if field.max_items is not None else least)
+        minimum = max(field.min_items or 0, len(field.items) if depth < _MAX_DEPTH else 0)
+        count = min(minimum, field.max_items if field.max_items is not None else minimum)
         items: list[JSON] = []
-        for number in range(min(count, len(field.items) + _MOST_ITEMS)):
+        for number in range(min(count, len(field.items) + _MAX_ITEMS)):
             item = field.item_at(number)
             if item is not None and self._left > 0:
                 items.append((yield from self.example(item, depth + 1, number)))
@@ -154,7 +154,7 @@ class _Sampler:
 
     def _rows(self, field: MapField, count: int, depth: int) -> Slices[JSONObject]:
         rows: JSONObject = {}
-        for number in range(min(count, _MOST_ITEMS)):
+        for number in range(min(count, _MAX_ITEMS)):
             key = yield from self.example(field.key, depth + 1, number)
             name = key if isinstance(key, str) and field.key != TextField() else f"key{number + 1}"
             inner = field.value_for(name)
@@ -165,29 +165,29 @@ class _Sampler:
 
 def _is_big(value: JSON) -> bool:
     """True if a value is too large to be checked quickly."""
-    left, rest = _MOST_CHECKED, [value]
+    left, rest = _MAX_CHECKED, [value]
     while rest and left > 0:
         one = rest.pop()
         left -= 1
         if isinstance(one, dict | list):
             left -= len(one)
-            rest.extend(islice(one.values() if isinstance(one, dict) else one, _MOST_CHECKED))
+            rest.extend(islice(one.values() if isinstance(one, dict) else one, _MAX_CHECKED))
     return left <= 0
 
 
-def _is_told(field: Field) -> bool:
+def _is_reported(field: Field) -> bool:
     """True if an optional member is worth showing: not if it could be anything, or is recursive."""
     return not (isinstance(field, MapField | UnionField | JsonField) or field.deprecated or field.read_only)
 
 
-def _count(least: int | None, most: int | None, depth: int) -> int:
+def _count(minimum: int | None, maximum: int | None, depth: int) -> int:
     """Return the number of items: at least one, so that there is something to see."""
-    wanted = max(least or 0, 1 if depth < _OPTIONAL_DEPTH else 0)
-    return min(wanted, most if most is not None else wanted, _MOST_ITEMS)
+    wanted = max(minimum or 0, 1 if depth < _OPTIONAL_DEPTH else 0)
+    return min(wanted, maximum if maximum is not None else wanted, _MAX_ITEMS)
 
 
 def _number(field: NumberField, number: int) -> JSON:
-    with localcontext(prec=_MOST_DIGITS):  # for bounds beyond Decimal's default precision
+    with localcontext(prec=_MAX_DIGITS):  # for bounds beyond Decimal's default precision
         return read_number(str(_decimal(field, number))) or 0
 
 
@@ -210,14 +210,14 @@ def _decimal(field: NumberField, number: int) -> Decimal:
 
 
 def _bounds(field: NumberField) -> tuple[Decimal | None, Decimal | None]:
-    least = [as_decimal(one) for one in (field.minimum, field.exclusive_minimum) if one is not None]
-    most = [as_decimal(one) for one in (field.maximum, field.exclusive_maximum) if one is not None]
-    return max(least, default=None), min(most, default=None)
+    minimum = [as_decimal(one) for one in (field.minimum, field.exclusive_minimum) if one is not None]
+    maximum = [as_decimal(one) for one in (field.maximum, field.exclusive_maximum) if one is not None]
+    return max(minimum, default=None), min(maximum, default=None)
 
 
-_LONGEST = 10_000
-_LONGEST_PATTERN = 200
-_MOST_STEPS = 20_000
+_MAX_LENGTH = 10_000
+_MAX_PATTERN_LENGTH = 200
+_MAX_STEPS = 20_000
 _FORMATS = {
     "date": "2026-01-{:02}",
     "date-time": "2026-01-{:02}T12:00:00Z",
@@ -251,7 +251,7 @@ class TextSampler:
     """
 
     def __init__(self) -> None:
-        self._left = _MOST_STEPS
+        self._left = _MAX_STEPS
         self._known: dict[tuple[str, int | None, int | None], str | None] = {}
 
     def text(self, field: TextField, number: int = 0) -> str:
@@ -263,9 +263,9 @@ class TextSampler:
         if field.pattern and (found := self._of_pattern(field)) is not None:
             return found
         plain = "text" if number == 0 else f"text {number + 1}"
-        least, most = field.min_length or 0, field.max_length
-        padded = plain + "x" * (min(least, _LONGEST) - len(plain))
-        return padded if most is None or len(padded) <= most else padded[len(padded) - most :]
+        minimum, maximum = field.min_length or 0, field.max_length
+        padded = plain + "x" * (min(minimum, _MAX_LENGTH) - len(plain))
+        return padded if maximum is None or len(padded) <= maximum else padded[len(padded) - maximum :]
 
     def _of_pattern(self, field: TextField) -> str | None:
         """Return a text for the pattern, cached: many schemas repeat a pattern."""
@@ -276,16 +276,21 @@ class TextSampler:
 
     def _find(self, field: TextField) -> str | None:
         """Search for a text of the required length that matches the pattern; None if not found."""
-        if len(field.pattern) > _LONGEST_PATTERN:
+        if len(field.pattern) > _MAX_PATTERN_LENGTH:
             return None
-        least, most = field.min_length or 0, field.max_length if field.max_length is not None else _LONGEST
-        for more in (0, 1, least, max(least - 1, 0)):
+        minimum, maximum = (
+            field.min_length or 0,
+            field.max_length if field.max_length is not None else _MAX_LENGTH,
+        )
+        for more in (0, 1, minimum, max(minimum - 1, 0)):
             try:
-                found = "".join(self._walk(parser.parse(field.pattern), min(more, _LONGEST)))
+                found = "".join(self._walk(parser.parse(field.pattern), min(more, _MAX_LENGTH)))
             except (re.error, ValueError, RecursionError, OverflowError):
                 return None
-            found = found if len(found) >= least or field.pattern.endswith("$") else found.ljust(least, "x")
-            if least <= len(found) <= most and matches(field.pattern, found):
+            found = (
+                found if len(found) >= minimum or field.pattern.endswith("$") else found.ljust(minimum, "x")
+            )
+            if minimum <= len(found) <= maximum and matches(field.pattern, found):
                 return found
         return None
 
@@ -302,8 +307,8 @@ class TextSampler:
                 case "IN":
                     yield _member(what)
                 case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-                    least, most, inner = what
-                    for _ in range(min(max(least, more), most)):
+                    minimum, maximum, inner = what
+                    for _ in range(min(max(minimum, more), maximum)):
                         self._step()
                         yield from self._walk(inner, 0)
                 case "SUBPATTERN":
@@ -325,7 +330,7 @@ def _member(choices: Any) -> str:
     """Return one character of a set."""
     if str(choices[0][0]) == "NEGATE":
         unwanted = re.compile("|".join(_excluded(choices[1:])))
-        return next(letter for letter in "a0-_ b.A!" if not unwanted.fullmatch(letter))
+        return next(char for char in "a0-_ b.A!" if not unwanted.fullmatch(char))
     name, what = choices[0]
     match str(name):
         case "RANGE":

@@ -31,12 +31,12 @@ _PLACES = {"#": "fragment", "/": "path", ";": "parameter", "?": "query", "&": "q
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A template variable. `place` says where in the URI it goes, if the template does."""
+    """A template variable. `location` says where in the URI it goes, if the template does."""
 
     name: str
     takes_list: bool = False
-    longest: int | None = None  # only this many characters of it are used
-    place: str = ""
+    max_length: int | None = None  # only this many characters of it are used
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def _read_expression(text: str) -> _Expression | str:
         match = _VARIABLE.fullmatch(word)
         if match is None:
             return f"“{{{shorten(text, 40)}}}” is no expression of RFC 6570"
-        longest = int(match[2][1:]) if match[2] and match[2] != "*" else None
-        variables.append(Variable(match[1], match[2] == "*", longest, _PLACES.get(operator, "")))
+        max_length = int(match[2][1:]) if match[2] and match[2] != "*" else None
+        variables.append(Variable(match[1], match[2] == "*", max_length, _PLACES.get(operator, "")))
     return _Expression(text, tuple(variables))
 
 

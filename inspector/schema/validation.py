@@ -22,7 +22,7 @@ from inspector.base.json.values import JSON, ExactNumber, JSONObject, shorten
 from inspector.base.units import plural
 from inspector.schema import keywords
 from inspector.schema.applicators import titles_of
-from inspector.schema.check import MISSING, MOST_CHOICES_NAMED, UNKNOWN_KEY, one_of, shown
+from inspector.schema.check import MAX_CHOICES_NAMED, MISSING, UNKNOWN_KEY, one_of, shown
 from inspector.schema.keywords import engines
 from inspector.schema.references import REFERENCES, Document, Unusable
 from inspector.schema.values import FieldError, child, readable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import jsonschema_rs
     from jsonschema_rs import ValidationError
 
-_DEEPEST = 6  # unions inside unions
+_MAX_DEPTH = 6  # unions inside unions
 _TYPES = {
     "string": "text",
     "integer": "a whole number",
@@ -48,7 +48,7 @@ def field_errors(error: ValidationError, document: Document, depth: int = 0) -> 
     """Yield a validation error as field errors; for a union, also those of its closest variant."""
     pointer = _pointer(error.instance_path)
     kind = type(error.kind).__name__
-    if kind in _UNIONS and depth < _DEEPEST:
+    if kind in _UNIONS and depth < _MAX_DEPTH:
         yield from _union_errors(error, document, depth)
     elif kind == "Required":
         yield FieldError(child(pointer, _of(error, "property")), MISSING)
@@ -57,13 +57,13 @@ def field_errors(error: ValidationError, document: Document, depth: int = 0) -> 
     elif kind == "PropertyNames":
         yield from _key_errors(_of(error, "error"), pointer, document, depth)
     else:
-        yield FieldError(pointer, _words(kind, error))
+        yield FieldError(pointer, _label(kind, error))
 
 
 def _key_errors(inner: ValidationError, pointer: str, document: Document, depth: int) -> Iterator[FieldError]:
-    place = child(pointer, inner.instance) if isinstance(inner.instance, str) else pointer
+    position = child(pointer, inner.instance) if isinstance(inner.instance, str) else pointer
     for error in field_errors(inner, document, depth + 1):
-        yield FieldError(place, f"the key {error.problem}")
+        yield FieldError(position, f"the key {error.problem}")
 
 
 # ------------------------------------------------------------------ unions
@@ -74,10 +74,12 @@ def _union_errors(error: ValidationError, document: Document, depth: int) -> Ite
     branches: list[list[ValidationError]] = _of(error, "context")
     titles = _titles(error, document, len(branches))
     if all(_is_of_other_type(errors, error.instance_path) for errors in branches):
-        named = ", ".join(titles[:MOST_CHOICES_NAMED])
+        named = ", ".join(titles[:MAX_CHOICES_NAMED])
         yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}")
         return
-    nearest = min(range(len(branches)), key=lambda place: _distance(branches[place], error.instance_path))
+    nearest = min(
+        range(len(branches)), key=lambda position: _distance(branches[position], error.instance_path)
+    )
     inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
     lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
     count = plural(len(branches), "variant")
@@ -97,30 +99,30 @@ def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> i
 
 
 def _relative(error: FieldError, pointer: str) -> str:
-    place = readable(error.pointer.removeprefix(pointer))
-    return f"{place} {error.problem}" if place else error.problem
+    position = readable(error.pointer.removeprefix(pointer))
+    return f"{position} {error.problem}" if position else error.problem
 
 
 def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
     """Return the titles of the variants, looked up where the union is in the schema."""
-    place: JSON = document.root
+    position: JSON = document.root
     for step in error.schema_path:
-        if isinstance(place, dict) and isinstance(step, str):
-            place = place.get(step)
-        elif isinstance(place, list) and isinstance(step, int) and step < len(place):
-            place = place[step]
+        if isinstance(position, dict) and isinstance(step, str):
+            position = position.get(step)
+        elif isinstance(position, list) and isinstance(step, int) and step < len(position):
+            position = position[step]
         else:
-            place = None
-    if isinstance(place, list) and len(place) == count:
-        return titles_of(place, document)
+            position = None
+    if isinstance(position, list) and len(position) == count:
+        return titles_of(position, document)
     return [f"variant {number}" for number in range(1, count + 1)]
 
 
 # ------------------------------------------------------------------ words
 
 
-def _words(kind: str, error: ValidationError) -> str:
-    make = _WORDS.get(kind)
+def _label(kind: str, error: ValidationError) -> str:
+    make = _MESSAGES.get(kind)
     return make(error) if make is not None else shorten(error.message.partition("\n")[0], 200)
 
 
@@ -139,19 +141,19 @@ def _type(error: ValidationError) -> str:
     return f"must be {' or '.join(sorted(wanted))}, got {_got(error)}"
 
 
-def _bound(words: str) -> Callable[[ValidationError], str]:
-    def say(error: ValidationError) -> str:
-        return f"must be {words} {_of(error, 'limit')}, got {_got(error)}"
+def _bound(text: str) -> Callable[[ValidationError], str]:
+    def describe(error: ValidationError) -> str:
+        return f"must be {text} {_of(error, 'limit')}, got {_got(error)}"
 
-    return say
+    return describe
 
 
-def _size(words: str, noun: str) -> Callable[[ValidationError], str]:
-    def say(error: ValidationError) -> str:
+def _size(text: str, noun: str) -> Callable[[ValidationError], str]:
+    def describe(error: ValidationError) -> str:
         size = len(error.instance) if isinstance(error.instance, str | list | dict) else 0
-        return f"{words} {plural(_of(error, 'limit'), noun)}, has {size:,}"
+        return f"{text} {plural(_of(error, 'limit'), noun)}, has {size:,}"
 
-    return say
+    return describe
 
 
 def _false(error: ValidationError) -> str:
@@ -170,8 +172,8 @@ def _not(error: ValidationError) -> str:
     return f"must not fit {shorten(write_line(unwanted), 100)}"
 
 
-_LEAST, _MOST = "needs at least", "takes at most"
-_WORDS: Mapping[str, Callable[[ValidationError], str]] = {
+_MINIMUM, _MAX_COUNT = "needs at least", "takes at most"
+_MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "Type": _type,
     "Enum": lambda error: f"must be {one_of(_of(error, 'options'))}, got {_got(error)}",
     "Constant": lambda error: f"must be {shown(_of(error, 'expected_value'))}, got {_got(error)}",
@@ -180,12 +182,12 @@ _WORDS: Mapping[str, Callable[[ValidationError], str]] = {
     "ExclusiveMinimum": _bound("more than"),
     "ExclusiveMaximum": _bound("less than"),
     "MultipleOf": lambda error: f"must be a multiple of {_of(error, 'multiple_of')}, got {_got(error)}",
-    "MinLength": _size(_LEAST, "character"),
-    "MaxLength": _size(_MOST, "character"),
-    "MinItems": _size(_LEAST, "item"),
-    "MaxItems": _size(_MOST, "item"),
-    "MinProperties": _size(_LEAST, "key"),
-    "MaxProperties": _size(_MOST, "key"),
+    "MinLength": _size(_MINIMUM, "character"),
+    "MaxLength": _size(_MAX_COUNT, "character"),
+    "MinItems": _size(_MINIMUM, "item"),
+    "MaxItems": _size(_MAX_COUNT, "item"),
+    "MinProperties": _size(_MINIMUM, "key"),
+    "MaxProperties": _size(_MAX_COUNT, "key"),
     "AdditionalItems": lambda error: f"takes at most {plural(_of(error, 'limit'), 'item')}",
     "UnevaluatedItems": lambda error: "has more items than the schema allows",
     "UniqueItems": lambda error: "two items are the same, but no two may be",
@@ -211,10 +213,10 @@ def _pointer(path: Sequence[str | int]) -> str:
     return pointer
 
 
-MOST_ERRORS = 200
-_MOST_DIGITS = 5000
+MAX_ERRORS = 200
+_MAX_DIGITS = 5000
 _TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
-_MOST_REFERENCES_NAMED = 3
+_MAX_REFERENCES_NAMED = 3
 _DRAFT_7_WORDS = ("definitions", "dependencies", "additionalItems")
 _LATER_WORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
 
@@ -274,11 +276,11 @@ class _Validation:
         try:
             validator = self._validator()
         except jsonschema_rs.ValidationError as exc:
-            place = readable("".join(child("", step) for step in exc.instance_path))
-            words = f"at {place}: {_first_line(exc)}" if place else _first_line(exc)
-            return Verdict(unchecked=f"Not checked: the server's schema is no valid JSON Schema, {words}")
+            position = readable("".join(child("", step) for step in exc.instance_path))
+            text = f"at {position}: {_first_line(exc)}" if position else _first_line(exc)
+            return Verdict(unchecked=f"Not checked: the server's schema is no valid JSON Schema, {text}")
         found = (one for error in validator.iter_errors(value) for one in field_errors(error, self._document))
-        return Verdict(tuple(dict.fromkeys(islice(found, MOST_ERRORS))), self._unchecked())
+        return Verdict(tuple(dict.fromkeys(islice(found, MAX_ERRORS))), self._unchecked())
 
     def _validator(self) -> jsonschema_rs.Validator:
         import jsonschema_rs
@@ -328,7 +330,7 @@ class _Validation:
     def _unchecked(self) -> str:
         if not self._left_out:
             return ""
-        some = list(dict.fromkeys(self._left_out))[:_MOST_REFERENCES_NAMED]
+        some = list(dict.fromkeys(self._left_out))[:_MAX_REFERENCES_NAMED]
         outside = f"{', '.join(shorten(name, 80) for name in some)}, which is not in it and never fetched"
         return f"Parts of the value are not checked: the schema refers to {outside}."
 
@@ -373,8 +375,8 @@ def _plain(value: JSON) -> Any:
 
 def _decimal(number: ExactNumber) -> Decimal:
     exact = Decimal(number.text)
-    if abs(exact.adjusted()) > _MOST_DIGITS:  # it would be written out, digit by digit
-        raise ValueError(f"{shorten(number.text, 40)} has more than {_MOST_DIGITS:,} digits.")
+    if abs(exact.adjusted()) > _MAX_DIGITS:  # it would be written out, digit by digit
+        raise ValueError(f"{shorten(number.text, 40)} has more than {_MAX_DIGITS:,} digits.")
     return exact
 
 

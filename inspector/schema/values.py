@@ -76,14 +76,14 @@ class Resolved:
         return [*own, *(error for error in lifted if error.pointer not in unknown)]
 
     def _lifted(self, error: FieldError) -> FieldError:
-        for place in _upwards(error.pointer):
-            meaning = self.meanings.get(place)
+        for position in _upwards(error.pointer):
+            meaning = self.meanings.get(position)
             if meaning is None:
                 continue
             if meaning.is_secret:
-                return FieldError(place, _HIDDEN)
-            inside = readable(error.pointer.removeprefix(place))
-            return FieldError(place, f"{inside}: {error.problem}") if inside else error
+                return FieldError(position, _HIDDEN)
+            inside = readable(error.pointer.removeprefix(position))
+            return FieldError(position, f"{inside}: {error.problem}") if inside else error
         return error
 
 
@@ -137,7 +137,7 @@ def _upwards(pointer: str) -> Iterator[str]:
         pointer = pointer.rpartition("/")[0]
 
 
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 def start(field: Field, depth: int = 0) -> Draft:
@@ -161,7 +161,7 @@ def start(field: Field, depth: int = 0) -> Draft:
             return [ABSENT] * len(field.items)
         case MapField():
             return Pairs()
-        case UnionField() if field.variants and depth < _DEEPEST:
+        case UnionField() if field.variants and depth < _MAX_DEPTH:
             return start_variant(field, 0, depth)
         case ObjectField():
             given = ((member.name, member.field) for member in field.members if member.required)
@@ -185,7 +185,7 @@ def prefilled(field: ObjectField, depth: int = 0) -> JSONObject:
         inner = member.field
         if inner.default is not ABSENT:
             value[member.name] = inner.default
-        elif isinstance(inner, ObjectField) and member.required and depth < _DEEPEST:
+        elif isinstance(inner, ObjectField) and member.required and depth < _MAX_DEPTH:
             value[member.name] = prefilled(inner, depth + 1)
     return value
 
@@ -275,7 +275,7 @@ def draft_of(field: Field, value: JSON) -> Draft:
         case ListField() if isinstance(value, list):
             return [draft_of(field.item, part) for part in value]
         case TupleField() if isinstance(value, list):
-            return [_at_place(field, place, part) for place, part in enumerate(value)]
+            return [_at_place(field, position, part) for position, part in enumerate(value)]
     return value
 
 
@@ -284,8 +284,8 @@ def _of_key(field: MapField, key: str, value: JSON) -> Draft:
     return value if inner is None else draft_of(inner, value)
 
 
-def _at_place(field: TupleField, place: int, value: JSON) -> Draft:
-    inner = field.item_at(place)
+def _at_place(field: TupleField, position: int, value: JSON) -> Draft:
+    inner = field.item_at(position)
     return value if inner is None else draft_of(inner, value)
 
 
@@ -359,11 +359,11 @@ def _finished_tuple(
 ) -> list[JSON]:
     """Convert a tuple; items keep their places: only trailing empty ones are left out."""
     done: list[JSON | Absent] = []
-    for place, part in enumerate(draft):
-        done.append(_finished(field.item_at(place), part, child(pointer, place), errors))
+    for position, part in enumerate(draft):
+        done.append(_finished(field.item_at(position), part, child(pointer, position), errors))
     while done and done[-1] is ABSENT:
         done.pop()
-    for place, value in enumerate(done):
-        if value is ABSENT and not isinstance(draft[place], Unreadable):
-            errors.append(FieldError(child(pointer, place), EMPTY_PLACE))
+    for position, value in enumerate(done):
+        if value is ABSENT and not isinstance(draft[position], Unreadable):
+            errors.append(FieldError(child(pointer, position), EMPTY_PLACE))
     return [value for value in done if value is not ABSENT]

@@ -77,17 +77,17 @@ class ChangeSubscription:
         asyncio.get_running_loop().call_later(_ACKNOWLEDGE_LIMIT, self._retire_before, stream)
         failures = 0
 
-        def stands() -> None:
+        def state_text() -> None:
             nonlocal failures
             self._retire_before(stream)
             if failures:
                 self.missed.emit(filter)
             failures = 0
 
-        while not await self._session.listen(filter, stands):
+        while not await self._session.listen(filter, state_text):
             failures += 1
             if failures > len(_PAUSES):
-                self._session.remark("The stream of changes broke off again and again; it is left closed.")
+                self._session.note("The stream of changes broke off again and again; it is left closed.")
                 return
             await asyncio.sleep(_PAUSES[failures - 1])
 
@@ -113,7 +113,7 @@ class Client:
 
     def __init__(self, session: Session, most_pages: int) -> None:
         self._session = session
-        self._most_pages = most_pages
+        self._max_pages = most_pages
         self._mirroring = ParamHeaderMirror()
         self._subscribed: dict[str, None] = {}
         self._task_ids: tuple[str, ...] = ()
@@ -121,30 +121,30 @@ class Client:
         self.changes = ChangeSubscription(session)
         self.tasks = TaskClient(session, self._declared, self._inquire_of_task, most_pages)
 
-    def set_most_pages(self, most_pages: int) -> None:
-        self._most_pages = self.tasks.most_pages = most_pages
+    def set_max_pages(self, most_pages: int) -> None:
+        self._max_pages = self.tasks.most_pages = most_pages
 
     # -------------------------------------------------------------- lists
 
     async def list_tools(self) -> Listing[Tool]:
         self._require("tools/list")
-        listing = await list_all(self._session, "tools/list", "tools", Tool.read, self._most_pages)
+        listing = await list_all(self._session, "tools/list", "tools", Tool.read, self._max_pages)
         return self._mirroring.learn(listing) if self._mirrors_arguments else listing
 
     async def list_resources(self) -> Listing[Resource]:
         self._require("resources/list")
-        return await list_all(self._session, "resources/list", "resources", Resource.read, self._most_pages)
+        return await list_all(self._session, "resources/list", "resources", Resource.read, self._max_pages)
 
     async def list_resource_templates(self) -> Listing[ResourceTemplate]:
         method = "resources/templates/list"
         self._require(method)
         return await list_all(
-            self._session, method, "resourceTemplates", ResourceTemplate.read, self._most_pages
+            self._session, method, "resourceTemplates", ResourceTemplate.read, self._max_pages
         )
 
     async def list_prompts(self) -> Listing[Prompt]:
         self._require("prompts/list")
-        return await list_all(self._session, "prompts/list", "prompts", Prompt.read, self._most_pages)
+        return await list_all(self._session, "prompts/list", "prompts", Prompt.read, self._max_pages)
 
     # -------------------------------------------------------------- calls that may take several rounds
 
@@ -185,12 +185,14 @@ class Client:
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
         done = await self.ask_resource(uri)
-        items, malformed = read_items(result_of(done.exchange.answer).get("contents"), ResourceContents.read)
+        items, malformed = read_items(
+            result_of(done.exchange.response).get("contents"), ResourceContents.read
+        )
         return Listing(tuple(items), tuple(malformed), pages=1)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Listing[PromptMessage]:
         done = await self.ask_prompt(name, arguments)
-        items, malformed = read_items(result_of(done.exchange.answer).get("messages"), PromptMessage.read)
+        items, malformed = read_items(result_of(done.exchange.response).get("messages"), PromptMessage.read)
         return Listing(tuple(items), tuple(malformed), pages=1)
 
     async def ask_resource(self, uri: str, human: HumanWaitTime | None = None) -> CompletedCall:
@@ -236,19 +238,19 @@ class Client:
                 human=human,
             )
 
-        inquiry = InputCollector(self._session.conversation, human)
+        collector = InputCollector(self._session.conversation, human)
         own = declared_in(params)  # in a `_meta` that the user wrote: it takes precedence over ours
         rounds = Rounds(method, params, declared if own is None else own)
-        return await run_rounds(rounds, params, send, inquiry)
+        return await run_rounds(rounds, params, send, collector)
 
     def _inquire_of_task(self, id: str, human: HumanWaitTime | None, row: int | None) -> InputCollector:
         return InputCollector(self._session.conversation, human, task_id=id, operation=row)
 
     def _with_task(self, done: CompletedCall) -> CompletedCall:
-        if done.task is not None or done.exchange.answer.kind is not Kind.RESULT:
+        if done.task is not None or done.exchange.response.kind is not Kind.RESULT:
             return done
         try:
-            task = self.tasks.design_for_calls().created(result_of(done.exchange.answer))
+            task = self.tasks.design_for_calls().created(result_of(done.exchange.response))
         except ValueError as exc:
             raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
         return CompletedCall(done.exchange, done.rounds, task)
@@ -275,7 +277,7 @@ class Client:
     async def ping(self) -> None:
         """Check that the server responds. The stateless era has no ping; `server/discover` is used."""
         is_handshake = self._agreement.era is Era.HANDSHAKE
-        result_of((await self._session.request("ping" if is_handshake else "server/discover")).answer)
+        result_of((await self._session.request("ping" if is_handshake else "server/discover")).response)
 
     async def roots_changed(self) -> None:
         """Notify the server that our roots changed, where the protocol version has a notification."""
@@ -351,9 +353,9 @@ class Client:
     def _wanted(self) -> Filter:
         offered = self._agreement.capabilities
         return Filter(
-            tools=_tells_of_changes(offered.get("tools")),
-            prompts=_tells_of_changes(offered.get("prompts")),
-            resources=_tells_of_changes(offered.get("resources")),
+            tools=_announces_changes(offered.get("tools")),
+            prompts=_announces_changes(offered.get("prompts")),
+            resources=_announces_changes(offered.get("resources")),
             uris=tuple(self._subscribed),
             tasks=self._task_ids if self._offers_tasks else (),
         )
@@ -397,7 +399,7 @@ class Client:
 
     async def _ask(self, method: str, params: JSONObject) -> JSONObject:
         self._require(method)
-        return result_of((await self._session.request(method, params)).answer)
+        return result_of((await self._session.request(method, params)).response)
 
     # -------------------------------------------------------------- mirrored arguments
 
@@ -410,13 +412,13 @@ class Client:
         return self._mirroring.headers_for(tool, arguments) if self._mirrors_arguments else ()
 
 
-def _tells_of_changes(capability: JSON) -> bool:
+def _announces_changes(capability: JSON) -> bool:
     return isinstance(capability, dict) and capability.get("listChanged") is True
 
 
 def _is_header_mismatch(exchange: Exchange) -> bool:
     try:
-        return exchange.answer.kind is Kind.ERROR and error_of(exchange.answer).code == _HEADER_MISMATCH
+        return exchange.response.kind is Kind.ERROR and error_of(exchange.response).code == _HEADER_MISMATCH
     except JSONProblem:
         return False
 

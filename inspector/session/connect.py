@@ -39,7 +39,7 @@ from inspector.protocol.handshake import (
 from inspector.protocol.http_rules import suggests_http_sse
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, Revision
-from inspector.session.state import Answerer, Route
+from inspector.session.state import RequestHandler, Route
 from inspector.transport.base import Authorization, Transport
 from inspector.transport.legacy_sse import LegacySseTransport
 from inspector.transport.network import Network
@@ -110,10 +110,12 @@ def _refuse(entry: Entry) -> Transport:
     raise ConfigError(f"The secrets of server {entry.name!r} were not looked up.")
 
 
-def capabilities_for(entry: Entry, usual: ClientCapabilities, answered: Container[str]) -> ClientCapabilities:
+def capabilities_for(
+    entry: Entry, usual: ClientCapabilities, responded: Container[str]
+) -> ClientCapabilities:
     """Return the capabilities to declare to a server: those chosen for it, or the usual ones.
 
-    The login extensions of the server are added to the usual ones. `answered` are the methods that have an
+    The login extensions of the server are added to the usual ones. `responded` are the methods that have an
     answerer: of the chosen ones, no others are declared, unless the declaration is exact.
     """
     if entry.capabilities is None:
@@ -121,7 +123,7 @@ def capabilities_for(entry: Entry, usual: ClientCapabilities, answered: Containe
             usual = usual.switched(("extensions", extension), {})
         return usual
     chosen = ClientCapabilities(entry.capabilities, entry.exact_capabilities)
-    return chosen if chosen.is_exact else chosen.only(answered)
+    return chosen if chosen.is_exact else chosen.only(responded)
 
 
 _EXTENSIONS = {"client_credentials": CLIENT_CREDENTIALS, "enterprise": ENTERPRISE, "wif": WORKLOAD}
@@ -137,7 +139,7 @@ def _ways_to_log_in(entry: Entry) -> Iterator[str]:
             yield DPOP
 
 
-def roots_of(folders: Callable[[], tuple[str, ...]]) -> Answerer:
+def roots_of(folders: Callable[[], tuple[str, ...]]) -> RequestHandler:
     """Return an answerer that lists the current folders."""
 
     async def list_roots(params: JSONObject) -> JSONObject:

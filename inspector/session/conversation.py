@@ -55,9 +55,9 @@ from inspector.session.server_requests import (
     Responder,
     ServerRequest,
     ServerRequestTasks,
-    asked_by,
     compose_reply,
     read_once,
+    requested_by,
 )
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import RecordKind
@@ -91,7 +91,7 @@ class Conversation:
     ) -> None:
         self.connection = Connection()
         self.waiting = PendingRequests()
-        self.desk = PendingServerRequests(responder, self.waiting)
+        self.server_requests = PendingServerRequests(responder, self.waiting)
         self.is_agreed = False
         self.recorder = recorder
         self._transport: Transport | None = transport
@@ -102,9 +102,14 @@ class Conversation:
         self._notices = TaskScope()
         self._left: list[Message] = []  # cancelled requests whose exchange is still open
         self._hearing = ChangeStreams(recorder)
-        books = ClientTasks(time.time_ns, lambda: str(uuid.uuid4()))
-        self._asked_tasks = ServerRequestTasks(
-            self.connection, self.desk, lambda: self.declared, books, tasks, self.send_quietly
+        client_tasks = ClientTasks(time.time_ns, lambda: str(uuid.uuid4()))
+        self._request_tasks = ServerRequestTasks(
+            self.connection,
+            self.server_requests,
+            lambda: self.declared,
+            client_tasks,
+            tasks,
+            self.send_quietly,
         )
 
     @property
@@ -129,7 +134,7 @@ class Conversation:
         error = ConnectionLost(summary, next_step)
         self.connection.drain()
         self.waiting.fail_all(error)
-        self.desk.close(error)
+        self.server_requests.close(error)
 
     def leave(self) -> Transport | None:
         """Detach and return the transport, to be closed; None if already done.
@@ -165,7 +170,7 @@ class Conversation:
             return await waiter.wait(self.send(request, envelope))
         except (UserError, asyncio.CancelledError) as exc:
             is_late = human is not None and human.is_limit_reached
-            self.give_up(request, exc, is_late=is_late)
+            self.abandon(request, exc, is_late=is_late)
             raise
         finally:
             self.waiting.leave(request)
@@ -183,10 +188,10 @@ class Conversation:
             await waiter.wait(self.send(request))
             return True
         except UserError as exc:
-            self.give_up(request, exc)
+            self.abandon(request, exc)
             return isinstance(exc, RequestCancelled) and self.waiting.holds(request)
         except asyncio.CancelledError as exc:
-            self.give_up(request, exc)
+            self.abandon(request, exc)
             raise
         finally:
             if self.waiting.holds(request):
@@ -201,11 +206,11 @@ class Conversation:
         """
         requests = self.connection.adopt(message)
         for item in items_of(message):
-            if item.kind.is_answer and item.id is not None:
-                self.desk.answered_by_hand(item.id)
+            if item.kind.is_response and item.id is not None:
+                self.server_requests.answered_by_hand(item.id)
         for request in requests:
             assert request.id is not None
-            self.recorder.given_up(request.id)
+            self.recorder.abandoned(request.id)
             if request.method == LISTEN:
                 self._hearing.open_by_hand(request)
         return [
@@ -237,7 +242,7 @@ class Conversation:
             return str(exc)
         return ""
 
-    def give_up(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
+    def abandon(self, request: Message, error: BaseException, *, is_late: bool = False) -> None:
         """Stop waiting for a request, and notify the server where the protocol does so.
 
         `is_late`: it was cancelled because of a limit that covers more than this request. Does nothing for
@@ -246,7 +251,7 @@ class Conversation:
         assert request.id is not None
         if not self.waiting.holds(request):
             return
-        self.recorder.given_up(request.id, was_sent=not isinstance(error, NotReached))
+        self.recorder.abandoned(request.id, was_sent=not isinstance(error, NotReached))
         is_cancelled = isinstance(error, asyncio.CancelledError)
         reason = "cancelled by the person" if is_cancelled and not is_late else "timed out"
         notice = self.connection.cancel(request.id, reason)
@@ -298,16 +303,16 @@ class Conversation:
             case UnexpectedRequest(request):
                 text = f"The server sent the request {request.method}; this revision lets servers send none."
                 self.recorder.note(RecordKind.LOCAL, text)
-            case ResponseReceived(request, answer):
-                self._hearing.answered(request, answer)
-                self.waiting.answered(request, answer, row)
+            case ResponseReceived(request, response):
+                self._hearing.responded(request, response)
+                self.waiting.responded(request, response, row)
             case ProgressReceived():
                 self.waiting.progressed(event)
             case RequestReceived(request):
                 self._take_request(request, row)
             case RequestWithdrawn(id, reason):
                 self.recorder.withdrawn(id)
-                self.desk.withdraw(id, reason)
+                self.server_requests.withdraw(id, reason)
             case _:
                 pass  # orphaned responses are in the log; nothing waits for them
 
@@ -325,32 +330,34 @@ class Conversation:
     def _take_request(self, request: Message, row: int) -> None:
         request = read_once(request)
         assert request.id is not None
-        question = asked_by(request)
-        asking = self.asking({OWN: question}, row, self.recorder.operation(row))
-        related = related_task(question.params.get("_meta"))
-        asking = replace(asking, task_id=related, size=len(request.raw))
-        if question.method in SERVER_REQUEST_METHODS:
-            self.desk.take(request.id, asking)
-        self._tasks.spawn(f"answer {request.method}", self._answer(request, request.id, asking))
+        input_request = requested_by(request)
+        server_request = self.server_request({OWN: input_request}, row, self.recorder.operation(row))
+        related = related_task(input_request.params.get("_meta"))
+        server_request = replace(server_request, task_id=related, size=len(request.raw))
+        if input_request.method in SERVER_REQUEST_METHODS:
+            self.server_requests.take(request.id, server_request)
+        self._tasks.spawn(f"answer {request.method}", self._response(request, request.id, server_request))
 
-    async def _answer(self, request: Message, id: RequestId, asking: ServerRequest) -> None:
+    async def _response(self, request: Message, id: RequestId, server_request: ServerRequest) -> None:
         try:
-            if self._asked_tasks.takes(asking):
-                answer = await self._asked_tasks.answer(request, asking)
+            if self._request_tasks.takes(server_request):
+                response = await self._request_tasks.response(request, server_request)
             else:
-                answer = await compose_reply(request, asking, self.connection, self.desk, self.declared)
+                response = await compose_reply(
+                    request, server_request, self.connection, self.server_requests, self.declared
+                )
         finally:
-            self.desk.leave(id, asking)
-        problem = await self.send_quietly(answer) if answer is not None else ""
-        self.desk.sent(asking, problem)
+            self.server_requests.leave(id, server_request)
+        problem = await self.send_quietly(response) if response is not None else ""
+        self.server_requests.sent(server_request, problem)
 
-    def asking(
-        self, questions: Mapping[str, InputRequest], row: int | None, operation: int | None
+    def server_request(
+        self, input_requests: Mapping[str, InputRequest], row: int | None, operation: int | None
     ) -> ServerRequest:
         """Build the `Asking` for the requests in a row's frame, on behalf of an operation."""
         method, subject = ("", "") if operation is None else self.recorder.about(operation)
         revision = self.connection.dialect.revision
-        return ServerRequest(questions, revision, row, operation, method, subject)
+        return ServerRequest(input_requests, revision, row, operation, method, subject)
 
 
 def read_frame(frame: bytes | Overlong, request: RequestId | None = None) -> Message:
@@ -400,11 +407,11 @@ class ChangeStreams:
         self._listening.close(id)
         self._on_open.pop(id, None)
 
-    def answered(self, request: Message, answer: Message) -> None:
+    def responded(self, request: Message, response: Message) -> None:
         """Handle the response to a request; if it opened a stream, that stream has ended."""
         if request.method != LISTEN or (id := request.id) is None:
             return
-        if (ended := self._listening.answered(id, answer)) is not None:
+        if (ended := self._listening.responded(id, response)) is not None:
             self._note_end(ended)
 
     def receive(self, notification: Message, carrier: RequestId | None) -> Ended | None:
@@ -415,10 +422,10 @@ class ChangeStreams:
                 return ended
             case None:
                 return None
-            case news:
-                if news.problem:
-                    self._recorder.note(RecordKind.LOCAL, f"{notification.method}: {news.problem}.")
-                if isinstance(news, Acknowledged) and (on_open := self._on_open.pop(news.id, None)):
+            case changes:
+                if changes.problem:
+                    self._recorder.note(RecordKind.LOCAL, f"{notification.method}: {changes.problem}.")
+                if isinstance(changes, Acknowledged) and (on_open := self._on_open.pop(changes.id, None)):
                     on_open()
                 return None
 

@@ -18,7 +18,7 @@ from inspector.base.json.values import JSON, JSONObject, JSONProblem
 from inspector.protocol.jsonrpc import INTERNAL_ERROR, ErrorObject, Kind, Message, error_of
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.round_trips import (
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     Complete,
     Invalid,
     NeedInput,
@@ -31,20 +31,20 @@ from inspector.protocol.tasks import Task
 from inspector.protocol.types import InputRequest, read_input_requests
 from inspector.session.conversation import Conversation
 from inspector.session.pending_requests import Exchange, HumanWaitTime
-from inspector.session.server_requests import Answers, RequestRefused, ServerRequest
+from inspector.session.server_requests import Replies, RequestRefused, ServerRequest
 from inspector.traffic.records import RecordKind
 
 
-def result_of(answer: Message) -> JSONObject:
+def result_of(response: Message) -> JSONObject:
     """Return the result of a response.
 
     Raises RpcError for an error, RemoteProtocolError for an unreadable response.
     """
     try:
-        if answer.kind is Kind.ERROR:
-            error = error_of(answer)
+        if response.kind is Kind.ERROR:
+            error = error_of(response)
             raise RpcError(error.code, error.message, error.data)
-        return answer.result
+        return response.result
     except JSONProblem as exc:
         raise RemoteProtocolError(f"the answer cannot be read: {exc}") from exc
 
@@ -91,36 +91,36 @@ class InputCollector:
 
     async def ask(
         self,
-        questions: Mapping[str, InputRequest],
+        pending: Mapping[str, InputRequest],
         exchange: Exchange | None = None,
         *,
         awaits_pages: bool = False,
-    ) -> Answers:
+    ) -> Replies:
         """Return a reply for each request: a result has no place for the refusal of one.
 
         Raises RequestCancelled if one was refused, RemoteProtocolError for what cannot be answered,
         ConnectionLost if the connection ends meanwhile.
         """
         self.round += 1
-        talk, asking = self._asking(questions, exchange)
-        if fault := _fault_of(asking):
-            talk.desk.refuse(asking, fault)
+        conversation, server_request = self._server_request(pending, exchange)
+        if fault := _fault_of(server_request):
+            conversation.server_requests.refuse(server_request, fault)
             raise RemoteProtocolError(f"the result cannot be used: {fault}")
-        asking = replace(asking, awaits_pages=awaits_pages)
+        server_request = replace(server_request, awaits_pages=awaits_pages)
         try:
-            return await talk.desk.ask(asking, self._human)
+            return await conversation.server_requests.ask(server_request, self._human)
         except RequestRefused as exc:
             raise RequestCancelled(
-                f"The server asked for {questions[exc.key].method}, and that was refused: {exc.message}.",
+                f"The server asked for {pending[exc.key].method}, and that was refused: {exc.message}.",
                 "The call was not repeated.",
             ) from exc
         except UserError:
             raise
         except Exception as exc:  # a bug in MCP Lens: the waiting call must still fail
             _log.exception("could not answer what a result asks")
-            asked = ", ".join(sorted({question.method for question in questions.values()}))
+            requested = ", ".join(sorted({input_request.method for input_request in pending.values()}))
             raise RequestCancelled(
-                f"The server asked for {asked}, and we could not answer: {exc!r}.",
+                f"The server asked for {requested}, and we could not answer: {exc!r}.",
                 "This is a mistake of ours: report it. The call was not repeated.",
             ) from exc
 
@@ -131,62 +131,64 @@ class InputCollector:
     def refuse(self, requests: JSON, exchange: Exchange, why: str) -> None:
         """Show the invalid requests of a result, as far as they can be parsed."""
         try:
-            questions = {} if requests is None else read_input_requests(requests)
+            pending = {} if requests is None else read_input_requests(requests)
         except ValueError:
-            questions = {}
-        self.refuse_all(questions, why, exchange)
+            pending = {}
+        self.refuse_all(pending, why, exchange)
 
     def refuse_all(
-        self, questions: Mapping[str, InputRequest], why: str, exchange: Exchange | None = None
+        self, pending: Mapping[str, InputRequest], why: str, exchange: Exchange | None = None
     ) -> None:
         """Show requests that are rejected without asking."""
         self.round += 1
-        talk, asking = self._asking(questions, exchange)
-        talk.desk.refuse(asking, why)
+        conversation, server_request = self._server_request(pending, exchange)
+        conversation.server_requests.refuse(server_request, why)
 
-    def _asking(
-        self, questions: Mapping[str, InputRequest], exchange: Exchange | None
+    def _server_request(
+        self, pending: Mapping[str, InputRequest], exchange: Exchange | None
     ) -> tuple[Conversation, ServerRequest]:
-        talk = self._conversation()
+        conversation = self._conversation()
         if exchange is not None and self._operation is None:
             self._operation = exchange.row
-        row, size = (None, 0) if exchange is None else (exchange.answer_row, len(exchange.answer.raw))
-        asking = talk.asking(questions, row, self._operation)
-        most = 0 if self._task_id else MOST_ROUNDS
-        asking = replace(asking, round=self.round, most_rounds=most, task_id=self._task_id, size=size)
-        return talk, asking
+        row, size = (None, 0) if exchange is None else (exchange.response_row, len(exchange.response.raw))
+        server_request = conversation.server_request(pending, row, self._operation)
+        maximum = 0 if self._task_id else MAX_ROUNDS
+        server_request = replace(
+            server_request, round=self.round, max_rounds=maximum, task_id=self._task_id, size=size
+        )
+        return conversation, server_request
 
 
-def _fault_of(asking: ServerRequest) -> str:
+def _fault_of(server_request: ServerRequest) -> str:
     """Return why one of the requests cannot be answered at all; "" if they all can."""
-    for key, question in asking.questions.items():
-        if reason := unreadable(question, asking.revision):
-            return f"the question “{key}” ({question.method}) cannot be answered: {reason}"
+    for key, input_request in server_request.input_requests.items():
+        if reason := unreadable(input_request, server_request.revision):
+            return f"the question “{key}” ({input_request.method}) cannot be answered: {reason}"
     return ""
 
 
-def unreadable(question: InputRequest, revision: Revision) -> str:
+def unreadable(input_request: InputRequest, revision: Revision) -> str:
     """Return why a request cannot be answered at all; "" if it can."""
     try:
-        read_server_request(question.method, question.source.get("params"), revision)
+        read_server_request(input_request.method, input_request.source.get("params"), revision)
     except ValueError as exc:
         return str(exc)
     return ""
 
 
-def wanted_by(exchange: Exchange, talk: Conversation) -> ErrorObject | None:
+def wanted_by(exchange: Exchange, conversation: Conversation) -> ErrorObject | None:
     """Return the error if the response requires pages to be visited, else None."""
-    if exchange.answer.kind is not Kind.ERROR or talk.connection.dialect.revision != R4:
+    if exchange.response.kind is not Kind.ERROR or conversation.connection.dialect.revision != R4:
         return None
     try:
-        error = error_of(exchange.answer)
+        error = error_of(exchange.response)
     except JSONProblem:
         return None
     return error if error.code == URL_REQUIRED else None
 
 
 async def are_done(
-    error: ErrorObject, exchange: Exchange, talk: Conversation, inquiry: InputCollector
+    error: ErrorObject, exchange: Exchange, conversation: Conversation, collector: InputCollector
 ) -> bool:
     """Handle the pages that a response requires; True if the request is to be sent again.
 
@@ -194,17 +196,21 @@ async def are_done(
     """
     try:
         pages = read_pages(error)
-        if missing := next(filter(None, (missing_for(page, talk.declared) for page in pages.values())), ""):
+        if missing := next(
+            filter(None, (missing_for(page, conversation.declared) for page in pages.values())), ""
+        ):
             raise ValueError(f"we did not declare {missing}")
-        if inquiry.round == MOST_ROUNDS:
-            raise ValueError(f"the server asked {MOST_ROUNDS} times in a row and asks again")
-        answers = await inquiry.ask(pages, exchange, awaits_pages=True)
+        if collector.round == MAX_ROUNDS:
+            raise ValueError(f"the server asked {MAX_ROUNDS} times in a row and asks again")
+        responses = await collector.ask(pages, exchange, awaits_pages=True)
     except (ValueError, RemoteProtocolError) as exc:
-        talk.recorder.note(RecordKind.LOCAL, f"Nobody is asked to visit a page ({URL_REQUIRED}): {exc}.")
+        conversation.recorder.note(
+            RecordKind.LOCAL, f"Nobody is asked to visit a page ({URL_REQUIRED}): {exc}."
+        )
         return False
     except RequestCancelled:
         return False
-    return all(answer.get("action") == "accept" for answer in answers.values())
+    return all(response.get("action") == "accept" for response in responses.values())
 
 
 # A server that only asks for a retry gets a moment to make progress.
@@ -223,7 +229,7 @@ async def run_rounds(
     rounds: Rounds,
     params: JSONObject | None,
     send: Callable[[JSONObject | None], Awaitable[Exchange]],
-    inquiry: InputCollector,
+    collector: InputCollector,
 ) -> CompletedCall:
     """Send a call, and repeat it with the replies, until it has a result.
 
@@ -232,9 +238,9 @@ async def run_rounds(
     count = 1
     while True:
         exchange = await send(params)
-        if not may_ask(exchange.answer):
+        if not may_ask(exchange.response):
             return CompletedCall(exchange, count)
-        result = result_of(exchange.answer)
+        result = result_of(exchange.response)
         match rounds.receive(result):
             case Complete():
                 return CompletedCall(exchange, count)
@@ -242,21 +248,21 @@ async def run_rounds(
                 return CompletedCall(exchange, count, task)
             case Invalid(reason):
                 if result.get("resultType") == "input_required":
-                    inquiry.refuse(result.get("inputRequests"), exchange, reason)
+                    collector.refuse(result.get("inputRequests"), exchange, reason)
                 raise RemoteProtocolError(f"the result cannot be used: {reason}")
             case NeedInput(requests):
-                params = rounds.retry(await inquiry.ask(requests, exchange) if requests else {})
+                params = rounds.retry(await collector.ask(requests, exchange) if requests else {})
                 count += 1
                 if not requests:
-                    inquiry.skip()
+                    collector.skip()
                     await asyncio.sleep(_PAUSE)
 
 
-def may_ask(answer: Message) -> bool:
+def may_ask(response: Message) -> bool:
     """True if a response may ask for input: only results can.
 
     Looks at the raw bytes first, so that megabytes are not parsed in vain.
     """
-    if answer.kind is not Kind.RESULT:
+    if response.kind is not Kind.RESULT:
         return False
-    return answer.parsed is not None or b'"input_required"' in answer.raw or b'"task"' in answer.raw
+    return response.parsed is not None or b'"input_required"' in response.raw or b'"task"' in response.raw

@@ -41,7 +41,7 @@ async def _pages(session: Session, method: str, most_pages: int) -> AsyncIterato
     seen: set[str] = set()
     for _ in range(most_pages):
         params: JSONObject | None = None if cursor is None else {"cursor": cursor}
-        page = result_of((await session.request(method, params)).answer)
+        page = result_of((await session.request(method, params)).response)
         yield page
         cursor = page.get("nextCursor")
         if cursor is None:

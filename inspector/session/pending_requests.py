@@ -123,12 +123,12 @@ class HumanWaitTime:
 
 
 class Exchange(NamedTuple):
-    """A request and its response; `row` and `answer_row` are their rows in the traffic log."""
+    """A request and its response; `row` and `response_row` are their rows in the traffic log."""
 
     request: Message
-    answer: Message
+    response: Message
     row: int
-    answer_row: int | None = None
+    response_row: int | None = None
 
 
 class PendingRequest:
@@ -148,15 +148,15 @@ class PendingRequest:
         alarm: SharedTimer,
     ) -> None:
         self.request = request
-        self.answer: asyncio.Future[Message] = loop.create_future()
+        self.response: asyncio.Future[Message] = loop.create_future()
         self.on_progress = on_progress
         self.operation: int | None = None
-        self.answer_row: int | None = None
+        self.response_row: int | None = None
         self._human = human
         self._loop = loop
         self._alarm = alarm
         self._limits = limits
-        self._started = self._heard = loop.time()
+        self._started = self._traffic = loop.time()
         self._pauses = 0
         self._paused_at = 0.0
         self._task: asyncio.Task[Any] | None = None  # the one that waits
@@ -165,8 +165,8 @@ class PendingRequest:
         self._is_over = False
 
     @property
-    def is_answered(self) -> bool:
-        return self.answer.done() and not self.answer.cancelled() and self.answer.exception() is None
+    def is_responded(self) -> bool:
+        return self.response.done() and not self.response.cancelled() and self.response.exception() is None
 
     async def wait(self, sending: Awaitable[int]) -> Exchange:
         """Send, then wait, within one timeout: the server may have stopped reading.
@@ -175,8 +175,8 @@ class PendingRequest:
         """
         self._begin()
         try:
-            row, answer = await sending, await self.answer
-            return Exchange(self.request, answer, row, self.answer_row)
+            row, response = await sending, await self.response
+            return Exchange(self.request, response, row, self.response_row)
         except asyncio.CancelledError:
             if self._is_for_limit():
                 raise self._timed_out() from None
@@ -188,7 +188,7 @@ class PendingRequest:
         """Wait for the response to a request that was already sent. Progress since then counts."""
         self._begin()
         try:
-            return await self.answer
+            return await self.response
         except asyncio.CancelledError:
             if self._is_for_limit():
                 raise self._timed_out() from None
@@ -217,7 +217,7 @@ class PendingRequest:
         """When it times out, by the loop's clock; infinity while no timeout applies."""
         if self._task is None or self._pauses or self._is_late:
             return math.inf
-        return min(self._heard + self._limits.idle, self._started + self._limits.total)
+        return min(self._traffic + self._limits.idle, self._started + self._limits.total)
 
     def end_late(self) -> None:
         """Time out: the waiting task gets RequestTimedOut."""
@@ -240,7 +240,7 @@ class PendingRequest:
         )
 
     def progressed(self, event: ProgressReceived) -> None:
-        self._heard = self._loop.time()
+        self._traffic = self._loop.time()
         if self.on_progress is not None:
             self.on_progress(event)
 
@@ -261,7 +261,7 @@ class PendingRequest:
         now = self._loop.time()
         paused = now - self._paused_at
         self._started += paused
-        self._heard = min(now, self._heard + paused)
+        self._traffic = min(now, self._traffic + paused)
         if not self._is_over and self._human is not None:
             self._human.end()
         self._alarm.set(self.due)
@@ -307,7 +307,7 @@ class PendingRequests:
         waiter = self._of(request)
         if waiter is not None and request.id is not None:
             del self._waiters[request.id]
-            waiter.answer.cancel()
+            waiter.response.cancel()
 
     def sent(self, request: Message, operation: int | None) -> None:
         """Set the operation of a request that is about to be sent."""
@@ -317,14 +317,14 @@ class PendingRequests:
 
     def of_operation(self, operation: int | None) -> list[PendingRequest]:
         """Return the pending requests of an operation; all of them for None."""
-        waiters = [waiter for waiter in self._waiters.values() if not waiter.answer.done()]
+        waiters = [waiter for waiter in self._waiters.values() if not waiter.response.done()]
         return [each for each in waiters if operation is None or each.operation == operation]
 
-    def answered(self, request: Message, answer: Message, row: int | None = None) -> None:
+    def responded(self, request: Message, response: Message, row: int | None = None) -> None:
         waiter = self._waiters.get(request.id) if request.id is not None else None
-        if waiter is not None and not waiter.answer.done():
-            waiter.answer_row = row
-            waiter.answer.set_result(answer)
+        if waiter is not None and not waiter.response.done():
+            waiter.response_row = row
+            waiter.response.set_result(response)
 
     def progressed(self, event: ProgressReceived) -> None:
         waiter = self._waiters.get(event.request_id)
@@ -339,9 +339,9 @@ class PendingRequests:
     def ended(self, id: RequestId, error: LensError) -> None:
         """Fail the request with this id."""
         waiter = self._waiters.get(id)
-        if waiter is not None and not waiter.answer.done():
-            waiter.answer.set_exception(error)
-            waiter.answer.exception()  # mark as retrieved, in case nothing awaits it any more
+        if waiter is not None and not waiter.response.done():
+            waiter.response.set_exception(error)
+            waiter.response.exception()  # mark as retrieved, in case nothing awaits it any more
 
     def fail_all(self, error: LensError) -> None:
         for id in self._waiters:

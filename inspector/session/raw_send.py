@@ -29,7 +29,7 @@ class RawReply:
     A `failure` of type HttpRefused has the status and body that the server sent instead.
     """
 
-    answers: tuple[Message, ...] = ()
+    responses: tuple[Message, ...] = ()
     failure: UserError | None = None
 
 
@@ -48,30 +48,30 @@ class RawSent:
     _waiters: tuple[PendingRequest, ...]
 
     @property
-    def awaits_answer(self) -> bool:
+    def awaits_response(self) -> bool:
         return bool(self._waiters)
 
-    async def answer(self) -> RawReply:
+    async def response(self) -> RawReply:
         """Wait for the responses, within the timeout given when sending. Call once.
 
         When it times out or the caller is cancelled, the server is notified, as for any request.
         """
-        answers: list[Message] = []
+        responses: list[Message] = []
         try:
             for waiter in self._waiters:
-                answers.append(await waiter.wait_on())
+                responses.append(await waiter.wait_on())
             _leave(self._conversation, self._waiters)
-            return RawReply(tuple(answers), self.failure)
+            return RawReply(tuple(responses), self.failure)
         except UserError as exc:
             _abandon(self._conversation, self._waiters, exc)
-            return RawReply(tuple(answers), exc)
+            return RawReply(tuple(responses), exc)
         except asyncio.CancelledError as exc:
             _abandon(self._conversation, self._waiters, exc)
             raise
 
 
 async def send_raw(
-    talk: Conversation,
+    conversation: Conversation,
     frames: Sequence[bytes],
     envelope: Envelope,
     resent_of: int | None,
@@ -85,27 +85,27 @@ async def send_raw(
     rows: list[int] = []
     waiters: list[PendingRequest] = []
     failure: UserError | None = None
-    limit = talk.limits(timeout).idle
+    limit = conversation.limits(timeout).idle
     try:
         async with asyncio.timeout(limit):
             for message in messages:
-                wire = talk.wire
-                waiters += talk.adopt(message, timeout)
-                rows.append(talk.recorder.sent(message, None if rows else resent_of))
+                wire = conversation.wire
+                waiters += conversation.adopt(message, timeout)
+                rows.append(conversation.recorder.sent(message, None if rows else resent_of))
                 await wire.send(message, envelope._replace(tag=rows[-1]))
     except TimeoutError:
         failure = _not_taken(limit)
     except UserError as exc:
         failure = exc
     except asyncio.CancelledError as exc:
-        _abandon(talk, waiters, exc)
+        _abandon(conversation, waiters, exc)
         raise
     if failure is not None:
-        _abandon(talk, waiters, failure)
+        _abandon(conversation, waiters, failure)
         waiters = []
         if not rows:  # the connection was lost before anything was sent
             raise failure
-    return RawSent(rows[0], messages[0], failure, talk, tuple(waiters))
+    return RawSent(rows[0], messages[0], failure, conversation, tuple(waiters))
 
 
 def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
@@ -125,17 +125,17 @@ def lines_of(raw: bytes, *, split: bool) -> list[bytes]:
     return [raw]
 
 
-def _abandon(talk: Conversation, waiters: Sequence[PendingRequest], error: BaseException) -> None:
+def _abandon(conversation: Conversation, waiters: Sequence[PendingRequest], error: BaseException) -> None:
     """Cancel the requests that have no response yet, and stop waiting."""
     for waiter in waiters:
-        if not waiter.is_answered:
-            talk.give_up(waiter.request, error)
-    _leave(talk, waiters)
+        if not waiter.is_responded:
+            conversation.abandon(waiter.request, error)
+    _leave(conversation, waiters)
 
 
-def _leave(talk: Conversation, waiters: Sequence[PendingRequest]) -> None:
+def _leave(conversation: Conversation, waiters: Sequence[PendingRequest]) -> None:
     for waiter in waiters:
-        talk.waiting.leave(waiter.request)
+        conversation.waiting.leave(waiter.request)
 
 
 def _not_taken(limit: float) -> RequestTimedOut:

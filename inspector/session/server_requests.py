@@ -33,7 +33,7 @@ from inspector.protocol.tasks import (
 )
 from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import HumanWaitTime, PendingRequests
-from inspector.session.state import Answerer
+from inspector.session.state import RequestHandler
 from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def read_once(request: Message) -> Message:
         return request
 
 
-def asked_by(request: Message) -> InputRequest:
+def requested_by(request: Message) -> InputRequest:
     """Return a request as an `InputRequest`.
 
     An unreadable one becomes empty, and is rejected as such.
@@ -60,9 +60,9 @@ def asked_by(request: Message) -> InputRequest:
 
 async def compose_reply(
     request: Message,
-    asking: ServerRequest,
+    server_request: ServerRequest,
     connection: Connection,
-    desk: PendingServerRequests,
+    server_requests: PendingServerRequests,
     declared: JSONObject,
 ) -> Message | None:
     """Return the response to send; None if it is no longer wanted.
@@ -71,7 +71,7 @@ async def compose_reply(
     """
     assert request.id is not None
     try:
-        return await _compose(request, request.id, asking, connection, desk, declared)
+        return await _compose(request, request.id, server_request, connection, server_requests, declared)
     except LocalProtocolError:
         return None
 
@@ -79,18 +79,18 @@ async def compose_reply(
 async def _compose(
     request: Message,
     id: RequestId,
-    asking: ServerRequest,
+    server_request: ServerRequest,
     connection: Connection,
-    desk: PendingServerRequests,
+    server_requests: PendingServerRequests,
     declared: JSONObject,
 ) -> Message | None:
     if request.method == "ping" and _fault_of_frame(request) is None:
-        return connection.answer(id, {})
-    if fault := fault_of(request, asking, declared):
-        desk.refuse(asking, fault.message)
+        return connection.response(id, {})
+    if fault := fault_of(request, server_request, declared):
+        server_requests.refuse(server_request, fault.message)
         return connection.refuse(id, fault.code, fault.message)
     try:
-        return connection.answer(id, (await desk.ask_own(asking, id))[OWN])
+        return connection.response(id, (await server_requests.ask_own(server_request, id))[OWN])
     except RpcError as exc:
         return connection.refuse(id, exc.code, exc.message, exc.data)
     except (ConnectionLost, RequestCancelled):
@@ -102,12 +102,12 @@ async def _compose(
         return connection.refuse(id, INTERNAL_ERROR, "Internal error")
 
 
-def fault_of(request: Message, asking: ServerRequest, declared: JSONObject) -> RpcError | None:
+def fault_of(request: Message, server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
     """Return why a request is to be rejected; None if it is acceptable.
 
     `declared` are our declared capabilities.
     """
-    return _fault_of_frame(request) or _fault_of(asking, declared)
+    return _fault_of_frame(request) or _fault_of(server_request, declared)
 
 
 def _fault_of_frame(request: Message) -> RpcError | None:
@@ -118,21 +118,21 @@ def _fault_of_frame(request: Message) -> RpcError | None:
     return None
 
 
-def _fault_of(asking: ServerRequest, declared: JSONObject) -> RpcError | None:
-    question = asking.questions[OWN]
-    method, missing = question.method, missing_for(question, declared)
+def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
+    input_request = server_request.input_requests[OWN]
+    method, missing = input_request.method, missing_for(input_request, declared)
     if missing:
         if "." in missing:
             return RpcError(INVALID_PARAMS, f"We do not offer that in {method}: {missing} was not declared")
         return RpcError(METHOD_NOT_FOUND, f"We do not offer {method}: no such capability was declared")
     try:
-        read_server_request(method, question.source.get("params"), asking.revision)
+        read_server_request(method, input_request.source.get("params"), server_request.revision)
     except ValueError as exc:
         return RpcError(INVALID_PARAMS, f"Invalid params of {method}: {exc}")
     return None
 
 
-Answers: TypeAlias = Mapping[str, JSONObject]
+Replies: TypeAlias = Mapping[str, JSONObject]
 
 # The key of the single question in a server request.
 OWN = ""
@@ -148,14 +148,14 @@ class ServerRequest:
     pages that they consent to are completed. `size` is that of the frame.
     """
 
-    questions: Mapping[str, InputRequest]
+    input_requests: Mapping[str, InputRequest]
     revision: Revision
     row: int | None = None
     operation: int | None = None
     method: str = ""
     subject: str = ""
     round: int = 0
-    most_rounds: int = 0
+    max_rounds: int = 0
     task_id: str = ""
     awaits_pages: bool = False
     size: int = 0
@@ -182,60 +182,60 @@ class RequestRefused(RpcError):
 class Responder(Protocol):
     """Answers server requests."""
 
-    async def respond(self, asking: ServerRequest) -> Answers:
+    async def respond(self, server_request: ServerRequest) -> Replies:
         """Return a reply for each request, by key. Raises Refusal; cancelled when `ended` is called."""
         ...
 
-    def ended(self, asking: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+    def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
         """Handle that no reply is wanted: the request has ended, or was rejected and never asked."""
         ...
 
-    def noted(self, asking: ServerRequest, text: str) -> None:
+    def noted(self, server_request: ServerRequest, text: str) -> None:
         """Handle a note for the user. The reply is still wanted."""
         ...
 
-    def sent(self, asking: ServerRequest, problem: str) -> None:
+    def sent(self, server_request: ServerRequest, problem: str) -> None:
         """Handle that the reply to a server request was sent, or why it could not be."""
         ...
 
 
-def responder_of(answerers: Mapping[str, Answerer]) -> Responder:
+def responder_of(handlers: Mapping[str, RequestHandler]) -> Responder:
     """Return a responder that answers each method with its answerer, all requests concurrently."""
-    return _Answering(answerers)
+    return _Answering(handlers)
 
 
 class _Answering:
-    def __init__(self, answerers: Mapping[str, Answerer]) -> None:
-        self._answerers = answerers
+    def __init__(self, handlers: Mapping[str, RequestHandler]) -> None:
+        self._handlers = handlers
 
-    async def respond(self, asking: ServerRequest) -> Answers:
+    async def respond(self, server_request: ServerRequest) -> Replies:
         """Answer all requests; the first one that is refused cancels the others."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = {
-                    key: group.create_task(self._answer(key, question))
-                    for key, question in asking.questions.items()
+                    key: group.create_task(self._response(key, input_request))
+                    for key, input_request in server_request.input_requests.items()
                 }
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return {key: task.result() for key, task in tasks.items()}
 
-    async def _answer(self, key: str, question: InputRequest) -> JSONObject:
-        answerer = self._answerers.get(question.method)
-        if answerer is None:
-            raise RequestRefused(key, METHOD_NOT_FOUND, f"We do not offer {question.method}")
+    async def _response(self, key: str, input_request: InputRequest) -> JSONObject:
+        handler = self._handlers.get(input_request.method)
+        if handler is None:
+            raise RequestRefused(key, METHOD_NOT_FOUND, f"We do not offer {input_request.method}")
         try:
-            return await answerer(question.params)
+            return await handler(input_request.params)
         except RpcError as exc:
             raise RequestRefused(key, exc.code, exc.message, exc.data) from exc
 
-    def ended(self, asking: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+    def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
         pass
 
-    def noted(self, asking: ServerRequest, text: str) -> None:
+    def noted(self, server_request: ServerRequest, text: str) -> None:
         pass
 
-    def sent(self, asking: ServerRequest, problem: str) -> None:
+    def sent(self, server_request: ServerRequest, problem: str) -> None:
         pass
 
 
@@ -248,107 +248,107 @@ class PendingServerRequests:
     def __init__(self, responder: Responder, waiting: PendingRequests) -> None:
         self._responder = responder
         self._waiting = waiting
-        self._open: dict[ServerRequest, asyncio.Task[Answers]] = {}
+        self._open: dict[ServerRequest, asyncio.Task[Replies]] = {}
         self._own: dict[RequestId, ServerRequest] = {}  # server requests
         self._over: dict[ServerRequest, UserError] = {}
         self._lost: ConnectionLost | None = None
 
     # -------------------------------------------------------------- asking
 
-    async def ask(self, asking: ServerRequest, human: HumanWaitTime | None = None) -> Answers:
+    async def ask(self, server_request: ServerRequest, human: HumanWaitTime | None = None) -> Replies:
         """Return the replies to what a result asks for. `human` accumulates the time that took.
 
         Raises Refusal, and ConnectionLost if the connection ends meanwhile.
         """
         if human is None:
-            return await self._ask(asking)
+            return await self._ask(server_request)
         human.begin()
         try:
-            return await self._ask(asking)
+            return await self._ask(server_request)
         finally:
             human.end()
 
-    def take(self, id: RequestId, asking: ServerRequest) -> None:
+    def take(self, id: RequestId, server_request: ServerRequest) -> None:
         """Register a server request. It may be cancelled before the user is asked."""
-        self._own[id] = asking
+        self._own[id] = server_request
 
-    def leave(self, id: RequestId, asking: ServerRequest) -> None:
+    def leave(self, id: RequestId, server_request: ServerRequest) -> None:
         """Unregister a server request that was answered or needs no response."""
-        self._over.pop(asking, None)
-        if self._own.get(id) is asking:
+        self._over.pop(server_request, None)
+        if self._own.get(id) is server_request:
             del self._own[id]
 
-    async def ask_own(self, asking: ServerRequest, id: RequestId) -> Answers:
+    async def ask_own(self, server_request: ServerRequest, id: RequestId) -> Replies:
         """Return the reply to a server request.
 
         Raises as `ask` does, and RequestCancelled if the server cancelled it, or the user has already
         responded by hand.
         """
-        self.take(id, asking)
+        self.take(id, server_request)
         try:
-            with self._paused(asking):
-                return await self._ask(asking)
+            with self._paused(server_request):
+                return await self._ask(server_request)
         finally:
-            self.leave(id, asking)
+            self.leave(id, server_request)
 
-    async def _ask(self, asking: ServerRequest) -> Answers:
-        if error := self._over.pop(asking, None) or self._lost:
+    async def _ask(self, server_request: ServerRequest) -> Replies:
+        if error := self._over.pop(server_request, None) or self._lost:
             raise error
         # A separate task: it can be cancelled while its waiter goes on.
-        task = asyncio.get_running_loop().create_task(self._respond(asking), name="ask")
-        self._open[asking] = task
+        task = asyncio.get_running_loop().create_task(self._respond(server_request), name="ask")
+        self._open[server_request] = task
         try:
             return await task
         except asyncio.CancelledError:
-            error = self._over.pop(asking, None)
+            error = self._over.pop(server_request, None)
             if error is None:
-                self._responder.ended(asking, ServerRequestEnd.CALL_ENDED, "")
+                self._responder.ended(server_request, ServerRequestEnd.CALL_ENDED, "")
             current = asyncio.current_task()
             if error is None or (current is not None and current.cancelling()):
                 raise
             raise error from None
         finally:
-            del self._open[asking]
+            del self._open[server_request]
 
-    async def _respond(self, asking: ServerRequest) -> Answers:
-        return await self._responder.respond(asking)
+    async def _respond(self, server_request: ServerRequest) -> Replies:
+        return await self._responder.respond(server_request)
 
     @contextmanager
-    def _paused(self, asking: ServerRequest) -> Iterator[None]:
+    def _paused(self, server_request: ServerRequest) -> Iterator[None]:
         """Pause the timeouts of the call that the request is for; of all calls if unknown."""
 
-        def on_over(answer: asyncio.Future[Message]) -> None:
-            if asking in self._open and asking not in self._over:
-                self._responder.noted(asking, _CALL_ENDED)
+        def on_over(response: asyncio.Future[Message]) -> None:
+            if server_request in self._open and server_request not in self._over:
+                self._responder.noted(server_request, _CALL_ENDED)
 
-        waiters = self._waiting.of_operation(asking.operation)
+        waiters = self._waiting.of_operation(server_request.operation)
         for waiter in waiters:
             waiter.pause()
-            if asking.operation is not None:
-                waiter.answer.add_done_callback(on_over)
+            if server_request.operation is not None:
+                waiter.response.add_done_callback(on_over)
         try:
             yield
         finally:
             for waiter in waiters:
                 waiter.unpause()
-                waiter.answer.remove_done_callback(on_over)  # a call may go through this for hours
+                waiter.response.remove_done_callback(on_over)  # a call may go through this for hours
 
-    def sent(self, asking: ServerRequest, problem: str = "") -> None:
+    def sent(self, server_request: ServerRequest, problem: str = "") -> None:
         """Report that the reply to a server request was sent, or why not."""
-        self._responder.sent(asking, problem)
+        self._responder.sent(server_request, problem)
 
     # -------------------------------------------------------------- without an answer
 
-    def refuse(self, asking: ServerRequest, why: str) -> None:
+    def refuse(self, server_request: ServerRequest, why: str) -> None:
         """Reject without asking: the user only sees the request and why it was not answered."""
-        if asking not in self._over:
-            self._responder.ended(asking, ServerRequestEnd.REFUSED, why)
+        if server_request not in self._over:
+            self._responder.ended(server_request, ServerRequestEnd.REFUSED, why)
 
     def withdraw(self, id: RequestId, reason: str) -> None:
         """Cancel a pending request on behalf of the server."""
-        words = shorten(one_line(reason), 300)
+        text = shorten(one_line(reason), 300)
         self._end(
-            self._own.get(id), ServerRequestEnd.WITHDRAWN, words, RequestCancelled("The server took it back.")
+            self._own.get(id), ServerRequestEnd.WITHDRAWN, text, RequestCancelled("The server took it back.")
         )
 
     def answered_by_hand(self, id: RequestId) -> None:
@@ -359,15 +359,17 @@ class PendingServerRequests:
         """End all pending requests: the connection is over."""
         if self._lost is None:
             self._lost = error
-            for asking in tuple(self._open):
-                self._end(asking, ServerRequestEnd.SERVER_GONE, error.summary, error)
+            for server_request in tuple(self._open):
+                self._end(server_request, ServerRequestEnd.SERVER_GONE, error.summary, error)
 
-    def _end(self, asking: ServerRequest | None, end: ServerRequestEnd, why: str, error: UserError) -> None:
-        task = self._open.get(asking) if asking is not None else None
-        if asking is None or asking in self._over or (task is not None and task.done()):
+    def _end(
+        self, server_request: ServerRequest | None, end: ServerRequestEnd, why: str, error: UserError
+    ) -> None:
+        task = self._open.get(server_request) if server_request is not None else None
+        if server_request is None or server_request in self._over or (task is not None and task.done()):
             return
-        self._over[asking] = error
-        self._responder.ended(asking, end, why)
+        self._over[server_request] = error
+        self._responder.ended(server_request, end, why)
         if task is not None:
             task.cancel()
 
@@ -381,108 +383,112 @@ class ServerRequestTasks:
     def __init__(
         self,
         connection: Connection,
-        desk: PendingServerRequests,
+        server_requests: PendingServerRequests,
         declared: Callable[[], JSONObject],
-        books: ClientTasks,
+        client_tasks: ClientTasks,
         scope: TaskScope,
         send: Callable[[Message], Awaitable[object]],
     ) -> None:
         self._connection = connection
-        self._desk = desk
+        self._server_requests = server_requests
         self._declared = declared
-        self._books = books
+        self._client_tasks = client_tasks
         self._scope = scope
         self._send = send
         self._requests: dict[str, RequestId] = {}  # by task id
         self._ended: dict[str, asyncio.Event] = {}
 
-    def takes(self, asking: ServerRequest) -> bool:
+    def takes(self, server_request: ServerRequest) -> bool:
         """True if a request is about a task, or is to become one."""
-        question = asking.questions[OWN]
-        if question.method in TASK_METHODS:
-            return _has_tasks(asking.revision)
-        return is_augmented(question.method, question.params, self._declared(), asking.revision)
+        input_request = server_request.input_requests[OWN]
+        if input_request.method in TASK_METHODS:
+            return _has_tasks(server_request.revision)
+        return is_augmented(
+            input_request.method, input_request.params, self._declared(), server_request.revision
+        )
 
-    async def answer(self, request: Message, asking: ServerRequest) -> Message | None:
+    async def response(self, request: Message, server_request: ServerRequest) -> Message | None:
         """Return the response to send; None if it is no longer wanted."""
         assert request.id is not None
-        question = asking.questions[OWN]
+        input_request = server_request.input_requests[OWN]
         try:
             try:
-                if question.method in TASK_METHODS:
-                    check_offered(question.method, self._declared())
-                    result = await self._about_task(question.method, question.params)
+                if input_request.method in TASK_METHODS:
+                    check_offered(input_request.method, self._declared())
+                    result = await self._about_task(input_request.method, input_request.params)
                 else:
-                    result = self._begin(request, asking)
+                    result = self._begin(request, server_request)
             except RpcError as exc:
                 return self._connection.refuse(request.id, exc.code, exc.message, exc.data)
-            return self._connection.answer(request.id, result)
+            return self._connection.response(request.id, result)
         except LocalProtocolError:
             return None  # cancelled meanwhile
 
     # -------------------------------------------------------------- becoming one
 
-    def _begin(self, request: Message, asking: ServerRequest) -> JSONObject:
+    def _begin(self, request: Message, server_request: ServerRequest) -> JSONObject:
         assert request.id is not None
-        if fault := fault_of(request, asking, self._declared()):
-            self._desk.refuse(asking, fault.message)
+        if fault := fault_of(request, server_request, self._declared()):
+            self._server_requests.refuse(server_request, fault.message)
             raise fault
-        question = asking.questions[OWN]
+        input_request = server_request.input_requests[OWN]
         try:
-            task = self._books.create(question.method, question.params)
+            task = self._client_tasks.create(input_request.method, input_request.params)
         except RpcError as exc:
-            self._desk.refuse(asking, exc.message)
+            self._server_requests.refuse(server_request, exc.message)
             raise
         self._requests[task.id], self._ended[task.id] = request.id, asyncio.Event()
-        work = self._ask(task, replace(asking, task_id=task.id), request.id)
+        work = self._ask(task, replace(server_request, task_id=task.id), request.id)
         self._scope.spawn(f"answer task {task.id}", work)
         return {"task": task.to_json()}
 
-    async def _ask(self, task: ClientTask, asking: ServerRequest, id: RequestId) -> None:
+    async def _ask(self, task: ClientTask, server_request: ServerRequest, id: RequestId) -> None:
         loop = asyncio.get_running_loop()
-        expiry = loop.call_later(task.ttl_ms / 1000, self._desk.withdraw, id, "Its time to live is over.")
+        expiry = loop.call_later(
+            task.ttl_ms / 1000, self._server_requests.withdraw, id, "Its time to live is over."
+        )
         try:
-            outcome: JSONObject | RpcError = (await self._desk.ask_own(asking, id))[OWN]
+            outcome: JSONObject | RpcError = (await self._server_requests.ask_own(server_request, id))[OWN]
         except RpcError as exc:
             outcome = exc
         except (ConnectionLost, RequestCancelled):  # cancelled, or expired
-            self._books.expire(task)
+            self._client_tasks.expire(task)
             return
         except Exception:
             _log.exception("could not answer %s", task.method)
             outcome = RpcError(INTERNAL_ERROR, "Internal error")
         finally:
             expiry.cancel()
-            self._desk.sent(asking)  # the server fetches it
+            self._server_requests.sent(server_request)  # the server fetches it
             del self._requests[task.id]
             self._ended.pop(task.id).set()
-        if self._books.settle(task, outcome):
-            await self._tell(task)
+        if self._client_tasks.settle(task, outcome):
+            await self._report(task)
 
     # -------------------------------------------------------------- asked about one
 
     async def _about_task(self, method: str, params: JSONObject) -> JSONObject:
         if method == "tasks/list":
-            return self._books.list(params)
+            return self._client_tasks.list(params)
         if method == "tasks/cancel":
             return self._cancel(params)
-        task = self._books.find(params)
+        task = self._client_tasks.find(params)
         if method == "tasks/get":
             return task.to_json()
         ended = self._ended.get(task.id)
         if ended is not None:
             await ended.wait()
-            task = self._books.find(params)  # it may have expired
-        return self._books.result(task)
+            task = self._client_tasks.find(params)  # it may have expired
+        return self._client_tasks.result(task)
 
     def _cancel(self, params: JSONObject) -> JSONObject:
-        task = self._books.cancel(params)
+        task = self._client_tasks.cancel(params)
         request_id = self._requests.get(task.id)
         if request_id is not None:
-            self._desk.withdraw(request_id, "The server cancelled the task.")
+            self._server_requests.withdraw(request_id, "The server cancelled the task.")
         return task.to_json()
 
-    async def _tell(self, task: ClientTask) -> None:
+    async def _report(self, task: ClientTask) -> None:
         await self._send(self._connection.notify(STATUS_NOTIFICATION, task.to_json()))
 
 

@@ -72,13 +72,13 @@ class Session:
         self.state = SessionState()
         self.state_changed: Signal[SessionState] = Signal()
         self.notified: Signal[Message] = Signal()
-        self.process_seen: Signal[ProcessStarted | ProcessExited] = Signal()
+        self.process_observed: Signal[ProcessStarted | ProcessExited] = Signal()
         self._routes = self._coming = routes
         self._route = routes[0]
         self._recorder = recorder
         self._settings = settings
         self._responder = responder
-        self._talk: Conversation | None = None  # the latest
+        self._open_session: Conversation | None = None  # the latest
         self._tasks = TaskScope()
         self._strays: list[str] = []
         self._life = asyncio.Lock()  # connecting and ending never overlap
@@ -99,7 +99,7 @@ class Session:
 
         Whatever happens on the transport now is intended.
         """
-        return self._talk is None or self._talk.is_over
+        return self._open_session is None or self._open_session.is_over
 
     def use(self, routes: Sequence[Route]) -> None:
         """Use these routes from the next connect on.
@@ -167,7 +167,7 @@ class Session:
         self._recorder.new_conversation()
         self._strays = []
         self._route = route
-        self._talk = Conversation(
+        self._open_session = Conversation(
             route.make_transport(),
             self._recorder,
             self._settings,
@@ -223,12 +223,12 @@ class Session:
         is_last = route is self._routes[-1]
         negotiator = Negotiator(self._ask, self._restart, is_process=route.is_process, is_last_route=is_last)
         agreement = await negotiator.run(route.make_negotiation())
-        talk = self._conversation
-        self._set_dialect(talk, agreement.revision)
-        talk.wire.agreed(agreement.revision)
+        conversation = self._conversation
+        self._set_dialect(conversation, agreement.revision)
+        conversation.wire.agreed(agreement.revision)
         self._recorder.agreed(str(agreement.revision))
-        if agreement.sealed_by:
-            await talk.send(talk.connection.notify(agreement.sealed_by))
+        if agreement.encrypted_by:
+            await conversation.send(conversation.connection.notify(agreement.encrypted_by))
         for problem in agreement.problems:
             self._recorder.note(RecordKind.LOCAL, problem)
         return agreement
@@ -236,18 +236,20 @@ class Session:
     async def _ask(self, ask: Ask) -> Message:
         waits_for = f"the answer to {ask.method}"
         self._set_state(SessionState(Status.CONNECTING, waits_for=waits_for, pid=self.state.pid))
-        talk = self._conversation
-        talk.declared = declared_in(ask.params) or {}
-        request = talk.connection.request(ask.method, ask.params)
+        conversation = self._conversation
+        conversation.declared = declared_in(ask.params) or {}
+        request = conversation.connection.request(ask.method, ask.params)
         envelope = Envelope(revision=ask.revision)
-        return (await talk.exchange(request, ask.timeout, envelope=envelope)).answer
+        return (await conversation.exchange(request, ask.timeout, envelope=envelope)).response
 
-    def _set_dialect(self, talk: Conversation, revision: Revision) -> None:
+    def _set_dialect(self, conversation: Conversation, revision: Revision) -> None:
         """Set the dialect and, in the stateless era, the capabilities that each request declares."""
         profile = self._coming[0].profile
-        talk.connection.dialect = dialect_for(revision, profile, over_http=self._route.closes_to_cancel)
+        conversation.connection.dialect = dialect_for(
+            revision, profile, over_http=self._route.closes_to_cancel
+        )
         if revision.era is Era.STATELESS:
-            talk.declared = profile.declared.capabilities(revision)
+            conversation.declared = profile.declared.capabilities(revision)
 
     async def _restart(self) -> None:
         """Restart the process: the previous one exited on the probe."""
@@ -274,28 +276,28 @@ class Session:
 
     async def _end(self, state: SessionState) -> None:
         """Close the transport, if any; pending requests fail with the state's reason."""
-        talk = self._talk
-        if talk is None:
+        conversation = self._open_session
+        if conversation is None:
             return
         if state.status is Status.IDLE:
-            await talk.settle()
-        wire = talk.leave()
+            await conversation.settle()
+        wire = conversation.leave()
         if wire is None:
             return
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # immediately: stopping the process may take seconds
-        talk.fail(state.reason or "The connection was closed.", state.next_step or "Connect again.")
+        conversation.fail(state.reason or "The connection was closed.", state.next_step or "Connect again.")
         await self._tasks.close()
-        await talk.close(wire)
+        await conversation.close(wire)
         self._recorder.new_conversation()
         self._set_state(state)
 
     def _set_state(self, state: SessionState) -> None:
         if state != self.state:
-            is_news = _in_words(state) != _in_words(self.state)
+            is_change = _as_text(state) != _as_text(self.state)
             self.state = state
-            if is_news:
-                self._recorder.note(RecordKind.STATE, _in_words(state))
+            if is_change:
+                self._recorder.note(RecordKind.STATE, _as_text(state))
             self.state_changed.emit(state)
 
     # -------------------------------------------------------------- sending
@@ -319,22 +321,22 @@ class Session:
         Raises ConnectionLost, RequestTimedOut. Cancelling the caller cancels the request on the server.
         """
         envelope = Envelope(headers=headers) if headers else PLAIN
-        inquiry: InputCollector | None = None
+        collector: InputCollector | None = None
         while True:
-            talk = self.conversation()
-            request = talk.connection.request(
+            conversation = self.conversation()
+            request = conversation.connection.request(
                 method,
                 params,
                 progress=on_progress is not None,
                 capabilities=capabilities,
                 log_level=log_level,
             )
-            exchange = await talk.exchange(request, timeout, on_progress, envelope, human)
-            error = input_rounds.wanted_by(exchange, talk)
+            exchange = await conversation.exchange(request, timeout, on_progress, envelope, human)
+            error = input_rounds.wanted_by(exchange, conversation)
             if error is None:
                 return exchange
-            inquiry = inquiry or InputCollector(self.conversation, human)
-            if not await input_rounds.are_done(error, exchange, talk, inquiry):
+            collector = collector or InputCollector(self.conversation, human)
+            if not await input_rounds.are_done(error, exchange, conversation, collector):
                 return exchange
 
     async def send_raw(
@@ -352,9 +354,9 @@ class Session:
         one repeats. Over stdio a line break would end the frame: that raises UserError, unless `split` says
         to send each line as a separate frame. Raises ConnectionLost if the server is not connected.
         """
-        talk = self.conversation()
+        conversation = self.conversation()
         frames = lines_of(raw, split=split) if self._route.is_process else [raw]
-        return await send_raw(talk, frames, Envelope(headers=headers), resent_of, timeout)
+        return await send_raw(conversation, frames, Envelope(headers=headers), resent_of, timeout)
 
     def next_id(self) -> int:
         """Return an unused id and reserve it. Raises ConnectionLost."""
@@ -372,18 +374,18 @@ class Session:
         return self._tasks.spawn(name, work)
 
     async def notify(self, method: str, params: JSONObject | None = None) -> None:
-        talk = self._conversation
-        await talk.send(talk.connection.notify(method, params))
+        conversation = self._conversation
+        await conversation.send(conversation.connection.notify(method, params))
 
-    def remark(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Add a local note to the log."""
         self._recorder.note(RecordKind.LOCAL, text)
 
     @property
     def _conversation(self) -> Conversation:
-        if self._talk is None:
+        if self._open_session is None:
             raise ConnectionLost("The connection is closed.", "Connect again.")
-        return self._talk
+        return self._open_session
 
     def conversation(self) -> Conversation:
         """Return the current connection. Raises ConnectionLost if the server is not connected."""
@@ -405,7 +407,7 @@ class Session:
                 self._on_started(event)
             case ProcessExited():
                 self._recorder.note(RecordKind.PROCESS, f"Process {event.pid} {event.status}.")
-                self.process_seen.emit(event)
+                self.process_observed.emit(event)
             case RequestFailed():
                 self._conversation.request_failed(event)
             case Closed():
@@ -429,7 +431,7 @@ class Session:
         text = f"Process {event.pid} started: {' '.join(masked_text(event.command))}"
         where = f" in {event.cwd}" if event.cwd else ""
         self._recorder.note(RecordKind.PROCESS, f"{text}{where} (configured variables: {names})")
-        self.process_seen.emit(event)
+        self.process_observed.emit(event)
         self._set_state(replace(self.state, pid=event.pid))
 
     def _on_closed(self, event: Closed) -> None:
@@ -440,5 +442,5 @@ class Session:
             self._tasks.spawn("lose the connection", self._lose(event))
 
 
-def _in_words(state: SessionState) -> str:
+def _as_text(state: SessionState) -> str:
     return f"{state.status.value}: {state.reason or state.waits_for}".rstrip(": ")

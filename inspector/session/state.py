@@ -11,7 +11,7 @@ from inspector.base.json.values import JSONObject
 from inspector.protocol.handshake import Agreement, ClientProfile, Negotiation
 from inspector.transport.base import Transport
 
-Answerer: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
+RequestHandler: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class TaskClient:
     ) -> None:
         self._session = session
         self._capabilities = capabilities
-        self._inquire = inquire
+        self._collector_for = inquire
         self.most_pages = most_pages
 
     async def get(self, id: str) -> Task:
@@ -83,7 +83,7 @@ class TaskClient:
     async def answers_to(
         self,
         id: str,
-        asked: Mapping[str, InputRequest],
+        requested: Mapping[str, InputRequest],
         human: HumanWaitTime | None = None,
         row: int | None = None,
     ) -> Mapping[str, JSONObject]:
@@ -93,12 +93,12 @@ class TaskClient:
 
         Raises RemoteProtocolError for what we did not declare, RequestCancelled if one was refused.
         """
-        inquiry = self._inquire(id, human, row)
-        faults = (fault_of(request, self._capabilities()) for request in asked.values())
+        collector = self._collector_for(id, human, row)
+        faults = (fault_of(request, self._capabilities()) for request in requested.values())
         if fault := next(filter(None, faults), ""):
-            inquiry.refuse_all(asked, fault)
+            collector.refuse_all(requested, fault)
             raise RemoteProtocolError(f"the task cannot go on: {fault}")
-        return await inquiry.ask(asked)
+        return await collector.ask(requested)
 
     async def update(self, id: str, responses: Mapping[str, JSONObject]) -> None:
         """Send the replies to the server."""
@@ -106,9 +106,9 @@ class TaskClient:
         assert call is not None, "only the extension asks inside a task"
         await self._run(call)
 
-    def remark(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Add a local note to the log."""
-        self._session.remark(text)
+        self._session.note(text)
 
     # -------------------------------------------------------------- calls that become tasks
 
@@ -163,4 +163,4 @@ class TaskClient:
         exchange = await self._session.request(
             method, params, timeout=timeout, capabilities=self.declared(), human=human
         )
-        return result_of(exchange.answer)
+        return result_of(exchange.response)

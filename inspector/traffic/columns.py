@@ -162,6 +162,6 @@ class StringTable:
         """Return the index of a text, or None."""
         return self._numbers.get(text)
 
-    def numbers_of(self, fits: Callable[[str], bool], since: int = 0) -> set[int]:
+    def numbers_of(self, matches: Callable[[str], bool], since: int = 0) -> set[int]:
         """Return the indices of the matching texts, from index `since` on."""
-        return {number for number in range(since, len(self._texts)) if fits(self._texts[number])}
+        return {number for number in range(since, len(self._texts)) if matches(self._texts[number])}

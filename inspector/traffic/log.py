@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Protocol
 from inspector.base.signals import Signal
 from inspector.protocol.jsonrpc import RequestId
 from inspector.traffic.columns import ID_INTEGER, ID_OTHER, Columns, StringTable
-from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind, RowNote, Status
 
 if TYPE_CHECKING:
     from inspector.traffic.operations import CallCost
 
-_MOST = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
+_MAX_COUNT = 32  # each costs 0.5 ns per recorded byte, and tokens are refreshed all day
 
 
 class Credentials:
@@ -49,7 +49,7 @@ class Credentials:
                 return
             names = {known: each for known, each in self._names.items() if known != raw}
             names[raw] = name
-            self._names = dict(list(names.items())[-_MOST:])
+            self._names = dict(list(names.items())[-_MAX_COUNT:])
             self.version += 1
 
     def add_header(self, name: str) -> None:
@@ -67,8 +67,8 @@ class Credentials:
         return name.lower() in self._headers
 
 
-_BIGGEST = 2**63 - 1
-NO_REMARK = Remark()
+_MAX_SIZE = 2**63 - 1
+NO_ROW_NOTE = RowNote()
 
 
 class BodyStore(Protocol):
@@ -91,17 +91,17 @@ class TrafficLog:
     Signals:
         grew: Rows were added or changed (`touched`); carries the length. Once per batch, on the writing
             thread.
-        noted: A row was marked or commented on; carries its number. On the thread that called `set_remark`.
+        noted: A row was marked or commented on; carries its number. On the thread that called `set_note`.
     """
 
     def __init__(self) -> None:
         self.grew: Signal[int] = Signal()
         self.noted: Signal[int] = Signal()
         self.columns = Columns()
-        self.words = StringTable()
+        self.strings = StringTable()
         self.revisions = [""]  # negotiated versions, in order of first occurrence
         self.touched = array("q")
-        self.remarks_changed: deque[int] = deque()
+        self.notes_changed: deque[int] = deque()
         self.credentials = Credentials()  # in use: rows may contain them, files must not
         self._count = 0
         self._room = 0  # number of rows that fit into all columns
@@ -109,11 +109,11 @@ class TrafficLog:
         self._other_ids: dict[int, RequestId] = {}
         self._http: dict[int, HttpExchange] = {}
         self._http_lock = threading.Lock()
-        self._remarks: dict[int, Remark] = {}
+        self._notes: dict[int, RowNote] = {}
         self._resent: dict[int, int] = {}
         self._costs: dict[int, CallCost] = {}
         self._servers: list[str] = []
-        self._shelf: BodyStore | None = None
+        self._body_store: BodyStore | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -147,7 +147,7 @@ class TrafficLog:
         revision: int = 0,
     ) -> int:
         """Add a row and return its number. Readers see it after `publish`."""
-        columns, word = self.columns, self.words.number
+        columns, word = self.columns, self.strings.number
         number, kept = len(self._raw), len(raw)
         if number >= self._room:
             self._room = columns.make_room()
@@ -173,29 +173,29 @@ class TrafficLog:
         return number
 
     def _set_id(self, number: int, id: RequestId) -> None:
-        if type(id) is int and -_BIGGEST <= id <= _BIGGEST:
+        if type(id) is int and -_MAX_SIZE <= id <= _MAX_SIZE:
             self.columns.id_kind[number] = ID_INTEGER
             self.columns.id_value[number] = id
         else:
             self.columns.id_kind[number] = ID_OTHER
             self._other_ids[number] = id
 
-    def link(self, request: int, answer: int, status: Status) -> None:
+    def link(self, request: int, response: int, status: Status) -> None:
         """Link a request and its response to each other."""
         columns = self.columns
-        columns.partner[answer] = request
-        columns.partner[request] = answer
-        columns.status[answer] = columns.status[request] = status
-        duration = abs(columns.monotonic[answer] - columns.monotonic[request])
-        columns.duration[answer] = columns.duration[request] = duration
+        columns.partner[response] = request
+        columns.partner[request] = response
+        columns.status[response] = columns.status[request] = status
+        duration = abs(columns.monotonic[response] - columns.monotonic[request])
+        columns.duration[response] = columns.duration[request] = duration
         self._touch(request)
 
-    def give_up(self, request: int, status: Status = Status.GIVEN_UP) -> None:
+    def abandon(self, request: int, status: Status = Status.GIVEN_UP) -> None:
         if self.columns.status[request] == Status.PENDING:
             self.columns.status[request] = status
             self._touch(request)
 
-    def rides_on(self, row: int, exchange: int) -> None:
+    def set_carrier(self, row: int, exchange: int) -> None:
         """Link a frame to the HTTP exchange that carried it."""
         self.columns.exchange[row] = exchange
         self._touch(row)
@@ -235,22 +235,22 @@ class TrafficLog:
         self._count = len(self._raw)
         self.grew.emit(self._count)
 
-    def set_remark(self, row: int, remark: Remark) -> None:
+    def set_note(self, row: int, note: RowNote) -> None:
         """Set the user's mark or comment on a row. The only write allowed from any thread."""
-        if remark == NO_REMARK:
-            self._remarks.pop(row, None)
+        if note == NO_ROW_NOTE:
+            self._notes.pop(row, None)
         else:
-            self._remarks[row] = remark
-        self.remarks_changed.append(row)
+            self._notes[row] = note
+        self.notes_changed.append(row)
         self.noted.emit(row)
 
     # -------------------------------------------------------------- storing
 
-    def shelve(self, shelf: BodyStore) -> None:
-        """Allow rows to be released from now on; `shelf` has them."""
-        self._shelf = shelf
+    def shelve(self, body_store: BodyStore) -> None:
+        """Allow rows to be released from now on; `body_store` has them."""
+        self._body_store = body_store
 
-    def let_go(self, first: int, last: int) -> None:
+    def release_bodies(self, first: int, last: int) -> None:
         """Release the bytes of these rows from memory; the `Shelf` has them."""
         self._raw[first:last] = [None] * (last - first)
 
@@ -271,13 +271,13 @@ class TrafficLog:
 
     def stored(self, chunk: int) -> bytes:
         """Return the joined bytes of the rows in this `chunk`, released or not."""
-        return b"" if self._shelf is None else self._shelf.chunk(chunk)
+        return b"" if self._body_store is None else self._body_store.chunk(chunk)
 
     def restore(
         self,
         servers: list[str],
         other_ids: dict[int, RequestId],
-        remarks: dict[int, Remark],
+        notes: dict[int, RowNote],
         resent: dict[int, int],
     ) -> None:
         """Restore an empty log from a capture.
@@ -285,7 +285,7 @@ class TrafficLog:
         Words, revisions and columns must be in place already; all bytes are in the `Shelf`.
         """
         self._servers = servers
-        self._other_ids, self._remarks, self._resent = other_ids, remarks, resent
+        self._other_ids, self._notes, self._resent = other_ids, notes, resent
         self._raw = [None] * len(self.columns.kind)
         self._room = len(self._raw)
         self.publish()
@@ -317,13 +317,13 @@ class TrafficLog:
         return self.columns.wall[number]
 
     def method(self, number: int) -> str:
-        return self.words.text(self.columns.method[number])
+        return self.strings.text(self.columns.method[number])
 
     def subject(self, number: int) -> str:
-        return self.words.text(self.columns.subject[number])
+        return self.strings.text(self.columns.subject[number])
 
     def problem(self, number: int) -> str:
-        return self.words.text(self.columns.problem[number])
+        return self.strings.text(self.columns.problem[number])
 
     def revision(self, number: int) -> str:
         """Return the protocol version negotiated when the row was recorded; "" before that."""
@@ -355,8 +355,8 @@ class TrafficLog:
         raw = self._raw[number]
         if raw is not None:
             return raw if start == 0 and length >= len(raw) else raw[start : start + length]
-        assert self._shelf is not None
-        return self._shelf.part(number, start, min(length, max(0, self.columns.kept[number] - start)))
+        assert self._body_store is not None
+        return self._body_store.part(number, start, min(length, max(0, self.columns.kept[number] - start)))
 
     def partner(self, number: int) -> int | None:
         partner = self.columns.partner[number]
@@ -390,14 +390,14 @@ class TrafficLog:
         if row < 0:
             return None
         exchange = self._http.get(row)
-        return self._shelf.http(row) if exchange is None and self._shelf is not None else exchange
+        return self._body_store.http(row) if exchange is None and self._body_store is not None else exchange
 
-    def remark(self, number: int) -> Remark:
-        return self._remarks.get(number, NO_REMARK)
+    def note(self, number: int) -> RowNote:
+        return self._notes.get(number, NO_ROW_NOTE)
 
-    def remarked(self) -> list[int]:
+    def noted_rows(self) -> list[int]:
         """Return the rows that the user has marked or commented on."""
-        return sorted(self._remarks)
+        return sorted(self._notes)
 
     def status(self, number: int) -> Status:
         """Return the status of a request; for a response, the status that it gave its request."""

@@ -81,7 +81,7 @@ def elapsed_ns(log: TrafficLog, first: int, second: int) -> int:
     return monotonic if abs(monotonic - wall) <= PARTING_NS else wall
 
 
-MOST_LINES = 500
+MAX_LINES = 500
 _SPAN = 100_000  # rows to search (10 ms)
 _STRAY = (RecordKind.TEXT, RecordKind.INVALID)
 _WRITTEN = (RecordKind.STDERR, *_STRAY)
@@ -100,7 +100,7 @@ class CallCost:
     stray: int = 0
     rows: tuple[int, ...] = ()
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Format as `CPU 12 ms · 3 stderr lines · 1 stray line`, omitting what is zero."""
         parts = [f"CPU {duration(self.cpu_ns)}"] if self.cpu_ns is not None else []
         if self.stderr:
@@ -114,7 +114,7 @@ def cost_of(log: TrafficLog, server: str, first: int, last: int, cpu_ns: int | N
     """Return the cost of a call that ran while the log grew from `first` to `last`. Thread-safe."""
     rows = written_rows(log, server, first, last)
     stray = sum(log.kind(row) in _STRAY for row in rows)
-    return CallCost(cpu_ns, len(rows) - stray, stray, tuple(rows[:MOST_LINES]))
+    return CallCost(cpu_ns, len(rows) - stray, stray, tuple(rows[:MAX_LINES]))
 
 
 def written_rows(log: TrafficLog, server: str, first: int, last: int) -> list[int]:
@@ -125,14 +125,14 @@ def written_rows(log: TrafficLog, server: str, first: int, last: int) -> list[in
     return [row for row, kind, whose in kinds if whose == number and kind in _WRITTEN]
 
 
-def last_stderr(log: TrafficLog, server: str, first: int, last: int, most: int) -> list[bytes]:
+def last_stderr(log: TrafficLog, server: str, first: int, last: int, maximum: int) -> list[bytes]:
     """Return the last non-empty stderr lines in this range; the cost is bounded."""
     first = max(first, last - _SPAN)
     found: list[bytes] = []
     for row in reversed(written_rows(log, server, first, last)):
         if log.kind(row) == RecordKind.STDERR and (line := log.head(row, 2_000)).strip():
             found.append(line)
-        if len(found) == most:
+        if len(found) == maximum:
             break
     return found[::-1]
 
@@ -140,23 +140,23 @@ def last_stderr(log: TrafficLog, server: str, first: int, last: int, most: int) 
 K = TypeVar("K")
 V = TypeVar("V")
 
-ASKS_A_PERSON = ("sampling/createMessage", "elicitation/create")
-_ASKS = (*ASKS_A_PERSON, "roots/list")
+NEEDS_USER = ("sampling/createMessage", "elicitation/create")
+_ASKS = (*NEEDS_USER, "roots/list")
 _ABOUT_A_TASK = ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel")
-_TASK_NEWS = ("notifications/tasks", "notifications/tasks/status")
+_TASK_CHANGES = ("notifications/tasks", "notifications/tasks/status")
 _NEVER_ASK = ("ping", "subscriptions/listen")  # open for long, or at any time, and the cause of nothing
 # Notifications that name a request or a task. Others are not parsed: they come in floods.
-_TELLING = frozenset(("notifications/progress", "notifications/cancelled", *_TASK_NEWS))
+_TELLING = frozenset(("notifications/progress", "notifications/cancelled", *_TASK_CHANGES))
 
 # Looked up once: accessing an enum member takes 0.1 µs, and most of this runs for every frame.
 _NOTIFICATION, _REQUEST, _RESULT = Kind.NOTIFICATION, Kind.REQUEST, Kind.RESULT
 _IN, _OUT = Direction.IN, Direction.OUT
 
 _REMEMBERED = 4096
-_MOST_ASKED = 256
-_LONGEST_NAME = 1000  # of a task id: longer ones are not remembered
+_MAX_REQUESTS = 256
+_MAX_NAME_LENGTH = 1000  # of a task id: longer ones are not remembered
 _PEEK = 64 * 1024
-_BIGGEST_READ = 1024 * 1024
+_MAX_READ_SIZE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class OperationLinker:
         self._ids: dict[RequestId, int] = {}
         self._tokens: dict[RequestId, int] = {}
         self._tasks: dict[str, int] = {}
-        self._asked: dict[int, _Asked] = {}
+        self._requested: dict[int, _Asked] = {}
         self._mixed = -1  # the latest batch with responses for several operations
 
     def new_conversation(self) -> None:
@@ -188,22 +188,22 @@ class OperationLinker:
         self._open.clear()
         self._ids.clear()
         self._tokens.clear()
-        for asked in [asked for asked in self._asked.values() if asked.state is None]:
-            del self._asked[asked.operation]
+        for requested in [requested for requested in self._requested.values() if requested.state is None]:
+            del self._requested[requested.operation]
 
     def frame(
         self,
         row: int,
         message: Message,
         direction: Direction,
-        asked: int | None = None,
+        requested: int | None = None,
         exchange: int = -1,
         *,
         is_resent: bool = False,
     ) -> None:
         """Link an appended frame.
 
-        `asked` is the row of the request that it responds to, `exchange` that of the HTTP exchange that
+        `requested` is the row of the request that it responds to, `exchange` that of the HTTP exchange that
         carried it. A request resent by the user continues nothing.
         """
         kind = message.kind
@@ -216,8 +216,8 @@ class OperationLinker:
             operation = (
                 self._ours(row, message, not is_resent) if is_ours else self._theirs(message, exchange)
             )
-        elif asked is not None:
-            operation = self._of_answer(asked, message, direction)
+        elif requested is not None:
+            operation = self._of_response(requested, message, direction)
         else:
             return
         if operation is None or operation < 0:
@@ -226,13 +226,13 @@ class OperationLinker:
         if exchange > operation and kind is not _REQUEST:
             self._take_up(exchange, operation)
 
-    def item(self, row: int, item: Message, direction: Direction, asked: int | None) -> None:
+    def item(self, row: int, item: Message, direction: Direction, requested: int | None) -> None:
         """Link a message in a batch. The batch belongs to an operation if all its messages do."""
         if item.kind is Kind.REQUEST and direction is Direction.OUT:
             self._ours(row, item, may_continue=False)
             self._log.belongs_to(row, row)
-        elif asked is not None:
-            operation = self._of_answer(asked, item, direction)
+        elif requested is not None:
+            operation = self._of_response(requested, item, direction)
             if self._log.columns.operation[row] not in (-1, operation):
                 self._mixed = row
             self._log.belongs_to(row, -1 if self._mixed == row else operation)
@@ -243,7 +243,7 @@ class OperationLinker:
         if operation >= 0:
             self._log.belongs_to(exchange, operation)
 
-    def given_up(self, request: int) -> None:
+    def abandoned(self, request: int) -> None:
         """Stop tracking a request that is no longer waited for."""
         self._open.pop(request, None)
 
@@ -271,7 +271,7 @@ class OperationLinker:
     def _retried(self, row: int, params: JSONObject) -> int | None:
         """Return the operation that waits for this retry; None if there is none, or it is ambiguous."""
         state, about = _fingerprint(params.get("requestState")), self._about(row)
-        waiting = [one for one in self._asked.values() if one.state == state and one.about == about]
+        waiting = [one for one in self._requested.values() if one.state == state and one.about == about]
         if state is None or len(waiting) > 1:
             keys = frozenset(_object(params.get("inputResponses")))
             waiting = [one for one in waiting if one.keys == keys]
@@ -279,7 +279,7 @@ class OperationLinker:
             # Keys identify less than a state does: they are good for one retry only. And after an ambiguous
             # retry, it is unknown which operation still waits.
             for one in waiting:
-                del self._asked[one.operation]
+                del self._requested[one.operation]
         return waiting[0].operation if len(waiting) == 1 else None
 
     def _theirs(self, message: Message, exchange: int) -> int | None:
@@ -298,11 +298,11 @@ class OperationLinker:
 
     # -------------------------------------------------------------- answers
 
-    def _of_answer(self, asked: int, answer: Message, direction: Direction) -> int:
-        operation = self._log.columns.operation[asked]
-        is_first = direction is _IN and self._open.pop(asked, None) is not None
-        if is_first and answer.kind is _RESULT:
-            self._learn(operation, asked, _result(answer))
+    def _of_response(self, requested: int, response: Message, direction: Direction) -> int:
+        operation = self._log.columns.operation[requested]
+        is_first = direction is _IN and self._open.pop(requested, None) is not None
+        if is_first and response.kind is _RESULT:
+            self._learn(operation, requested, _result(response))
         return operation
 
     def _learn(self, operation: int, request: int, result: JSONObject) -> None:
@@ -311,21 +311,21 @@ class OperationLinker:
         if kind == "input_required":
             self._wait_for_input(operation, request, result)
             return
-        if self._asked:
-            self._asked.pop(operation, None)
+        if self._requested:
+            self._requested.pop(operation, None)
         created = result if kind == "task" else result.get("task")
         if isinstance(created, dict) and (kind == "task" or "content" not in result):
             task = created.get("taskId")
-            if isinstance(task, str) and task and len(task) <= _LONGEST_NAME:
+            if isinstance(task, str) and task and len(task) <= _MAX_NAME_LENGTH:
                 _remember(self._tasks, task, operation)
 
     def _wait_for_input(self, operation: int, request: int, result: JSONObject) -> None:
         state = _fingerprint(result.get("requestState"))
         keys = frozenset(_object(result.get("inputRequests")))
-        self._asked.pop(operation, None)
+        self._requested.pop(operation, None)
         if state is not None or keys:
-            asked = _Asked(operation, self._about(request), state, keys)
-            _remember(self._asked, operation, asked, _MOST_ASKED)
+            requested = _Asked(operation, self._about(request), state, keys)
+            _remember(self._requested, operation, requested, _MAX_REQUESTS)
 
     def _about(self, row: int) -> tuple[int, int]:
         columns = self._log.columns
@@ -335,7 +335,7 @@ class OperationLinker:
 
     def _of_notification(self, message: Message, direction: Direction) -> int | None:
         params = _params(message)
-        if message.method in _TASK_NEWS:
+        if message.method in _TASK_CHANGES:
             return self._of_task(params.get("taskId"))
         is_progress = message.method == "notifications/progress"
         # Progress that we send, and cancellations by a server, are about server requests.
@@ -358,11 +358,11 @@ class OperationLinker:
             self._log.belongs_to(exchange, operation)
 
 
-def _remember(latest: dict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
-    """Add an entry; drop the oldest half now and then, so that `most` to twice that are kept."""
+def _remember(latest: dict[K, V], key: K, value: V, maximum: int = _REMEMBERED) -> None:
+    """Add an entry; drop the oldest half now and then, so that `maximum` to twice that are kept."""
     latest[key] = value
-    if len(latest) > 2 * most:
-        for old in list(latest)[:most]:
+    if len(latest) > 2 * maximum:
+        for old in list(latest)[:maximum]:
             del latest[old]
 
 
@@ -374,15 +374,15 @@ def _params(message: Message) -> JSONObject:
     return _peeked(message, "params") if parsed is None else _object(parsed.get("params"))
 
 
-def _result(answer: Message) -> JSONObject:
-    parsed = answer.parsed
-    return _peeked(answer, "result") if parsed is None else _object(parsed.get("result"))
+def _result(response: Message) -> JSONObject:
+    parsed = response.parsed
+    return _peeked(response, "result") if parsed is None else _object(parsed.get("result"))
 
 
 def _peeked(message: Message, member: str) -> JSONObject:
     """Return a member of a frame too large to parse on arrival; parsed only if it seems useful."""
     raw = message.raw
-    if len(raw) > _BIGGEST_READ or not any(_has(raw, word) for word in _WORDS[member]):
+    if len(raw) > _MAX_READ_SIZE or not any(_has(raw, word) for word in _LABELS[member]):
         return {}
     try:
         return _object(message.body().get(member))
@@ -390,7 +390,7 @@ def _peeked(message: Message, member: str) -> JSONObject:
         return {}
 
 
-_WORDS = {
+_LABELS = {
     "params": (b'"requestState"', b'"inputResponses"', b'"progressToken"'),
     "result": (b'"input_required"', b'"taskId"'),
 }

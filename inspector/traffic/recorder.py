@@ -132,7 +132,7 @@ class HttpRecorder:
         self._rows[number] = row
         self._log.set_http(row, exchange)
         if carried >= 0:
-            self._log.rides_on(carried, row)
+            self._log.set_carrier(carried, row)
             self._operations.exchanged(row, carried)
         self._log.publish()
 
@@ -148,7 +148,7 @@ class HttpRecorder:
         """Record a server-sent event or a comment, as text."""
         row = self._append(RecordKind.SSE, Direction.IN, at, wall, text.encode(errors="replace"), "")
         if number in self._rows:
-            self._log.rides_on(row, self._rows[number])
+            self._log.set_carrier(row, self._rows[number])
             self._operations.exchanged(row, self._rows[number])
         self._log.publish()
 
@@ -177,8 +177,8 @@ _IN, _OUT, _OPEN = Direction.IN, Direction.OUT, Match.OPEN
 _REQUEST, _RESULT, _ERROR, _BATCH = Kind.REQUEST, Kind.RESULT, Kind.ERROR, Kind.BATCH
 
 # Limits for what stays in memory when a row's bytes are released: servers choose names freely.
-_LONGEST_NAME = 300  # of a method and a subject
-_LONGEST_ID = 1000
+_MAX_NAME_LENGTH = 300  # of a method and a subject
+_MAX_ID_LENGTH = 1000
 _SHOWN_OF_ID = 80
 _PEEK = 64 * 1024
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
@@ -206,7 +206,7 @@ class Recorder:
         """Reset ids; requests that are still pending will never be answered."""
         for correlator in self._open.values():
             for row in correlator.drain():
-                self._log.give_up(row)
+                self._log.abandon(row)
         self._open = {Direction.IN: Correlator(), Direction.OUT: Correlator()}
         self._revision = 0
         self._operations.new_conversation()
@@ -222,8 +222,8 @@ class Recorder:
         `resent_of` is the row of the older request that this one repeats.
         """
         now, wall = self._clock.monotonic_ns(), self._clock.wall_ns()
-        row, asked = self._frame(message, _OUT, now, wall)
-        self._operations.frame(row, message, _OUT, asked, is_resent=resent_of is not None)
+        row, requested = self._frame(message, _OUT, now, wall)
+        self._operations.frame(row, message, _OUT, requested, is_resent=resent_of is not None)
         if resent_of is not None:
             self._log.set_resent_of(row, resent_of)
         self._log.publish()
@@ -242,10 +242,10 @@ class Recorder:
         """
         row, wall, carrier = -1, self.wall_of(at), self.http.row_of(exchange)
         for index, message in enumerate(messages):
-            row, asked = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
+            row, requested = self._frame(message, _IN, at, wall, sizes[index] if sizes else -1)
             if carrier >= 0:
-                self._log.rides_on(row, carrier)
-            self._operations.frame(row, message, _IN, asked, carrier)
+                self._log.set_carrier(row, carrier)
+            self._operations.frame(row, message, _IN, requested, carrier)
         self._log.publish()
         return range(row + 1 - len(messages), row + 1)
 
@@ -269,19 +269,19 @@ class Recorder:
         self._log.publish()
         return row
 
-    def given_up(self, id: RequestId, *, was_sent: bool = True) -> None:
+    def abandoned(self, id: RequestId, *, was_sent: bool = True) -> None:
         """Mark a request of ours as no longer waited for."""
-        row = self._open[Direction.OUT].give_up(id)
+        row = self._open[Direction.OUT].abandon(id)
         if row is not None:
-            self._operations.given_up(row)
-            self._log.give_up(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
+            self._operations.abandoned(row)
+            self._log.abandon(row, Status.GIVEN_UP if was_sent else Status.NOT_SENT)
             self._log.publish()
 
     def withdrawn(self, id: RequestId) -> None:
         """Mark a server request that the server has cancelled."""
-        row = self._open[Direction.IN].give_up(id)
+        row = self._open[Direction.IN].abandon(id)
         if row is not None:
-            self._log.give_up(row)
+            self._log.abandon(row)
             self._log.publish()
 
     def operation(self, row: int) -> int | None:
@@ -302,10 +302,10 @@ class Recorder:
         self, message: Message, direction: Direction, at: int, wall: int, size: int = -1
     ) -> tuple[int, int | None]:
         """Record a frame; return its row and that of the request it responds to."""
-        kind, id, problem, asked, match = message.kind, message.id, message.problem, None, None
+        kind, id, problem, requested, match = message.kind, message.id, message.problem, None, None
         if id is not None and (kind is _RESULT or kind is _ERROR):
-            match, asked = self._open[_opposite(direction)].answer(id)
-            problem = problem or ("" if match is _OPEN else self._mismatch(match, asked, id))
+            match, requested = self._open[_opposite(direction)].resolve(id)
+            problem = problem or ("" if match is _OPEN else self._mismatch(match, requested, id))
         row = self._log.append(
             self._server,
             kind,
@@ -313,27 +313,27 @@ class Recorder:
             at,
             wall,
             message.raw,
-            message.method[:_LONGEST_NAME] if asked is None else self._log.method(asked),
-            _subject(message) if asked is None else self._log.subject(asked),
-            id[:_LONGEST_ID] if type(id) is str else id,
+            message.method[:_MAX_NAME_LENGTH] if requested is None else self._log.method(requested),
+            _subject(message) if requested is None else self._log.subject(requested),
+            id[:_MAX_ID_LENGTH] if type(id) is str else id,
             problem,
             size,
             self._revision,
         )
-        if match is _OPEN and asked is not None:
-            self._log.link(asked, row, _status(message))
+        if match is _OPEN and requested is not None:
+            self._log.link(requested, row, _status(message))
         elif id is not None and kind is _REQUEST:
             self._open[direction].open(id, row)
         elif kind is _BATCH:
             self._link_items(message, direction, row)
-        return row, asked
+        return row, requested
 
-    def _mismatch(self, match: Match, asked: int | None, id: RequestId) -> str:
+    def _mismatch(self, match: Match, requested: int | None, id: RequestId) -> str:
         """Return what is wrong with an unexpected response.
 
         A stream that we ended may report its end once more.
         """
-        if match is Match.LATE and asked is not None and self._log.method(asked) == LISTEN:
+        if match is Match.LATE and requested is not None and self._log.method(requested) == LISTEN:
             return ""
         return f"{match.value} (id {_shown(id)})"
 
@@ -341,14 +341,14 @@ class Recorder:
         """Link the messages of a batch to its single row."""
         with contextlib.suppress(JSONProblem):
             for item in batch.items():
-                asked = None
+                requested = None
                 if item.kind is Kind.REQUEST and item.id is not None:
                     self._open[direction].open(item.id, row)
-                elif item.kind.is_answer and item.id is not None:
-                    match, asked = self._open[_opposite(direction)].answer(item.id)
-                    if match is Match.OPEN and asked is not None:
-                        self._log.link(asked, row, _status(item))
-                self._operations.item(row, item, direction, asked)
+                elif item.kind.is_response and item.id is not None:
+                    match, requested = self._open[_opposite(direction)].resolve(item.id)
+                    if match is Match.OPEN and requested is not None:
+                        self._log.link(requested, row, _status(item))
+                self._operations.item(row, item, direction, requested)
 
 
 def _shown(id: RequestId) -> str:
@@ -367,23 +367,23 @@ def _subject(message: Message) -> str:
         return ""
     params = message.parsed.get("params")
     value = params.get(member) if isinstance(params, dict) else None
-    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
+    return value[:_MAX_NAME_LENGTH] if isinstance(value, str) else ""
 
 
-def _status(answer: Message) -> Status:
-    if answer.kind is _ERROR:
+def _status(response: Message) -> Status:
+    if response.kind is _ERROR:
         return Status.ERROR
-    return Status.TOOL_ERROR if _says_is_error(answer) else Status.OK
+    return Status.TOOL_ERROR if _says_is_error(response) else Status.OK
 
 
-def _says_is_error(answer: Message) -> bool:
-    if answer.parsed is not None:
-        return answer.result.get("isError") is True
+def _says_is_error(response: Message) -> bool:
+    if response.parsed is not None:
+        return response.result.get("isError") is True
     # A large result: search for the member without parsing megabytes; parse only if it is there. (SDKs
     # write "isError": false into every result, so its name alone is not enough.)
-    if not _IS_ERROR.search(answer.raw[:_PEEK]) and not _IS_ERROR.search(answer.raw[-_PEEK:]):
+    if not _IS_ERROR.search(response.raw[:_PEEK]) and not _IS_ERROR.search(response.raw[-_PEEK:]):
         return False
     try:
-        return answer.result.get("isError") is True
+        return response.result.get("isError") is True
     except JSONProblem:
         return False

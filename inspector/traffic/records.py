@@ -109,14 +109,14 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class RowNote:
     """The user's mark and comment on a row."""
 
     is_marked: bool = False
     comment: str = ""
 
 
-STATUS_WORDS = {
+STATUS_LABELS = {
     Status.NONE: "",
     Status.PENDING: "waiting",
     Status.OK: "ok",
@@ -125,15 +125,15 @@ STATUS_WORDS = {
     Status.GIVEN_UP: "given up",
     Status.NOT_SENT: "not sent",
 }
-DIRECTION_WORDS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"}
-KIND_WORDS = {kind: kind.name.lower() for kind in RecordKind}
+DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "in", Direction.OUT: "out"}
+KIND_LABELS = {kind: kind.name.lower() for kind in RecordKind}
 
 
 def kind_text(kind: RecordKind) -> tuple[str, ...]:
     """Return the word of a kind, and those of its groups."""
     group = "frame" if kind.is_frame else "event"
-    is_answer = kind in (RecordKind.RESULT, RecordKind.ERROR)
-    return (KIND_WORDS[kind], group, "answer") if is_answer else (KIND_WORDS[kind], group)
+    is_response = kind in (RecordKind.RESULT, RecordKind.ERROR)
+    return (KIND_LABELS[kind], group, "answer") if is_response else (KIND_LABELS[kind], group)
 
 
 SUFFIX = ".mcpcap"

@@ -118,7 +118,7 @@ class AuthorizedRequest(Protocol):
         """Return the authorization headers to send now. Raises UserError."""
         ...
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
+    def responded(self, status: int, url: str, headers: Headers) -> None:
         """Handle a response, whatever its status."""
         ...
 

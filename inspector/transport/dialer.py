@@ -22,7 +22,7 @@ from inspector.transport.task_scope import TaskScope
 # RFC 8305, section 5: delay before the next address is tried in parallel.
 _HEAD_START = 0.25
 # A longer body fills packets of its own; joining it would only copy it.
-_MOST_JOINED = 64 * 1024
+_MAX_JOINED = 64 * 1024
 
 
 class Dialer(httpcore2.AsyncNetworkBackend):
@@ -101,7 +101,7 @@ class JoinedWrites(httpcore2.AsyncNetworkStream):
             self._held = buffer  # HTTP/2 frames start differently, and are never held
             return
         held, self._held = self._held, b""
-        if held and len(buffer) > _MOST_JOINED:
+        if held and len(buffer) > _MAX_JOINED:
             await self._inner.write(held, timeout)
             held = b""
         await self._inner.write(held + buffer, timeout)

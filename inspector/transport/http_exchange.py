@@ -50,7 +50,7 @@ class StreamPosition:
     def __init__(self, request: RequestId | None = None) -> None:
         self.request = request
         self.is_open = False  # whether it ever was
-        self.is_answered = False
+        self.is_responded = False
         self.last_id = ""
         self.retry = DEFAULT_RETRY
         self.events = 0
@@ -67,8 +67,8 @@ class StreamPosition:
                 self.events += 1
             if event.data and is_frame(event):
                 frames.append(event.data)
-        if self.request is not None and not self.is_answered:
-            self.is_answered = any(answers(frame, self.request) for frame in frames)
+        if self.request is not None and not self.is_responded:
+            self.is_responded = any(responses(frame, self.request) for frame in frames)
         return frames
 
 
@@ -80,22 +80,22 @@ def is_frame(event: ServerSentEvent) -> bool:
     return event.event == "message" or (event.data or b"").lstrip()[:1] in (b"{", b"[")
 
 
-def answers(frame: bytes, request: RequestId) -> bool:
+def responses(frame: bytes, request: RequestId) -> bool:
     """True if a frame is the response to the request.
 
     An error without an id can only be meant for it.
     """
     if b'"id"' not in frame and b'"error"' not in frame:
         return False  # quick: in a flood of notifications nothing is parsed twice
-    return is_answer(read(frame), request)
+    return is_response(read(frame), request)
 
 
-def is_answer(message: Message, request: RequestId | None) -> bool:
+def is_response(message: Message, request: RequestId | None) -> bool:
     if message.kind is Kind.BATCH:
-        return any(is_answer(item, request) for item in message.items())
+        return any(is_response(item, request) for item in message.items())
     if message.kind is Kind.ERROR and message.id is None:
         return True
-    return message.kind.is_answer and message.id == request
+    return message.kind.is_response and message.id == request
 
 
 NO_TAG = PLAIN.tag
@@ -273,7 +273,7 @@ class Exchange:
 
         # An alert after the handshake is not wrapped by the library.
         if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
-            error = explain(error, self.url, answered=self.status != 0)
+            error = explain(error, self.url, responded=self.status != 0)
         elif isinstance(error, EventTooLarge | BadEncoding):
             error = UserError(f"The server's answer cannot be used: {error}.", _BOUNDS_HINT)
         if isinstance(error, asyncio.CancelledError):

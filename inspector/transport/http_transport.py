@@ -17,11 +17,11 @@ from inspector.base.errors import ConnectionLost, HttpRefused, NeedsLogin, UserE
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.redaction import masked_url
-from inspector.protocol.http_rules import Meaning, may_answer, meaning_of, overlaid, redirect_target, refusal
+from inspector.protocol.http_rules import Meaning, may_respond, meaning_of, overlaid, redirect_target, refusal
 from inspector.protocol.jsonrpc import Kind, Message, RequestId, read
 from inspector.protocol.revisions import Revision
 from inspector.transport.base import Authorization, Closed, Headers, Report
-from inspector.transport.http_exchange import NO_TAG, Exchange, Exchanges, is_answer
+from inspector.transport.http_exchange import NO_TAG, Exchange, Exchanges, is_response
 from inspector.transport.network import Network
 from inspector.transport.task_scope import TaskScope
 
@@ -37,7 +37,7 @@ class HttpTransport:
         self._clock = clock
         self._authorization = authorization
         self._http: Exchanges | None = None
-        self._report: Report = _nobody
+        self._report: Report = _discard
         self._tasks = TaskScope()
         self._posts: dict[RequestId, asyncio.Task[object]] = {}
         self._revision: Revision | None = None
@@ -92,11 +92,11 @@ class HttpTransport:
         return self._clock.monotonic_ns()
 
 
-def _nobody(event: object) -> None:
+def _discard(event: object) -> None:
     """Discard events reported before `open`."""
 
 
-_MOST_HOPS = 5
+_MAX_HOPS = 5
 
 Take: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
@@ -124,7 +124,7 @@ async def run_exchange(
         own = await asker.headers(method, url) if asker is not None else ()
         async with http.begin(method, url, overlaid(own, headers), content, tag) as exchange:
             if asker is not None:
-                asker.answered(exchange.status, exchange.url, exchange.headers)
+                asker.responded(exchange.status, exchange.url, exchange.headers)
             is_refused = exchange.status in (401, 403) and asker is not None and bool(operation)
             if not is_refused and not 300 <= exchange.status < 400:
                 await take(exchange)
@@ -141,14 +141,14 @@ async def run_exchange(
         if target is None:
             raise _not_followed(exchange, location, body)
         hops += 1
-        if hops > _MOST_HOPS:
+        if hops > _MAX_HOPS:
             raise _in_circles(exchange, target, body)
         url = target
 
 
 def _in_circles(exchange: Exchange, target: str, body: bytes) -> HttpRefused:
     return HttpRefused(
-        f"The server redirects in circles: after {_MOST_HOPS} redirects it still says {masked_url(target)}.",
+        f"The server redirects in circles: after {_MAX_HOPS} redirects it still says {masked_url(target)}.",
         "Check the URL, and the server's configuration.",
         exchange.status,
         body,
@@ -185,8 +185,8 @@ def judge_response(
     is_frame = message is not None and _is_message(message, content_type, status)
     if meaning is Meaning.ACCEPTED:
         return Verdict(is_frame)
-    answered = message is not None and is_frame and is_answer(message, posted.id)
-    if answered and posted.kind is Kind.REQUEST and may_answer(meaning, posted):
+    responded = message is not None and is_frame and is_response(message, posted.id)
+    if responded and posted.kind is Kind.REQUEST and may_respond(meaning, posted):
         return Verdict(True)
     if meaning in (Meaning.BODY, Meaning.UNANSWERED) and body.strip():
         return Verdict(is_frame, _not_the_answer(status, content_type, posted, message, body))
@@ -212,7 +212,7 @@ def _not_the_answer(
     if message.kind is Kind.INVALID:
         return HttpRefused(f"{what} and a body that is {message.problem}.", fault, status, body)
     if message.kind is not Kind.TEXT:
-        wrong = f"id {message.id!r} instead of {posted.id!r}" if message.kind.is_answer else "no answer"
+        wrong = f"id {message.id!r} instead of {posted.id!r}" if message.kind.is_response else "no answer"
         return HttpRefused(f"{what} and a message that is not its answer ({wrong}).", fault, status, body)
     text = shorten(one_line(body[:600].decode(errors="replace")).strip(), 200)
     label = content_type or "something without a content type"

@@ -35,34 +35,36 @@ if TYPE_CHECKING:
     import httpx2
 
 
-def explain(error: BaseException, url: str, *, answered: bool = False) -> ConnectionLost:
+def explain(error: BaseException, url: str, *, responded: bool = False) -> ConnectionLost:
     """Translate a network error.
 
-    `answered` says whether the status had arrived: then the body was cut short.
+    `responded` says whether the status had arrived: then the body was cut short.
     """
     causes = list(_causes(error))
     host = urlsplit(url).netloc.rpartition("@")[2]
     for cause in reversed(causes):
         if (sentence := _explain_cause(cause, host)) is not None:
-            return ConnectionLost(*sentence) if answered else NotReached(*sentence)
+            return ConnectionLost(*sentence) if responded else NotReached(*sentence)
     name = type(error).__name__
-    said = one_line(str(error)).rstrip(".") or name
+    reported = one_line(str(error)).rstrip(".") or name
     if name in ("ConnectTimeout", "TimeoutError"):
         return NotReached(
             f"{host} did not accept a connection in time.", "Check the address, the network and the proxy."
         )
     if name in ("ProxyError", "InvalidProxyStatus", "InvalidProxyMessage"):
-        return NotReached(f"The proxy refused the connection to {host}: {said}.", "Check the proxy.")
+        return NotReached(f"The proxy refused the connection to {host}: {reported}.", "Check the proxy.")
     if name == "ConnectError":
-        return NotReached(f"Could not connect to {host}: {said}.", "Check the address and the network.")
+        return NotReached(f"Could not connect to {host}: {reported}.", "Check the address and the network.")
     if name == "LocalProtocolError":
-        said = _HEADER_VALUE.sub(r"\1", said)
-        return NotReached(f"The request cannot be sent as it is: {said}.", "Check its headers.")
+        reported = _HEADER_VALUE.sub(r"\1", reported)
+        return NotReached(f"The request cannot be sent as it is: {reported}.", "Check its headers.")
     if name == "UnsupportedProtocol":
         return NotReached(f"{url} is no HTTP URL.", "It begins with http:// or https://.")
-    if name == "RemoteProtocolError" and not _CUT_SHORT.search(said):
-        return ConnectionLost(f"{host} sent what is not HTTP: {said}.", "Check the port: what listens there?")
-    return _cut_short(host, said, answered, is_secure=url.startswith(("https:", "wss:")))
+    if name == "RemoteProtocolError" and not _CUT_SHORT.search(reported):
+        return ConnectionLost(
+            f"{host} sent what is not HTTP: {reported}.", "Check the port: what listens there?"
+        )
+    return _cut_short(host, reported, responded, is_secure=url.startswith(("https:", "wss:")))
 
 
 # It quotes the value, which may be a token with a line break at its end.
@@ -71,12 +73,12 @@ _HEADER_VALUE = re.compile("(header value).*", re.IGNORECASE)
 _CUT_SHORT = re.compile("disconnected|closed connection")
 
 
-def _cut_short(host: str, said: str, answered: bool, is_secure: bool) -> ConnectionLost:
-    where = "in the middle of its answer" if answered else "before it had answered"
+def _cut_short(host: str, reported: str, responded: bool, is_secure: bool) -> ConnectionLost:
+    where = "in the middle of its answer" if responded else "before it had answered"
     # Some servers hang up on a client without a certificate, instead of saying what is missing.
     maybe = "It may have crashed, or want a client certificate" if is_secure else "It may have crashed"
     return ConnectionLost(
-        f"{host} broke the connection {where} ({said}).", f"{maybe}: look at its log, then try again."
+        f"{host} broke the connection {where} ({reported}).", f"{maybe}: look at its log, then try again."
     )
 
 
@@ -118,9 +120,9 @@ def _explain_certificate(error: ssl.SSLCertVerificationError, host: str) -> tupl
     if code == _NOT_YET_VALID:
         return f"The certificate of {host} is not valid yet.", "Check the clocks of both machines."
     if code in (_WRONG_NAME, _WRONG_ADDRESS):
-        said = error.verify_message.rstrip(".")
+        reported = error.verify_message.rstrip(".")
         return (
-            f"The certificate of {host} is made out to another name: {said}.",
+            f"The certificate of {host} is made out to another name: {reported}.",
             "Use the name that it is made out to, or give the server a certificate for this one.",
         )
     if code in _UNKNOWN_ISSUER:
@@ -158,8 +160,8 @@ def _explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str]:
     for ending, (what, fix) in _TLS_ALERTS.items():
         if reason.endswith(ending):
             return f"{host} {what}.", fix
-    said = reason.replace("_", " ").lower() or one_line(str(error))
-    return f"TLS with {host} failed: {said}.", "Check its certificate and the versions of TLS it speaks."
+    reported = reason.replace("_", " ").lower() or one_line(str(error))
+    return f"TLS with {host} failed: {reported}.", "Check its certificate and the versions of TLS it speaks."
 
 
 # Common servers close an idle connection after 5 s. A request sent at that instant is lost, so we close

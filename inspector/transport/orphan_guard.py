@@ -68,11 +68,11 @@ class OrphanGuard:
         return self._process.pid if self._process else None
 
     def watch(self, group: int) -> None:
-        self._tell(f"watch {group}\n")
+        self._report(f"watch {group}\n")
 
     def forget(self, group: int) -> None:
         if self._process is not None:
-            self._tell(f"forget {group}\n")
+            self._report(f"forget {group}\n")
 
     def close(self) -> None:
         """End the watching process and, with it, the groups still watched."""
@@ -84,7 +84,7 @@ class OrphanGuard:
         self._process.wait()
         self._process = None
 
-    def _tell(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         if os.name != "posix":
             return
         if self._process is None:

@@ -13,7 +13,7 @@ from inspector.base.plain_text import one_line
 if TYPE_CHECKING:
     import httpx2
 
-_MOST = 10
+_MAX_COUNT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def chain_of(connection: object) -> tuple[bytes, ...]:
     get = getattr(connection, "get_unverified_chain", None) or getattr(inner, "get_unverified_chain", None)
     chain = get() if get is not None else None
     if chain:
-        return tuple(_der(each) for each in chain[:_MOST])
+        return tuple(_der(each) for each in chain[:_MAX_COUNT])
     own = getattr(connection, "getpeercert", lambda binary: None)(True)
     return (own,) if own else ()
 
@@ -125,8 +125,8 @@ class Peer:
         """Return the lines to display."""
         number = f"[{self.address}]" if ":" in self.address else self.address
         where = f"{number} port {self.port}" + (", a proxy" if self.is_proxy else "")
-        told = self.certificate.lines() if self.certificate is not None else ()
-        return (f"from {where}{f', {self.tls}' if self.tls else ''}", *told)
+        reported = self.certificate.lines() if self.certificate is not None else ()
+        return (f"from {where}{f', {self.tls}' if self.tls else ''}", *reported)
 
 
 def peer_of(response: httpx2.Response, *, is_proxy: bool = False) -> Peer | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GRACE_AFTER_STDIN = 0.5
 GRACE_AFTER_TERM = 2.5
 _GRACE_FOR_PIPES = 1.0
-_MOST_GATHERED = 64 * 1024
+_MAX_GATHERED = 64 * 1024
 
 
 class Listener(Protocol):
@@ -103,7 +103,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             raise ConnectionLost("The server no longer reads its input.", "Reconnect to start it again.")
         if self._is_gathering:
             self._gathered += data
-            if len(self._gathered) > _MOST_GATHERED:
+            if len(self._gathered) > _MAX_GATHERED:
                 self._write_gathered()
         else:
             self._is_gathering = True
@@ -158,8 +158,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        _hear_at_once(self._pipe(1), self._listener.on_stdout)
-        _hear_at_once(self._pipe(2), self._listener.on_stderr)
+        _deliver_at_once(self._pipe(1), self._listener.on_stdout)
+        _deliver_at_once(self._pipe(2), self._listener.on_stderr)
         self.pid = self._transport.get_pid()
         self._guard.watch(self.pid)
         self._listener.on_started(self.pid)
@@ -230,7 +230,7 @@ class _AtOnce(asyncio.Protocol):
         self._usual.connection_lost(exc)
 
 
-def _hear_at_once(pipe: asyncio.BaseTransport | None, take: Callable[[bytes], None]) -> None:
+def _deliver_at_once(pipe: asyncio.BaseTransport | None, take: Callable[[bytes], None]) -> None:
     if pipe is not None:
         pipe.set_protocol(_AtOnce(pipe.get_protocol(), take))
 
@@ -246,11 +246,11 @@ async def within(seconds: float, event: asyncio.Event) -> bool:
 async def _end_leftovers(tree: ProcessTree) -> None:
     """End what the exited child has started. There is no notification for that, so poll."""
     deadline = asyncio.get_running_loop().time() + GRACE_AFTER_TERM
-    is_first_look = True
+    is_first_check = True
     while await asyncio.to_thread(tree.is_alive):
-        if is_first_look:
+        if is_first_check:
             tree.signal(signal.SIGTERM)
-            is_first_look = False
+            is_first_check = False
         elif asyncio.get_running_loop().time() > deadline:
             tree.signal(KILL)
             return

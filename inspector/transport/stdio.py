@@ -41,7 +41,7 @@ class StdioTransport:
         self._stderr = LineFramer(line_cap)
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._process: ChildProcess | None = None
-        self._report: Report = _nobody
+        self._report: Report = _discard
         self._closed: Closed | None = None
         self._over = asyncio.Event()
         self._stdout_limit: asyncio.TimerHandle | None = None
@@ -142,5 +142,5 @@ class StdioTransport:
         return self._clock.monotonic_ns()
 
 
-def _nobody(event: object) -> None:
+def _discard(event: object) -> None:
     """Discard events reported before `open`."""

@@ -39,9 +39,9 @@ _POSTED: Headers = (
     ("Accept", "application/json, text/event-stream"),
 )
 _EVENT_STREAM = "text/event-stream"
-_MOST_FAILED_RESUMES = 3  # in a row, for a pending request
-_MOST_FAILED_LISTENS = 5  # in a row, for the server's own stream
-_LONGEST_WAIT = 30.0
+_MAX_FAILED_RESUMES = 3  # in a row, for a pending request
+_MAX_FAILED_LISTENS = 5  # in a row, for the server's own stream
+_MAX_WAIT = 30.0
 _ACCEPT_LIMIT = 30.0
 _FAREWELL_LIMIT = 2.0
 
@@ -62,7 +62,7 @@ class _Post:
 
         For anything else, such as bytes that are not a message, the body is the server's response.
         """
-        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_answer
+        return self.message.kind is Kind.NOTIFICATION or self.message.kind.is_response
 
 
 class StreamableHttpTransport(HttpTransport):
@@ -73,7 +73,7 @@ class StreamableHttpTransport(HttpTransport):
     ) -> None:
         super().__init__(url, network, clock, authorization)
         self._session_id = ""
-        self._heard_session: str | None = None  # the session whose stream is open
+        self._session_observed: str | None = None  # the session whose stream is open
 
     async def open(self, report: Report) -> None:
         self._report = report
@@ -141,7 +141,7 @@ class StreamableHttpTransport(HttpTransport):
         except ConnectionLost:
             if not _can_resume(post, stream):
                 raise
-        if not stream.is_answered:
+        if not stream.is_responded:
             await self._resume(post, stream)
 
     async def _post_and_leave(self, post: _Post) -> None:
@@ -200,7 +200,7 @@ class StreamableHttpTransport(HttpTransport):
         if post.message.method == "initialize" and exchange.is_success:
             self._session_id = exchange.header(SESSION_HEADER)
         body = await self._read(exchange, stream)
-        if body is None and (exchange.is_success or stream.is_answered):
+        if body is None and (exchange.is_success or stream.is_responded):
             return
         verdict = judge_response(
             exchange.status, exchange.content_type, post.message, body or b"", has_session=post.has_session
@@ -213,7 +213,7 @@ class StreamableHttpTransport(HttpTransport):
             exchange.keep(body)
         if verdict.error is not None:
             raise verdict.error
-        stream.is_answered = True
+        stream.is_responded = True
 
     async def _read(self, exchange: Exchange, stream: StreamPosition) -> bytes | None:
         """Return the body; None for an event stream, whose events were reported as they arrived."""
@@ -232,7 +232,7 @@ class StreamableHttpTransport(HttpTransport):
         A clean end is only a pause: the server is polled.
         """
         failures = 0
-        while not stream.is_answered:
+        while not stream.is_responded:
             if not _can_resume(post, stream):
                 raise _lost(post)
             await asyncio.sleep(stream.retry)
@@ -243,13 +243,13 @@ class StreamableHttpTransport(HttpTransport):
                 raise
             except ConnectionLost:
                 failures += 1
-                if failures == _MOST_FAILED_RESUMES:
+                if failures == _MAX_FAILED_RESUMES:
                     raise
 
     def _listen_once(self) -> None:
         """Start listening, once per session: the user may send `initialized` twice."""
-        if self._heard_session != self._session_id:
-            self._heard_session = self._session_id
+        if self._session_observed != self._session_id:
+            self._session_observed = self._session_id
             self._tasks.spawn("GET stream", self._listen())
 
     async def _listen(self) -> None:
@@ -280,10 +280,10 @@ class StreamableHttpTransport(HttpTransport):
                 raise
             except ConnectionLost:
                 failures += 1
-                if failures == _MOST_FAILED_LISTENS:
+                if failures == _MAX_FAILED_LISTENS:
                     raise
             quiet = 0 if stream.events > seen else quiet + 1
-            slower = min(stream.retry * 2 ** min(quiet, 10), _LONGEST_WAIT)
+            slower = min(stream.retry * 2 ** min(quiet, 10), _MAX_WAIT)
             await asyncio.sleep(max(stream.retry, slower))
 
     async def _get(self, stream: StreamPosition) -> None:
@@ -323,7 +323,7 @@ def _can_resume(post: _Post, stream: StreamPosition) -> bool:
 
     Events need ids for that, and the stateless era cannot resume.
     """
-    return stream.is_answered or (bool(stream.last_id) and not post.is_stateless)
+    return stream.is_responded or (bool(stream.last_id) and not post.is_stateless)
 
 
 def _lost(post: _Post) -> ConnectionLost:

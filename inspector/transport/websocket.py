@@ -51,7 +51,7 @@ class WebSocketTransport:
         self._url = url
         self._network = network
         self._clock = clock
-        self._report: Report = _nobody
+        self._report: Report = _discard
         self._tasks = TaskScope()
         self._connection: ClientConnection | None = None
         self._closed: Closed | None = None
@@ -227,8 +227,8 @@ def _why_closed(error: ConnectionClosed) -> tuple[str, str]:
             "It may have crashed: look at its log, then connect again.",
         )
     why = one_line(error.rcvd.reason) or _CLOSE_CODES.get(error.rcvd.code, "")
-    said = f": {why}" if why else ""
-    return f"The server closed the connection (code {error.rcvd.code}){said}.", "Connect again."
+    reported = f": {why}" if why else ""
+    return f"The server closed the connection (code {error.rcvd.code}){reported}.", "Connect again."
 
 
 def _is_text(raw: bytes) -> bool:
@@ -247,5 +247,5 @@ def _texts(items: Iterable[tuple[str, str]]) -> Headers:
     return tuple((name, value) for name, value in items)
 
 
-def _nobody(event: object) -> None:
+def _discard(event: object) -> None:
     """Discard events reported before `open`."""

@@ -20,10 +20,10 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.jsonrpc import RequestId
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
-from tests.bench.echoserver import answer, write_answer
+from tests.bench.echoserver import response, write_answer
 from tests.bench.enginehost import SERVER
 from tests.bench.memory import peak_rss_mib
-from tests.bench.report import Number, Result, remark
+from tests.bench.report import Number, Result, note
 from tests.bench.servercommand import ECHO_SERVER, add_command, json_object
 from tests.bench.windowhost import in_window
 
@@ -101,8 +101,8 @@ async def _call(app: App, tool: str, options: argparse.Namespace) -> _Body:
         path = Path(folder, "saved.json")
         heartbeat.start()
         outcome = await app.bridge.call_tool(SERVER, tool, options.args, _ignore)
-        row = _answer_row(log, outcome)
-        body, arrived = _Body(len(outcome.answer)), log.monotonic_ns(row)
+        row = _response_row(log, outcome)
+        body, arrived = _Body(len(outcome.response)), log.monotonic_ns(row)
         await _show_head(app, panel, row)
         body.head_s = _since(arrived)
         await _show_result(app, outcome)
@@ -111,9 +111,9 @@ async def _call(app: App, tool: str, options: argparse.Namespace) -> _Body:
         body.saved_s = _since(arrived)
         heartbeat.stop()
         body.worst_gap_ms = heartbeat.worst_ms()
-        expected = _sent(tool, options, log.id(row)) if options.command == ECHO_SERVER else outcome.answer
+        expected = _sent(tool, options, log.id(row)) if options.command == ECHO_SERVER else outcome.response
         body.is_saved_whole = _digest_of(path) == _digest(expected)
-    remark(f"{tool}: {body}")
+    note(f"{tool}: {body}")
     return body
 
 
@@ -157,20 +157,20 @@ async def _save(panel: TrafficPanel, path: Path) -> None:
     assert dialog is not None
     dialog.fileSelected.emit(str(path))
     dialog.close()
-    remark(await ended)
+    note(await ended)
     saver.ended.disconnect(connection)
 
 
-def _answer_row(log: TrafficLog, outcome: CallOutcome) -> int:
+def _response_row(log: TrafficLog, outcome: CallOutcome) -> int:
     if outcome.kind is not OutcomeKind.RESULT or outcome.row is None:
-        raise SystemExit(f"The call failed: {outcome.summary or outcome.answer[:300]!r}")
+        raise SystemExit(f"The call failed: {outcome.summary or outcome.response[:300]!r}")
     partner = log.partner(outcome.row)
     return outcome.row if log.kind(outcome.row) != RecordKind.REQUEST or partner is None else partner
 
 
 def _sent(tool: str, options: argparse.Namespace, id: RequestId | None) -> bytes:
     """What the echo server writes, told by itself and not by us."""
-    return write_answer(id, answer("tools/call", {"name": tool, "arguments": options.args}))
+    return write_answer(id, response("tools/call", {"name": tool, "arguments": options.args}))
 
 
 def _digest_of(path: Path) -> tuple[int, str]:

@@ -17,11 +17,11 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
-from tests.bench.report import Result, remark, stopwatch
+from tests.bench.report import Result, note, stopwatch
 from tests.bench.servercommand import ECHO_SERVER, add_options, entry
 
-LEAST_OF_RAW = 0.5
-LEAST_OF_RAW_IN_FLIGHT = 0.2
+MIN_RATIO_TO_RAW = 0.5
+MIN_RATIO_TO_RAW_IN_FLIGHT = 0.2
 _ROUNDS = 9
 
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> Result:
         recorded = count_calls(thread.engine.log)
     # A first round of each warms up and is not counted, but its calls were recorded too.
     made = (_ROUNDS + 1) * options.count
-    least = LEAST_OF_RAW if options.in_flight == 1 else LEAST_OF_RAW_IN_FLIGHT
+    minimum = MIN_RATIO_TO_RAW if options.in_flight == 1 else MIN_RATIO_TO_RAW_IN_FLIGHT
     ratio = statistics.median(ours / floor for ours, floor in zip(lens, raw, strict=True))
     return Result(
         "calls",
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> Result:
             "raw_per_s": round(statistics.median(raw)),
             "ratio": round(ratio, 2),
         },
-        {f"ratio>={least}": ratio >= least, "all recorded": recorded == made},
+        {f"ratio>={minimum}": ratio >= minimum, "all recorded": recorded == made},
     )
 
 
@@ -68,7 +68,7 @@ async def _rounds(thread: EngineThread, options: argparse.Namespace) -> tuple[li
         if number:
             raw.append(options.count / floor.seconds)
             lens.append(options.count / ours.seconds)
-            remark(f"round {number}: raw {raw[-1]:,.0f}/s, lens {lens[-1]:,.0f}/s")
+            note(f"round {number}: raw {raw[-1]:,.0f}/s, lens {lens[-1]:,.0f}/s")
     await client.close()
     return raw, lens
 
@@ -78,9 +78,9 @@ async def _call_raw(client: RawClient, options: argparse.Namespace) -> None:
         await client.call_many(options.tool, options.args, options.count, options.in_flight)
         return
     for _ in range(options.count):
-        answer = await client.call(options.tool, options.args)
-        if "result" not in answer:
-            raise SystemExit(f"The server answered with an error: {answer}")
+        response = await client.call(options.tool, options.args)
+        if "result" not in response:
+            raise SystemExit(f"The server answered with an error: {response}")
 
 
 async def call_engine(engine: Engine, options: argparse.Namespace) -> None:
@@ -91,7 +91,7 @@ async def call_engine(engine: Engine, options: argparse.Namespace) -> None:
         for _ in calls:
             outcome = await engine.call_tool(SERVER, options.tool, options.args)
             if outcome.kind is not OutcomeKind.RESULT:
-                raise SystemExit(f"A call failed: {outcome.summary or outcome.answer!r}")
+                raise SystemExit(f"A call failed: {outcome.summary or outcome.response!r}")
 
     await asyncio.gather(*(call_on() for _ in range(options.in_flight)))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from inspector.traffic.records import RecordKind, Status
 from tests.bench.capturemaker import ABSENT_TEXT, RARE_EVERY, RARE_WORD, make_capture
 from tests.bench.memory import peak_rss_mib
-from tests.bench.report import Number, Result, Stopwatch, remark, stopwatch
+from tests.bench.report import Number, Result, Stopwatch, note, stopwatch
 from tests.bench.windowhost import in_empty_window
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FIRST_ROWS_S = 1.0
 FILTER_S = 0.5
 TEXT_S = 3.0
 FRAME_MS = 33
-MOST_RSS_MIB = 600
+MAX_RSS_MIB = 600
 WORST_GAP_MS = 100
 
 _SLOW_NS = 5_000_000
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Result:
     with tempfile.TemporaryDirectory(prefix="lens-bench-") as folder:
         path = options.keep or Path(folder, "big.mcpcap")
         if not path.exists():
-            remark(f"making a capture of {options.frames:,} frames")
+            note(f"making a capture of {options.frames:,} frames")
             make_capture(path, options.frames)
 
         async def measure(app: App) -> Result:
@@ -81,7 +81,7 @@ class _Phases:
         self.heartbeat.stop()
         self.seconds[name] = round(watch.seconds, 3)
         self.gaps_ms[name] = self.heartbeat.worst_ms()
-        remark(f"{name}: {watch.seconds:.3f} s, worst gap {self.gaps_ms[name]} ms")
+        note(f"{name}: {watch.seconds:.3f} s, worst gap {self.gaps_ms[name]} ms")
 
 
 async def _look_through(app: App, path: Path) -> Result:
@@ -123,7 +123,7 @@ async def _look_through(app: App, path: Path) -> Result:
             "text can be stopped": was_stopped,
             "frame<=33ms": max(jumps.p99, steps.p99) <= FRAME_MS,
             "gap<=100ms": max(phases.gaps_ms.values()) <= WORST_GAP_MS,
-            "rss<=600": rss <= MOST_RSS_MIB,
+            "rss<=600": rss <= MAX_RSS_MIB,
             "found what is there": _are_right(found, log),
         },
     )
@@ -170,7 +170,7 @@ async def _stop(view: Watched, phases: _Phases) -> bool:
 
 def _are_right(found: dict[str, _Found], log: TrafficLog) -> bool:
     """Against a plain look at every row. The made capture has the rare word in one frame of RARE_EVERY."""
-    columns, calls = log.columns, log.words.number_of("tools/call")
+    columns, calls = log.columns, log.strings.number_of("tools/call")
     frames = [row for row in range(len(log)) if columns.kind[row] <= RecordKind.TEXT]
     failed = [row for row in frames if columns.status[row] in _FAILED and columns.method[row] == calls]
     slow = [row for row in frames if columns.duration[row] > _SLOW_NS]
@@ -181,7 +181,7 @@ def _are_right(found: dict[str, _Found], log: TrafficLog) -> bool:
         "absent_text": 0,
     }
     counts = {name: each.count for name, each in found.items()}
-    remark(f"found {counts}, there are {there}")
+    note(f"found {counts}, there are {there}")
     return counts == there
 
 

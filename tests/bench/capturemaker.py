@@ -97,7 +97,7 @@ class CaptureMaker:
             self._clock.go_on(duration // (notes + 1))
             self._notify()
         self._clock.go_on(duration // (notes + 1))
-        self._answer(recorder, server)
+        self._response(recorder, server)
         self._clock.go_on(duration // 4)
 
     # -------------------------------------------------------------- messages
@@ -113,7 +113,7 @@ class CaptureMaker:
             self._last_id, "tools/call", {"name": self._random.choice(_TOOLS), "arguments": arguments}
         )
 
-    def _answer(self, recorder: Recorder, server: int) -> None:
+    def _response(self, recorder: Recorder, server: int) -> None:
         message, now = self._counted(self._outcome()), self._clock.monotonic_ns()
         if server != _REMOTE:
             recorder.received([message], now)
@@ -129,12 +129,12 @@ class CaptureMaker:
         recorder.http.update(self._last_id, total_ns=500_000, is_over=True)
 
     def _outcome(self) -> Message:
-        chance = self._random.random()
-        if chance < 0.02:
+        rng = self._random.random()
+        if rng < 0.02:
             return jsonrpc.failure(self._last_id, -32602, f"Invalid arguments: {self._text(60)}")
-        long = 40_000 if chance > 0.9995 else 2_000 if chance > 0.95 else 150
+        long = 40_000 if rng > 0.9995 else 2_000 if rng > 0.95 else 150
         content: list[Any] = [{"type": "text", "text": self._text(self._random.randint(20, long))}]
-        return jsonrpc.result(self._last_id, {"content": content, "isError": chance < 0.04})
+        return jsonrpc.result(self._last_id, {"content": content, "isError": rng < 0.04})
 
     def _notify(self) -> None:
         recorder, now = self._random.choice(self._recorders), self._clock.monotonic_ns()

@@ -50,7 +50,7 @@ TOOLS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+def response(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
         info = {"name": "bench-echo", "version": "1"}
@@ -72,7 +72,7 @@ def main() -> None:
     for raw in sys.stdin.buffer:
         message = json.loads(raw)
         if "id" in message:
-            result = answer(message["method"], message.get("params", {}))
+            result = response(message["method"], message.get("params", {}))
             write(write_answer(message["id"], result) + b"\n")
             flush()
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from inspector.traffic.log import TrafficLog
 
 WORST_GAP_MS = 100
-LEAST_PER_S = 50_000
-MOST_RSS_MIB = 400
+MIN_PER_S = 50_000
+MAX_RSS_MIB = 400
 _NUMBER = re.compile(rb'"data"\s*:\s*"(\d+) ')
 
 
@@ -58,7 +58,7 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
     heartbeat.stop()
     recorded, rss = len(_notifications(log)) - before, peak_rss_mib()
     stored = (await _stored(app))[before:]
-    sent = options.expect if options.expect is not None else _sent(outcome.answer)
+    sent = options.expect if options.expect is not None else _sent(outcome.response)
     return Result(
         "flood",
         {
@@ -76,10 +76,10 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
         {
             "none lost": recorded == sent,
             "gap<=100ms": heartbeat.worst_ms() <= WORST_GAP_MS,
-            "per_s>=50000": recorded / watch.seconds >= LEAST_PER_S,
+            "per_s>=50000": recorded / watch.seconds >= MIN_PER_S,
             "all stored": len(stored) == sent,
             "in order": _is_in_order(stored),
-            "rss<=400": rss <= MOST_RSS_MIB,
+            "rss<=400": rss <= MAX_RSS_MIB,
         },
     )
 
@@ -119,12 +119,14 @@ def _is_in_order(notifications: list[bytes]) -> bool:
     return not numbers or numbers == list(range(len(notifications)))
 
 
-def _sent(answer: bytes) -> int:
+def _sent(response: bytes) -> int:
     """The count in the tool's text."""
     try:
-        return int(json.loads(answer)["result"]["content"][0]["text"])
+        return int(json.loads(response)["result"]["content"][0]["text"])
     except (ValueError, KeyError, IndexError, TypeError):
-        raise SystemExit(f"The tool's text is no count; say --expect N. It gave: {answer[:300]!r}") from None
+        raise SystemExit(
+            f"The tool's text is no count; say --expect N. It gave: {response[:300]!r}"
+        ) from None
 
 
 def _ignore(event: ProgressReceived) -> None:

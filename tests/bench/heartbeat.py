@@ -54,7 +54,7 @@ class Work(Heartbeat):
         self._worked = time.thread_time()
         super().start()
 
-    def longest_ms(self) -> float:
+    def max_ms(self) -> float:
         return round(max(self.spells) * 1000, 1)
 
     def _on_beat(self) -> None:

@@ -23,10 +23,10 @@ from inspector.engine.engine import EngineThread
 from inspector.protocol.revisions import Era, Revision
 from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import SERVER, connected_engine
-from tests.bench.report import Result, remark, stopwatch
+from tests.bench.report import Result, note, stopwatch
 from tests.bench.servercommand import add_era, add_tool
 
-LEAST_OF_BARE = 0.8
+MIN_RATIO_TO_BARE = 0.8
 _ROUNDS = 9
 _INFO = {"name": "bare", "version": "1"}
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Result:
             "bare_per_s": round(statistics.median(bare)),
             "ratio": round(ratio, 2),
         },
-        {"ratio>=0.8": ratio >= LEAST_OF_BARE, "all recorded": recorded == made},
+        {"ratio>=0.8": ratio >= MIN_RATIO_TO_BARE, "all recorded": recorded == made},
     )
 
 
@@ -82,7 +82,7 @@ async def _rounds(
             if number:
                 bare.append(options.count / floor.seconds)
                 lens.append(options.count / ours.seconds)
-                remark(f"round {number}: bare {bare[-1]:,.0f}/s, lens {lens[-1]:,.0f}/s")
+                note(f"round {number}: bare {bare[-1]:,.0f}/s, lens {lens[-1]:,.0f}/s")
     return bare, lens
 
 
@@ -133,9 +133,9 @@ class BareClient:
                 "io.modelcontextprotocol/clientInfo": _INFO,
             }
             headers = {"Mcp-Method": "tools/call", "Mcp-Name": tool}
-        answer = await self._request("tools/call", params, headers)
-        if "result" not in answer:
-            raise SystemExit(f"The server answered with an error: {answer}")
+        reply = await self._request("tools/call", params, headers)
+        if "result" not in reply:
+            raise SystemExit(f"The server answered with an error: {reply}")
 
     async def _request(
         self, method: str, params: dict[str, Any], headers: dict[str, str] | None = None
@@ -145,8 +145,8 @@ class BareClient:
         response = await self._post(message, headers)
         if session := response.headers.get("mcp-session-id"):
             self._http.headers["Mcp-Session-Id"] = session
-        answer: dict[str, Any] = json.loads(_body(response))
-        return answer
+        reply: dict[str, Any] = json.loads(_body(response))
+        return reply
 
     async def _post(self, message: dict[str, Any], headers: dict[str, str] | None = None) -> httpx2.Response:
         content = json.dumps(message, separators=(",", ":")).encode()

@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Any
 
-from tests.bench.echoserver import answer
+from tests.bench.echoserver import response
 
 _HEAD = (
     b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nMcp-Session-Id: bench\r\nContent-Length: %d\r\n\r\n"
@@ -49,7 +49,7 @@ def _reply(head: bytes, body: bytes) -> bytes:
     message: dict[str, Any] = json.loads(body)
     if "id" not in message:
         return _HEAD % (b"202 Accepted", 0)
-    result = answer(message["method"], message.get("params", {}))
+    result = response(message["method"], message.get("params", {}))
     content = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
     return _HEAD % (b"200 OK", len(content)) + content
 

@@ -11,10 +11,10 @@ from inspector.engine.engine import EngineThread
 from inspector.engine.views import OutcomeKind
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
-from tests.bench.report import Result, remark, stopwatch
+from tests.bench.report import Result, note, stopwatch
 from tests.bench.servercommand import ECHO_SERVER, add_options, entry
 
-MOST_OF_RAW = 2.0
+MAX_RATIO_TO_RAW = 2.0
 _ROUNDS = 5
 
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> Result:
             "raw_s": round(statistics.median(raw), 3),
             "ratio": round(ratio, 2),
         },
-        {"ratio<=2": ratio <= MOST_OF_RAW},
+        {"ratio<=2": ratio <= MAX_RATIO_TO_RAW},
     )
 
 
@@ -50,10 +50,10 @@ async def _rounds(thread: EngineThread, options: argparse.Namespace) -> tuple[li
             work = thread.engine.call_tool(SERVER, options.tool, options.args)
             outcome = await asyncio.wrap_future(thread.submit(work))
         if outcome.kind is not OutcomeKind.RESULT:
-            raise SystemExit(f"The call failed: {outcome.summary or outcome.answer[:300]!r}")
-        size = len(outcome.answer)
+            raise SystemExit(f"The call failed: {outcome.summary or outcome.response[:300]!r}")
+        size = len(outcome.response)
         raw.append(floor.seconds)
         lens.append(ours.seconds)
-        remark(f"round {number + 1}: raw {raw[-1]:.3f} s, lens {lens[-1]:.3f} s")
+        note(f"round {number + 1}: raw {raw[-1]:.3f} s, lens {lens[-1]:.3f} s")
     await client.close()
     return raw, lens, size

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from inspector.protocol.connection import ProgressReceived
     from inspector.qt.panels.tools.panel import ToolsPanel
 
-LONGEST_WORK_MS = 50
-LONGEST_FORM_S = 0.5
+MAX_WORK_MS = 50
+MAX_FORM_S = 0.5
 _PROPERTIES = 2_000
 _REST_S = 0.5
-_WORDS = "tool_099"
+_LABELS = "tool_099"
 _SCRIPTED = Path(__file__).parents[1] / "qt" / "scripted_server.py"
 
 
@@ -81,7 +81,7 @@ class _Measuring:
         form_s = self._open_form()
         self._numbers |= {"command": shlex.join(command), "form_s": round(form_s, 3)}
         worst = max(self._work)
-        bars = {"work<=50ms": worst <= LONGEST_WORK_MS, "form<0.5s": form_s < LONGEST_FORM_S}
+        bars = {"work<=50ms": worst <= MAX_WORK_MS, "form<0.5s": form_s < MAX_FORM_S}
         return Result("offered", self._numbers, bars)
 
     @property
@@ -91,8 +91,8 @@ class _Measuring:
     async def _search(self) -> None:
         model, field = self._tools.model, self._tools.search
         async with self._watched("searching"):
-            for end in range(1, len(_WORDS) + 1):
-                field.setText(_WORDS[:end])
+            for end in range(1, len(_LABELS) + 1):
+                field.setText(_LABELS[:end])
                 field.settle()
                 await self._until(lambda: not model.is_searching)
 
@@ -102,8 +102,8 @@ class _Measuring:
             reaching.open_palette()
             popup = reaching.popup
             assert popup is not None
-            for end in range(1, len(_WORDS) + 1):
-                popup.line.setText(_WORDS[:end])
+            for end in range(1, len(_LABELS) + 1):
+                popup.line.setText(_LABELS[:end])
                 await asyncio.sleep(0.02)
             await asyncio.sleep(_REST_S)
         popup.close()
@@ -111,7 +111,7 @@ class _Measuring:
     def _open_form(self) -> float:
         arguments = self._tools.call_view.arguments
         words = {"type": "string", "description": "Words."}
-        members: JSONObject = {f"p{place}": {**words} for place in range(_PROPERTIES)}
+        members: JSONObject = {f"p{location}": {**words} for location in range(_PROPERTIES)}
         with stopwatch() as watch:
             arguments.set_schema({"type": "object", "properties": members})
             arguments.repaint()
@@ -125,8 +125,8 @@ class _Measuring:
         work.start()
         yield
         work.stop()
-        self._numbers |= {f"{what}_gap_ms": work.worst_ms(), f"{what}_work_ms": work.longest_ms()}
-        self._work.append(work.longest_ms())
+        self._numbers |= {f"{what}_gap_ms": work.worst_ms(), f"{what}_work_ms": work.max_ms()}
+        self._work.append(work.max_ms())
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + 60

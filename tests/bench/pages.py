@@ -14,11 +14,11 @@ import sys
 from inspector.engine.engine import EngineThread
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.rawclient import RawClient
-from tests.bench.report import Result, remark, stopwatch
+from tests.bench.report import Result, note, stopwatch
 from tests.bench.servercommand import add_command, entry
 
 PAGE_SERVER = shlex.join([sys.executable, "-m", "tests.bench.pageserver"])
-MOST_OF_RAW = 4.0
+MAX_RATIO_TO_RAW = 4.0
 _ROUNDS = 7
 
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> Result:
             "raw_s": round(statistics.median(raw), 3),
             "ratio": round(ratio, 2),
         },
-        {"ratio<4": ratio < MOST_OF_RAW},
+        {"ratio<4": ratio < MAX_RATIO_TO_RAW},
     )
 
 
@@ -59,7 +59,7 @@ async def _rounds(
             raise SystemExit(f"The raw client saw {there} tools, ours {listed}.")
         raw.append(floor.seconds)
         lens.append(ours.seconds)
-        remark(f"round {number + 1}: raw {raw[-1]:.3f} s, lens {lens[-1]:.3f} s")
+        note(f"round {number + 1}: raw {raw[-1]:.3f} s, lens {lens[-1]:.3f} s")
     await client.close()
     return raw, lens, listed, pages
 

@@ -40,22 +40,22 @@ class RawClient:
         self._write({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
         await self._stdin.drain()
         while True:
-            answer: dict[str, Any] = json.loads(await self._stdout.readline())
-            if answer.get("id") == self._last_id and "method" not in answer:
-                return answer
+            response: dict[str, Any] = json.loads(await self._stdout.readline())
+            if response.get("id") == self._last_id and "method" not in response:
+                return response
 
     async def call_many(self, tool: str, arguments: dict[str, Any], count: int, in_flight: int) -> None:
         """Keep so many calls open until `count` are answered: an answer in, the next call out."""
-        answered, asked = 0, self._last_id
-        while answered < count:
-            while self._last_id - asked < min(count, answered + in_flight):
+        responded, requested = 0, self._last_id
+        while responded < count:
+            while self._last_id - requested < min(count, responded + in_flight):
                 self._last_id += 1
                 params = {"name": tool, "arguments": arguments}
                 self._write({"jsonrpc": "2.0", "id": self._last_id, "method": "tools/call", "params": params})
-            answer = json.loads(await self._stdout.readline())
-            if "error" in answer:
-                raise SystemExit(f"The server answered with an error: {answer}")
-            answered += "result" in answer
+            response = json.loads(await self._stdout.readline())
+            if "error" in response:
+                raise SystemExit(f"The server answered with an error: {response}")
+            responded += "result" in response
 
     async def close(self) -> None:
         self._stdin.close()

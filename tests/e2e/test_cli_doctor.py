@@ -39,9 +39,9 @@ def test_url_is_checked_and_reported_as_json() -> None:
 
 
 def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
-    catalogue = tmp_path / "servers.json"
-    catalogue.write_text(json.dumps({"mcpServers": {"mine": {"command": "/no/such/file"}}}))
-    ended = run("doctor", "mine", "--config", str(catalogue))
+    server_list = tmp_path / "servers.json"
+    server_list.write_text(json.dumps({"mcpServers": {"mine": {"command": "/no/such/file"}}}))
+    ended = run("doctor", "mine", "--config", str(server_list))
     assert ended.returncode == 2
     assert "There is no file /no/such/file." in ended.stdout
 

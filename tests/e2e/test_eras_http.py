@@ -63,8 +63,8 @@ async def net(lab: Lab, server: FaultServer) -> AsyncIterator[Net]:
     await lab.engine.close()
 
 
-def answers(**result: Any) -> faults.Fault:
-    return faults.replies_with(lambda call: call.answer(result=result))
+def responses(**result: Any) -> faults.Fault:
+    return faults.replies_with(lambda call: call.response(result=result))
 
 
 def refuses(code: int, message: str, status: int = 400) -> faults.Fault:
@@ -81,13 +81,13 @@ def be_of_the_handshake_era(server: FaultServer, **capabilities: Any) -> None:
     }
 
     async def initialize(call: Call) -> None:
-        await call.reply(200, call.answer(result=result), JSON_TYPE, Mcp_Session_Id=call.server.session)
+        await call.reply(200, call.response(result=result), JSON_TYPE, Mcp_Session_Id=call.server.session)
 
     server.order("initialize", *[initialize] * 3)
 
 
 def be_stateless(server: FaultServer, **capabilities: Any) -> None:
-    server.order("server/discover", answers(supportedVersions=["2026-07-28"], capabilities=capabilities))
+    server.order("server/discover", responses(supportedVersions=["2026-07-28"], capabilities=capabilities))
 
 
 # ------------------------------------------------------------------ finding out
@@ -133,9 +133,9 @@ async def test_server_from_2024_is_reached_over_its_own_transport(net: Net, serv
         while True:
             await call.chunk(faults.event(await events.get(), name="message"))
 
-    def says(**result: Any) -> Callable[[Call], Awaitable[None]]:
+    def description(**result: Any) -> Callable[[Call], Awaitable[None]]:
         async def fault(call: Call) -> None:
-            events.put_nowait(call.answer(result=result))
+            events.put_nowait(call.response(result=result))
             await call.reply(202)
 
         return fault
@@ -144,10 +144,10 @@ async def test_server_from_2024_is_reached_over_its_own_transport(net: Net, serv
     server.order(
         "initialize",
         faults.replies(405),
-        says(protocolVersion="2024-11-05", capabilities={"tools": {}}, serverInfo={"name": "o"}),
+        description(protocolVersion="2024-11-05", capabilities={"tools": {}}, serverInfo={"name": "o"}),
     )
     server.order("GET", stream)
-    server.order("tools/call", says(content=[{"type": "text", "text": "from 2024"}]))
+    server.order("tools/call", description(content=[{"type": "text", "text": "from 2024"}]))
     assert (await net.connect()).startswith("2024-11-05")
     assert await net.lab.text("x") == "from 2024"
     assert server.called("tools/call")[0].path == "/messages?s=1"
@@ -202,7 +202,9 @@ async def test_batched_responses_are_accepted(net: Net, server: FaultServer) -> 
     be_of_the_handshake_era(server, tools={})
     await net.connect()
     notice = faults.notice(level="info", data="x")
-    server.order("tools/call", faults.replies_with(lambda call: b"[%s,%s]" % (notice, call.answer("in one"))))
+    server.order(
+        "tools/call", faults.replies_with(lambda call: b"[%s,%s]" % (notice, call.response("in one")))
+    )
     assert await net.lab.text("x") == "in one"
 
 
@@ -216,7 +218,7 @@ async def test_arguments_are_mirrored_and_a_stale_schema_is_refetched_once(
     schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
     broken = {"type": "object", "properties": {"region": {"type": "number", "x-mcp-header": "Region"}}}
     tools = [{"name": "x", "inputSchema": schema}, {"name": "broken", "inputSchema": broken}]
-    server.order("tools/list", answers(tools=tools))
+    server.order("tools/list", responses(tools=tools))
     server.order("tools/call", refuses(-32020, "Mcp-Param-Region is missing"))
     await net.connect()
     outcome = await net.call(region="eu-1")
@@ -235,7 +237,7 @@ async def test_tool_that_cannot_be_mirrored_is_set_apart_with_the_reason(
 ) -> None:
     be_stateless(server, tools={})
     broken = {"type": "object", "properties": {"n": {"type": "number", "x-mcp-header": "N"}}}
-    server.order("tools/list", answers(tools=[{"name": "good"}, {"name": "bad", "inputSchema": broken}]))
+    server.order("tools/list", responses(tools=[{"name": "good"}, {"name": "bad", "inputSchema": broken}]))
     await net.connect()
     listing = await net.lab.engine.list_tools("srv")
     assert [tool.name for tool in listing.items] == ["good"]
@@ -294,12 +296,12 @@ async def test_call_and_response_link_to_the_http_exchange_that_carried_them(
     outcome = await net.call()
     log = net.lab.engine.log
     assert outcome.row is not None
-    answer = log.partner(outcome.row)
-    assert answer is not None
+    response = log.partner(outcome.row)
+    assert response is not None
     row = log.exchange(outcome.row)
     assert row is not None
-    assert log.exchange(answer) == row
-    exchange = log.http(answer)
+    assert log.exchange(response) == row
+    exchange = log.http(response)
     assert exchange is not None
     assert exchange is log.http(row)
     assert (exchange.method, exchange.status, exchange.url) == ("POST", 200, server.url())

@@ -150,14 +150,14 @@ async def test_list_change_on_a_stream_reaches_the_window(lab: Lab) -> None:
 
 
 async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> None:
-    told = asyncio.Event()
+    reported = asyncio.Event()
     log = stateless.engine.log
-    log.grew.connect(lambda count: told.set())
+    log.grew.connect(lambda count: reported.set())
 
     async def until(text: bytes) -> bytes:
         while not (lines := [line for line in stateless.stderr() if text in line]):
-            told.clear()
-            await told.wait()
+            reported.clear()
+            await reported.wait()
         return lines[0]
 
     call = asyncio.get_running_loop().create_task(stateless.call("never"))

@@ -93,12 +93,12 @@ async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
 async def longest_gap(until: asyncio.Event) -> float:
     """How long the loop was busy with one thing, at most: so long nothing else could be done. Counted is what
     we do ourselves: how busy the machine is with others says nothing."""
-    longest = 0.0
+    max_length = 0.0
     while not until.is_set():
         before = thread_time()
         await asyncio.sleep(0.01)
-        longest = max(longest, thread_time() - before)
-    return longest
+        max_length = max(max_length, thread_time() - before)
+    return max_length
 
 
 async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: Lab, tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: 
 
 
 def explains(view: ServerView, word: str) -> bool:
-    said = f"{view.reason} {view.next_step}"
-    return view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN) and word in said
+    reported = f"{view.reason} {view.next_step}"
+    return view.status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN) and word in reported
 
 
 async def until_all_are_over(lab: Lab, but: tuple[str, ...] = ()) -> None:

@@ -25,19 +25,19 @@ class Child:
             text=True,
         )
 
-    def say(self, line: str) -> None:
+    def show_message(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
 
-    def hear(self) -> list[str]:
+    def on_event(self) -> list[str]:
         assert self.process.stdout is not None
         return self.process.stdout.readline().split()
 
     def flush(self) -> tuple[str, int]:
-        self.say("flush")
-        self.hear()
-        outcome, count = self.hear()
+        self.show_message("flush")
+        self.on_event()
+        outcome, count = self.on_event()
         return outcome, int(count)
 
     def kill(self) -> None:
@@ -64,15 +64,15 @@ def assert_whole(capture: Capture) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_everything_that_was_acknowledged_survives_a_kill(child: Child, tmp_path: Path, seed: int) -> None:
-    chance, stored = random.Random(seed), 0
-    for _ in range(chance.randrange(1, 30)):
-        if chance.random() < 0.5:
+    rng, stored = random.Random(seed), 0
+    for _ in range(rng.randrange(1, 30)):
+        if rng.random() < 0.5:
             _, stored = child.flush()
         else:
-            child.say("publish")
-            child.hear()
-    for _ in range(chance.randrange(20)):
-        child.say(chance.choice(["publish", "flush"]))  # and killed in the middle of it
+            child.show_message("publish")
+            child.on_event()
+    for _ in range(rng.randrange(20)):
+        child.show_message(rng.choice(["publish", "flush"]))  # and killed in the middle of it
     child.kill()
     capture = open_capture(tmp_path / "a.mcpcap")
     assert capture.is_interrupted
@@ -85,8 +85,8 @@ def test_published_rows_are_flushed_to_the_file_automatically(child: Child, tmp_
     child.flush()
     published = 0
     for _ in range(40):
-        child.say("publish")
-        published = int(child.hear()[1])
+        child.show_message("publish")
+        published = int(child.on_event()[1])
     stored = 0
     while stored < published:  # it is killed, so to speak, at any moment
         _copy(path, seen)
@@ -132,9 +132,9 @@ def test_capture_of_another_process_opens_read_only(child: Child, tmp_path: Path
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit of this kind there")
 def test_full_disk_loses_nothing_once_space_is_available_again(child: Child, tmp_path: Path) -> None:
     assert child.flush()[0] == "flushed"
-    child.say("limit 400000")
+    child.show_message("limit 400000")
     assert any(child.flush()[0] == "refused" for _ in range(20))
-    child.say("limit 0")
+    child.show_message("limit 0")
     outcome, count = child.flush()
     assert outcome == "flushed"
     child.kill()

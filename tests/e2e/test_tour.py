@@ -24,9 +24,9 @@ def test_tour_completes_every_job_and_saves_its_screenshots(tmp_path: Path) -> N
     )
     assert tour.returncode == 0, tour.stderr
     assert tour.stderr == ""
-    pictures = sorted(out.glob("*.png"))
-    assert [picture.name[:2] for picture in pictures] == [f"{n:02d}" for n in range(1, len(pictures) + 1)]
-    assert len(pictures) >= 36
+    images = sorted(out.glob("*.png"))
+    assert [image.name[:2] for image in images] == [f"{n:02d}" for n in range(1, len(images) + 1)]
+    assert len(images) >= 36
     servers = (
         "welcome",
         "found-servers",
@@ -37,5 +37,5 @@ def test_tour_completes_every_job_and_saves_its_screenshots(tmp_path: Path) -> N
     )
     stops = ("four-states", "resource-changes", "prompt", "palette", "template")
     for stop in (*servers, *stops, "auth-waiting", "auth-done", "auth-diagram"):
-        assert [picture for picture in pictures if picture.stem.endswith(stop)], stop
-    assert all(picture.read_bytes().startswith(_PNG) for picture in pictures)
+        assert [image for image in images if image.stem.endswith(stop)], stop
+    assert all(image.read_bytes().startswith(_PNG) for image in images)

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-_PATIENCE = 100.0
-pytestmark = pytest.mark.timeout(3 * _PATIENCE)
+_TIMEOUT = 100.0
+pytestmark = pytest.mark.timeout(3 * _TIMEOUT)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -26,19 +26,19 @@ def test_a_signal_closes_the_window_and_leaves_no_process(number: signal.Signals
     try:
         servers = _wait_for_servers(psutil.Process(window.pid))
         window.send_signal(number)
-        _, said = window.communicate(timeout=_PATIENCE)
+        _, reported = window.communicate(timeout=_TIMEOUT)
     finally:
         window.kill()
         window.wait()
     assert window.returncode == 0
-    assert b"Traceback" not in said
-    _, alive = psutil.wait_procs(servers, timeout=_PATIENCE)
+    assert b"Traceback" not in reported
+    _, alive = psutil.wait_procs(servers, timeout=_TIMEOUT)
     assert alive == []
 
 
 def _wait_for_servers(window: psutil.Process) -> list[psutil.Process]:
     """Until the demo servers run: nobody tells, so look at the process table."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
         servers = [child for child in window.children(recursive=True) if _is_demo(child)]
         if len(servers) >= 4:
@@ -82,10 +82,10 @@ def test_window_that_loses_its_display_leaves_no_process(tmp_path: Path) -> None
     )
     try:
         servers = _wait_for_servers(psutil.Process(window.pid))
-        _, said = window.communicate(timeout=_PATIENCE)
+        _, reported = window.communicate(timeout=_TIMEOUT)
     finally:
         window.kill()
         window.wait()
-    assert window.returncode == 1, said.decode()
-    _, alive = psutil.wait_procs(servers, timeout=_PATIENCE)
+    assert window.returncode == 1, reported.decode()
+    _, alive = psutil.wait_procs(servers, timeout=_TIMEOUT)
     assert alive == []

@@ -21,15 +21,15 @@ def spellings(secret: str) -> set[bytes]:
     return {text.encode() for text in texts | lower} | set(in_base64(raw)) | {raw.hex().encode()}
 
 
-def places_of(secret: str, folder: Path, *, but: tuple[str, ...] = ()) -> list[str]:
+def positions_of(secret: str, folder: Path, *, but: tuple[str, ...] = ()) -> list[str]:
     """The files, and the cells of databases, that hold it; `but` are names of files that may."""
     wanted = spellings(secret)
     return [
-        place
+        location
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in but
-        for place, data in _texts(path)
-        if any(each in data for each in wanted) or any(each in place.encode() for each in wanted)
+        for location, data in _texts(path)
+        if any(each in data for each in wanted) or any(each in location.encode() for each in wanted)
     ]
 
 

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _LISTENING = "DevTools listening on "
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 WHY_NOT = f"no browser to drive: none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
 
@@ -30,8 +30,8 @@ def find_browser() -> str | None:
 
 
 def _runs(program: str) -> bool:
-    asked = subprocess.run([program, "--version"], capture_output=True, timeout=_PATIENCE, check=False)
-    return asked.returncode == 0
+    requested = subprocess.run([program, "--version"], capture_output=True, timeout=_TIMEOUT, check=False)
+    return requested.returncode == 0
 
 
 class Browser:
@@ -91,9 +91,9 @@ class Browser:
         """The address of the first tab, which the browser's own address leads to."""
         with connect(address) as socket:
             socket.send('{"id":1,"method":"Target.getTargets"}')
-            while "id" not in (answer := json.loads(socket.recv(timeout=_PATIENCE))):
+            while "id" not in (response := json.loads(socket.recv(timeout=_TIMEOUT))):
                 pass
-        (tab,) = [t for t in answer["result"]["targetInfos"] if t["type"] == "page"]
+        (tab,) = [t for t in response["result"]["targetInfos"] if t["type"] == "page"]
         return f"{address.partition('/devtools/')[0]}/devtools/page/{tab['targetId']}"
 
     # ------------------------------------------------------------------ what a person does
@@ -132,9 +132,9 @@ class Browser:
         self._value(f"document.querySelector({json.dumps(selector)}).{what}")
 
     def _value(self, expression: str) -> Any:
-        answer = self._send("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"].get("value")
+        response = self._send("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in response, response
+        return response["result"].get("value")
 
     def _send(self, method: str, **params: Any) -> Any:
         self._last_id += 1
@@ -149,6 +149,6 @@ class Browser:
             self._next()
 
     def _next(self) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(self._socket.recv(timeout=_PATIENCE))
+        message: dict[str, Any] = json.loads(self._socket.recv(timeout=_TIMEOUT))
         self._loads += message.get("method") == "Page.loadEventFired"
         return message

@@ -107,7 +107,7 @@ class MemoryWire:
     def send_frames(self, *frames: bytes | Overlong) -> None:
         self.happen(FramesReceived(frames, 0))
 
-    def say(self, **members: JSON) -> None:
+    def show_message(self, **members: JSON) -> None:
         self.send_frames(to_wire({"jsonrpc": "2.0", **members}))
 
     def start_process(self, pid: int = 4711) -> None:
@@ -134,7 +134,7 @@ class MemoryWire:
         """Play the server's part of the handshake, up to and including `initialized`."""
         request = await self.next()
         assert request["method"] == "initialize"
-        self.say(id=request["id"], result=INITIALIZED | result)
+        self.show_message(id=request["id"], result=INITIALIZED | result)
         assert (await self.next())["method"] == "notifications/initialized"
 
 

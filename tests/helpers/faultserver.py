@@ -29,7 +29,7 @@ def send(**members: Any) -> None:
     write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
 
 
-def answer(id: object, text: str = "done") -> None:
+def response(id: object, text: str = "done") -> None:
     send(id=id, result={"content": [{"type": "text", "text": text}]})
 
 
@@ -115,7 +115,7 @@ _LISTS = {"list-loops": looping_page, "list-malformed": malformed_page}
 
 
 def echo(id: int, args: Args) -> None:
-    answer(id, str(args.get("text", "")))
+    response(id, str(args.get("text", "")))
 
 
 def half_lines(id: int, args: Args) -> None:
@@ -132,7 +132,7 @@ def half_line_then_exit(id: int, args: Args) -> None:
 
 def bad_utf8(id: int, args: Args) -> None:
     write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\xff\xfe"}}\n')
-    answer(id)
+    response(id)
 
 
 def long_line(id: int, args: Args) -> None:
@@ -146,7 +146,7 @@ def deep(id: int, args: Args) -> None:
     depth = args.get("depth", 10_000)
     write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":')
     write(b'{"a":' * depth + b"1" + b"}" * depth + b"}}\n")
-    answer(id)
+    response(id)
 
 
 def deep_answer(id: int, args: Args) -> None:
@@ -156,24 +156,24 @@ def deep_answer(id: int, args: Args) -> None:
 
 
 def duplicate_id(id: int, args: Args) -> None:
-    answer(id, "first")
-    answer(id, "second")
+    response(id, "first")
+    response(id, "second")
 
 
 def unknown_id(id: int, args: Args) -> None:
-    answer("never-used")
-    answer(id)
+    response("never-used")
+    response(id)
 
 
 def wrong_id_type(id: int, args: Args) -> None:
-    answer(str(id))
-    answer(id)
+    response(str(id))
+    response(id)
 
 
 def to_nothing(id: int, args: Args) -> None:
     send(result={})
     send(id=None, error={"code": -32700, "message": "Parse error"})
-    answer(id)
+    response(id)
 
 
 def dies(id: int, args: Args) -> None:
@@ -196,7 +196,7 @@ def closes_stdout(id: int, args: Args) -> None:
 
 def closes_stdin(id: int, args: Args) -> None:
     os.close(0)
-    answer(id)
+    response(id)
     signal.pause()
 
 
@@ -207,12 +207,12 @@ def never(id: int, args: Args) -> None:
 def floods(id: int, args: Args) -> None:
     line = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
     write(line * args["count"])
-    answer(id)
+    response(id)
 
 
 def notifies(id: int, args: Args) -> None:
     send(method=args["method"], params={})
-    answer(id)
+    response(id)
 
 
 def refuses(id: int, args: Args) -> None:
@@ -225,7 +225,7 @@ def asks(id: int, args: Args) -> None:
     reply: dict[str, Any] = {}
     while reply.get("id") != "mine-1":
         reply = read() or {"id": "mine-1"}
-    answer(id, json.dumps(reply))
+    response(id, json.dumps(reply))
 
 
 def progresses(id: int, args: Args) -> None:
@@ -234,7 +234,7 @@ def progresses(id: int, args: Args) -> None:
             method="notifications/progress",
             params={"progressToken": id, "progress": step, "total": args["steps"]},
         )
-    answer(id)
+    response(id)
 
 
 def batch(id: int, args: Args) -> None:
@@ -247,17 +247,17 @@ def batch(id: int, args: Args) -> None:
 
 
 def environment(id: int, args: Args) -> None:
-    answer(id, json.dumps(dict(os.environ)))
+    response(id, json.dumps(dict(os.environ)))
 
 
 def about(id: int, args: Args) -> None:
     ids = {"pid": os.getpid(), "group": os.getpgid(0), "session": os.getsid(0), "cwd": os.getcwd()}
-    answer(id, json.dumps(ids))
+    response(id, json.dumps(ids))
 
 
 def writes_after_stdin(id: int, args: Args) -> None:
     """Answer, and when the input ends say more on the way out: on stdout, then on stderr."""
-    answer(id)
+    response(id)
     while read():
         pass
     send(method="notifications/message", params={"level": "info", "data": "last words"})

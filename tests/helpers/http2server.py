@@ -48,7 +48,7 @@ class Http2Server:
                     if isinstance(event, DataReceived):
                         bodies[event.stream_id] = bodies.get(event.stream_id, b"") + event.data
                     elif isinstance(event, StreamEnded):
-                        _answer(connection, event.stream_id, bodies.pop(event.stream_id, b"{}"))
+                        _response(connection, event.stream_id, bodies.pop(event.stream_id, b"{}"))
                 writer.write(connection.data_to_send())
         except (ConnectionError, ssl.SSLError, asyncio.CancelledError):
             pass
@@ -57,8 +57,8 @@ class Http2Server:
             writer.transport.abort()
 
 
-def _answer(connection: H2Connection, stream: int, body: bytes) -> None:
-    answer = json.dumps({"jsonrpc": "2.0", "id": json.loads(body).get("id"), "result": {}}).encode()
+def _response(connection: H2Connection, stream: int, body: bytes) -> None:
+    response = json.dumps({"jsonrpc": "2.0", "id": json.loads(body).get("id"), "result": {}}).encode()
     headers = [(":status", "200"), ("content-type", "application/json")]
     connection.send_headers(stream, headers)
-    connection.send_data(stream, answer, end_stream=True)
+    connection.send_data(stream, response, end_stream=True)

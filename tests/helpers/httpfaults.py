@@ -74,7 +74,7 @@ class Call:
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         await self.write(_head(status, given | {"Content-Length": str(len(body))}) + body)
 
-    def answer(self, text: str = "done", **members: Any) -> bytes:
+    def response(self, text: str = "done", **members: Any) -> bytes:
         """The right answer to the posted request, as JSON."""
         result = {"content": [{"type": "text", "text": text}]}
         return _json({"jsonrpc": "2.0", "id": self.message.get("id"), "result": result} | members)
@@ -93,7 +93,7 @@ class FaultServer:
         self._orders: defaultdict[str, deque[Fault]] = defaultdict(deque)
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
-        self._news = asyncio.Event()
+        self._changes = asyncio.Event()
         self.hung_up = asyncio.Event()  # a client closed its connection
 
     def order(self, key: str, *faults: Fault) -> None:
@@ -115,8 +115,8 @@ class FaultServer:
         """The call of this key and number, waited for."""
         async with asyncio.timeout(20):
             while len(self.called(key)) < count:
-                self._news.clear()
-                await self._news.wait()
+                self._changes.clear()
+                await self._changes.wait()
         return self.called(key)[count - 1]
 
     async def __aenter__(self) -> Self:
@@ -146,8 +146,8 @@ class FaultServer:
         try:
             while (call := await self._read(reader, writer)) is not None:
                 self.calls.append(call)
-                self._news.set()
-                await self._answer(call)
+                self._changes.set()
+                await self._response(call)
         except (Hangup, ConnectionError, ssl.SSLError, asyncio.CancelledError):
             pass
         finally:
@@ -167,7 +167,7 @@ class FaultServer:
         at = asyncio.get_running_loop().time()
         return Call(self, method, path, headers, body, at, writer)
 
-    async def _answer(self, call: Call) -> None:
+    async def _response(self, call: Call) -> None:
         orders = self._orders[call.key]
         fault = orders.popleft() if orders else good
         await fault(call)
@@ -213,22 +213,22 @@ async def good(call: Call) -> None:
             "serverInfo": {"name": "f", "version": "1"},
         }
         session = {"Mcp_Session_Id": call.server.session} if call.server.session else {}
-        await call.reply(200, call.answer(result=result), JSON_TYPE, **session)
+        await call.reply(200, call.response(result=result), JSON_TYPE, **session)
     elif "id" in call.message and "method" in call.message:
-        await call.reply(200, call.answer(), JSON_TYPE)
+        await call.reply(200, call.response(), JSON_TYPE)
     else:
         await call.reply(202)
 
 
-def stream(*parts: bytes, answer: bool = True, clean: bool = True, **headers: str) -> Fault:
+def stream(*parts: bytes, response: bool = True, clean: bool = True, **headers: str) -> Fault:
     """An event stream of these bytes, then the answer; it ends cleanly, or breaks off."""
 
     async def fault(call: Call) -> None:
         await call.start(200, SSE_TYPE, **headers)
         for part in parts:
             await call.chunk(part)
-        if answer:
-            await call.chunk(event(call.answer()))
+        if response:
+            await call.chunk(event(call.response()))
         if not clean:
             raise Hangup
         await call.end()
@@ -292,7 +292,7 @@ def drops(*parts: bytes) -> Fault:
 async def bytewise(call: Call) -> None:
     """Right, but every byte is a chunk of its own."""
     await call.start(200, SSE_TYPE)
-    for byte in event(call.answer("Grüße 👋")):
+    for byte in event(call.response("Grüße 👋")):
         await call.chunk(bytes([byte]))
     await call.end()
 
@@ -301,7 +301,7 @@ def packed(size: int = 0, encoding: str = "gzip") -> Fault:
     """A gzipped answer; with a size, one that unpacks to so many bytes."""
 
     async def fault(call: Call) -> None:
-        body = gzip.compress(call.answer("x" * size))
+        body = gzip.compress(call.response("x" * size))
         await call.reply(200, body, JSON_TYPE, Content_Encoding=encoding)
 
     return fault

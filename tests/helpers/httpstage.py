@@ -35,7 +35,7 @@ class Stage:
 
     async def call(self, method: str = "tools/call", **params: Any) -> Message:
         """Send a request and wait for its answer."""
-        return await self.log.answer(await self.request(method, **params))
+        return await self.log.response(await self.request(method, **params))
 
     async def fail(self, method: str = "tools/call", **params: Any) -> str:
         """Send a request that fails; the sentences that whoever waits for it gets."""

@@ -51,21 +51,21 @@ class FailingKeychain(MemoryKeychain):
 
 
 class WaitingKeychain(MemoryKeychain):
-    """Asks the person, who takes their time: until `let_go` is set."""
+    """Asks the person, who takes their time: until `release_bodies` is set."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_asked = threading.Event()
-        self.let_go = threading.Event()
+        self.is_requested = threading.Event()
+        self.release_bodies = threading.Event()
 
     def get_password(self, service: str, username: str) -> str | None:
-        self.is_asked.set()
-        self.let_go.wait()
+        self.is_requested.set()
+        self.release_bodies.wait()
         return super().get_password(service, username)
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        self.is_asked.set()
-        self.let_go.wait()
+        self.is_requested.set()
+        self.release_bodies.wait()
         super().set_password(service, username, password)
 
 

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 
-def answer(message: dict[str, Any], line: bytes) -> dict[str, Any] | None:
+def response(message: dict[str, Any], line: bytes) -> dict[str, Any] | None:
     if message.get("method") == "initialize":
         version = message["params"]["protocolVersion"]
         info = {"name": "parrot", "version": "1"}
@@ -30,14 +30,14 @@ def reply(line: bytes) -> object:
         error = {"code": -32700, "message": "Parse error", "data": line.decode("latin-1")}
         return {"jsonrpc": "2.0", "id": None, "error": error}
     if isinstance(message, list):
-        return [answered for item in message if (answered := answer(item, line))] or None
-    return answer(message, line) if isinstance(message, dict) else None
+        return [responded for item in message if (responded := response(item, line))] or None
+    return response(message, line) if isinstance(message, dict) else None
 
 
 def main() -> None:
     for line in sys.stdin.buffer:
-        if (said := reply(line.removesuffix(b"\n"))) is not None:
-            sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
+        if (reported := reply(line.removesuffix(b"\n"))) is not None:
+            sys.stdout.buffer.write(json.dumps(reported).encode() + b"\n")
             sys.stdout.buffer.flush()
 
 

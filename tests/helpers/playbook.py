@@ -79,9 +79,9 @@ class Playbook:
 def negotiating(negotiation: Negotiation) -> Playbook:
     """A playbook for a negotiation. It begins with the first request, which is to be stated."""
 
-    def receive(answer: Message) -> list[object]:
+    def receive(response: Message) -> list[object]:
         try:
-            return [negotiation.receive(answer)]
+            return [negotiation.receive(response)]
         except ConnectFailed as exc:
             return [exc]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.traffic.columns import TYPES
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
 Step = Callable[[TrafficLog], object]
 
@@ -39,7 +39,7 @@ _EXCHANGES = st.builds(
     body=st.binary(max_size=20),
     is_over=st.booleans(),
 )
-_REMARKS = st.builds(Remark, st.booleans(), _TEXTS)
+_REMARKS = st.builds(RowNote, st.booleans(), _TEXTS)
 
 
 @st.composite
@@ -81,12 +81,12 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
         _append(),
         st.just(TrafficLog.publish),
         _on_rows(lambda log, one, other: log.link(one, other, Status.OK)),
-        _on_rows(lambda log, one, _: log.give_up(one)),
-        _on_rows(lambda log, one, other: log.rides_on(one, other)),
+        _on_rows(lambda log, one, _: log.abandon(one)),
+        _on_rows(lambda log, one, other: log.set_carrier(one, other)),
         _on_rows(lambda log, one, other: log.belongs_to(one, other)),
         _on_rows(lambda log, one, other: log.set_resent_of(one, other)),
         _with(_EXCHANGES, TrafficLog.set_http),
-        _with(_REMARKS, TrafficLog.set_remark),
+        _with(_REMARKS, TrafficLog.set_note),
     ),
     max_size=25,
 )
@@ -95,11 +95,11 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 def same(one: TrafficLog, other: TrafficLog) -> None:
     """Assert that both hold the same, column by column and row by row."""
     assert (len(one), one.servers(), one.revisions) == (len(other), other.servers(), other.revisions)
-    assert (one.remarked(), one.resent()) == (other.remarked(), other.resent())
+    assert (one.noted_rows(), one.resent()) == (other.noted_rows(), other.resent())
     for name in TYPES.keys() - {"chunk", "offset"}:
         column, like = getattr(one.columns, name), getattr(other.columns, name)
         assert column[: len(one)] == like[: len(one)], name
     for row in range(len(one)):
         assert one.record(row) == other.record(row)
         assert one.http(row) == other.http(row)
-        assert one.remark(row) == other.remark(row)
+        assert one.note(row) == other.note(row)

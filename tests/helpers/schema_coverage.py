@@ -18,7 +18,7 @@ from inspector.schema.fields import (
 )
 from inspector.schema.values import child
 
-_DEEPEST = 8
+_MAX_DEPTH = 8
 MOST_FIELDS = 5000
 
 
@@ -46,7 +46,7 @@ def coverage(schema: JSON) -> Coverage:
         count += 1
         if isinstance(field, JsonField):
             fallbacks.append((pointer, field.reason))
-        elif depth < _DEEPEST:
+        elif depth < _MAX_DEPTH:
             left.extend(list(_parts(pointer, field, depth))[::-1])
     return Coverage(count, tuple(fallbacks))
 
@@ -60,7 +60,7 @@ def _parts(pointer: str, field: Field, depth: int) -> Iterator[tuple[str, Field,
         case ListField():
             yield child(pointer, "*"), field.item, deeper
         case TupleField():
-            yield from ((child(pointer, place), one, deeper) for place, one in enumerate(field.items))
+            yield from ((child(pointer, location), one, deeper) for location, one in enumerate(field.items))
             if field.rest is not None:
                 yield child(pointer, "*"), field.rest, deeper
         case MapField():

@@ -20,15 +20,15 @@ VALUE = "s3cret-value-of-the-marker"
 PASSPHRASE = "correct horse battery"
 
 
-def standing(store: SecretStore) -> StorageStatus:
-    return store.state.standing
+def status(store: SecretStore) -> StorageStatus:
+    return store.state.status
 
 
 class Run:
     """One run of the app: a store, and what it told."""
 
-    def __init__(self, folder: Path, backend: KeyringBackend, patience: float = 10.0) -> None:
-        self.keychain = Keychain(lambda: backend, patience)
+    def __init__(self, folder: Path, backend: KeyringBackend, timeout: float = 10.0) -> None:
+        self.keychain = Keychain(lambda: backend, timeout)
         self.store = SecretStore(folder, self.keychain, CHEAP)
         self.problems: list[str] = []
         self.store.problem_found.connect(self.problems.append)
@@ -42,8 +42,8 @@ class Machine:
         self.path = self.folder / "vault.json"
         self.backend = backend or MemoryKeychain()
 
-    def run(self, patience: float = 10.0) -> Run:
-        return Run(self.folder, self.backend, patience)
+    def run(self, timeout: float = 10.0) -> Run:
+        return Run(self.folder, self.backend, timeout)
 
     @property
     def store(self) -> SecretStore:

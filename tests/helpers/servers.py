@@ -67,7 +67,7 @@ class Lab:
         """Call a tool that answers with one text."""
         outcome = await self.call(tool, name, **arguments)
         assert outcome.kind is OutcomeKind.RESULT, outcome
-        (part,) = read_result(outcome.answer).parts
+        (part,) = read_result(outcome.response).parts
         return part.content.data.decode()
 
     def view(self, name: str = "srv") -> ServerView:

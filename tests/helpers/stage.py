@@ -12,12 +12,12 @@ import pytest
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.preferences.settings import Settings
-from inspector.protocol.client_capabilities import NOTHING, answering
+from inspector.protocol.client_capabilities import NOTHING, capabilities_for_methods
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
 from inspector.session.server_requests import responder_of
 from inspector.session.session import Session
-from inspector.session.state import Answerer, Route, SessionState
+from inspector.session.state import RequestHandler, Route, SessionState
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Record, RecordKind
@@ -35,21 +35,21 @@ class Stage:
         self.next_wire: MemoryWire | None = None
         self.log = TrafficLog()
         self.states: list[SessionState] = []
-        self.answerers: dict[str, Answerer] = {}
+        self.handlers: dict[str, RequestHandler] = {}
         self.negotiation: Callable[[], Negotiation] = lambda: InitializeHandshake(self.profile)
         self.session = self._make_session()
 
     def _make_session(self) -> Session:
-        self.profile = replace(PROFILE, declared=answering(self.answerers))
+        self.profile = replace(PROFILE, declared=capabilities_for_methods(self.handlers))
         route = Route(self._make_wire, lambda: self.negotiation(), self.profile, is_process=True)
-        responder = responder_of(self.answerers)
+        responder = responder_of(self.handlers)
         session = Session([route], Recorder(self.log, "srv", FakeClock()), SETTINGS, responder)
         session.state_changed.connect(self.states.append)
         return session
 
-    def answer_with(self, method: str, answerer: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
+    def answer_with(self, method: str, handler: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
         """Offer a method. Before connecting."""
-        self.answerers[method] = answerer
+        self.handlers[method] = handler
         self.session = self._make_session()
 
     def _make_wire(self) -> MemoryWire:

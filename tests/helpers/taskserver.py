@@ -44,7 +44,7 @@ class Server:
         self.file = file
         self.tasks: dict[str, Json] = json.loads(file.read_text()) if file and file.exists() else {}
         self.waiting: dict[str, object] = {}  # tasks/result that wait, by task
-        self.asked: dict[str, str] = {}  # tasks, by the id of our question
+        self.requested: dict[str, str] = {}  # tasks, by the id of our question
 
     # -------------------------------------------------------------- messages
 
@@ -71,12 +71,12 @@ class Server:
             send(id=id, result=result if self.is_core else {"resultType": "complete", **result})
 
     def on_answer(self, message: Json) -> None:
-        task = self.tasks[self.asked.pop(message["id"])]
+        task = self.tasks[self.requested.pop(message["id"])]
         self.take_answer(task, message.get("result") or {"action": "cancel"})
 
-    def take_answer(self, task: Json, answer: Json) -> None:
-        name = answer.get("content", {}).get("name", "")
-        words = f"Hello {name}" if answer["action"] == "accept" else f"It was a {answer['action']}"
+    def take_answer(self, task: Json, response: Json) -> None:
+        name = response.get("content", {}).get("name", "")
+        words = f"Hello {name}" if response["action"] == "accept" else f"It was a {response['action']}"
         self.end(task, "completed", result=text(words))
 
     # -------------------------------------------------------------- the beginning
@@ -104,8 +104,8 @@ class Server:
     def on_subscriptions_listen(self, id: object, params: Json) -> None:
         meta = {"io.modelcontextprotocol/subscriptionId": id}
         self.listening = meta
-        told = {"notifications": params["notifications"], "_meta": meta}
-        send(method="notifications/subscriptions/acknowledged", params=told)
+        reported = {"notifications": params["notifications"], "_meta": meta}
+        send(method="notifications/subscriptions/acknowledged", params=reported)
 
     def on_tools_list(self, id: object, params: Json) -> Json:
         tools: list[Json] = []
@@ -182,8 +182,12 @@ class Server:
         task["message"] = f"Step {task['polls']}"
         if task["tool"] == "count":
             if self.is_core and task["token"] is not None:
-                told = {"progressToken": task["token"], "progress": task["polls"], "total": task["wanted"]}
-                send(method="notifications/progress", params={**told, "message": "counting"})
+                reported = {
+                    "progressToken": task["token"],
+                    "progress": task["polls"],
+                    "total": task["wanted"],
+                }
+                send(method="notifications/progress", params={**reported, "message": "counting"})
             if task["polls"] >= task["wanted"]:
                 self.end(task, "completed", result=text(f"Counted to {task['polls']}"))
         elif task["tool"] == "ask":
@@ -200,10 +204,10 @@ class Server:
             return
         self.waiting[task["id"]] = id
         if task["status"] == "input_required":
-            question = f"ask {task['id']}"
-            self.asked[question] = task["id"]
+            input_request = f"ask {task['id']}"
+            self.requested[input_request] = task["id"]
             related = {"_meta": {RELATED: {"taskId": task["id"]}}}
-            send(id=question, method="elicitation/create", params={**QUESTION, **related})
+            send(id=input_request, method="elicitation/create", params={**QUESTION, **related})
 
     def on_tasks_update(self, id: object, params: Json) -> Json:
         if self.is_core:

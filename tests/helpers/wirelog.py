@@ -20,11 +20,11 @@ class WireLog:
 
     def __init__(self) -> None:
         self.events: list[WireEvent] = []
-        self._news = asyncio.Event()
+        self._changes = asyncio.Event()
 
     def __call__(self, event: WireEvent) -> None:
         self.events.append(event)
-        self._news.set()
+        self._changes.set()
 
     def all(self, kind: type[T]) -> list[T]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -35,8 +35,8 @@ class WireLog:
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(_LIMIT):
             while not is_so():
-                self._news.clear()
-                await self._news.wait()
+                self._changes.clear()
+                await self._changes.wait()
 
     async def first(self, kind: type[T], where: Callable[[T], bool] = lambda event: True) -> T:
         """The first event of a kind, waited for if it has not come yet."""
@@ -55,7 +55,7 @@ class WireLog:
         assert isinstance(outcome, UserError), f"it was answered: {outcome}"
         return outcome
 
-    async def answer(self, request: Message) -> Message:
+    async def response(self, request: Message) -> Message:
         outcome = await self.outcome(request)
         assert isinstance(outcome, Message), f"it failed: {outcome}"
         return outcome
@@ -69,17 +69,17 @@ class WireLog:
                 return event.error
             if isinstance(event, FramesReceived):
                 for frame in event.frames:
-                    if (answer := _answer_in(read(_bytes(frame)), event, request)) is not None:
-                        return answer
+                    if (response := _answer_in(read(_bytes(frame)), event, request)) is not None:
+                        return response
         return None
 
 
 def _answer_in(message: Message, event: FramesReceived, request: Message) -> Message | None:
     if message.kind is Kind.BATCH:
         found = (_answer_in(item, event, request) for item in message.items())
-        return next((answer for answer in found if answer is not None), None)
+        return next((response for response in found if response is not None), None)
     is_nameless = message.kind is Kind.ERROR and message.id is None and event.request == request.id
-    return message if message.kind.is_answer and (message.id == request.id or is_nameless) else None
+    return message if message.kind.is_response and (message.id == request.id or is_nameless) else None
 
 
 def _bytes(frame: bytes | Overlong) -> bytes:

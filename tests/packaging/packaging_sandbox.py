@@ -46,11 +46,11 @@ class Sandbox:
         """Put a Python into `bin`; `modules` is `bare` for one without venv and ensurepip."""
         path = self.bin / name
         shutil.copy(STANDINS / "python", path)
-        self.tell(f"{name}.version", version)
-        self.tell(f"{name}.modules", modules)
+        self.notify(f"{name}.version", version)
+        self.notify(f"{name}.modules", modules)
         return path
 
-    def tell(self, fact: str, value: str) -> None:
+    def notify(self, fact: str, value: str) -> None:
         """Say something about the machine that a stand-in reads, such as its `uid` or `missing-libraries`."""
         (self.machine / fact).write_text(f"{value}\n")
 

@@ -21,7 +21,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 @pytest.fixture
 def root(sandbox: Sandbox) -> Sandbox:
-    sandbox.tell("uid", "0")
+    sandbox.notify("uid", "0")
     return sandbox
 
 
@@ -47,7 +47,7 @@ def test_the_app_itself_needs_no_browser(root: Sandbox) -> None:
 
 
 def test_failed_install_does_not_stop_the_tests_and_is_tried_once(root: Sandbox) -> None:
-    root.tell("no-packages", "yes")
+    root.notify("no-packages", "yes")
     result = root.run("packaging/test", "-q")
     assert result.returncode == 0
     assert root.calls()[-2:] == [INSTALLS, UPDATES]

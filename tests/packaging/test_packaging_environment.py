@@ -64,7 +64,7 @@ def test_demo_environment_is_extended_into_the_test_environment(ready: Sandbox) 
 
 
 def test_interrupted_setup_starts_over(sandbox: Sandbox) -> None:
-    sandbox.tell("pip-failure", "ERROR: half way")
+    sandbox.notify("pip-failure", "ERROR: half way")
     sandbox.run("packaging/run")
     assert sandbox.stamp.read_text().startswith("installing\n")
     sandbox.forget("pip-failure")
@@ -116,7 +116,7 @@ def test_manually_created_environment_is_kept(ready: Sandbox) -> None:
     ],
 )
 def test_pip_failure_is_one_sentence_with_cause_fix_and_log(sandbox: Sandbox, log: str, cause: str) -> None:
-    sandbox.tell("pip-failure", log)
+    sandbox.notify("pip-failure", log)
     result = sandbox.run("packaging/run")
     sentence = result.stderr.splitlines()[-1]
     assert result.returncode == 1

@@ -60,7 +60,7 @@ def test_without_the_venv_module_the_exact_apt_command_is_named(sandbox: Sandbox
 
 def test_root_installs_the_venv_module(sandbox: Sandbox) -> None:
     sandbox.python("python3", modules="bare")
-    sandbox.tell("uid", "0")
+    sandbox.notify("uid", "0")
     assert sandbox.run("packaging/run").returncode == 0
     assert sandbox.calls()[0] == "apt-get -qq -y install --no-install-recommends python3.11-venv"
 

@@ -52,12 +52,12 @@ def test_explicit_qt_platform_needs_no_display(sandbox: Sandbox) -> None:
 
 
 def test_exit_code_is_the_exit_code_of_the_app(sandbox: Sandbox) -> None:
-    sandbox.tell("fails-mcp-lens", "yes")
+    sandbox.notify("fails-mcp-lens", "yes")
     assert sandbox.run("packaging/run", DISPLAY=":0").returncode == 1
 
 
 def test_missing_libraries_are_listed_in_one_apt_command(sandbox: Sandbox) -> None:
-    sandbox.tell("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
+    sandbox.notify("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 1
     assert result.stdout == ""
@@ -68,8 +68,8 @@ def test_missing_libraries_are_listed_in_one_apt_command(sandbox: Sandbox) -> No
 
 
 def test_root_installs_missing_libraries(sandbox: Sandbox) -> None:
-    sandbox.tell("uid", "0")
-    sandbox.tell("missing-libraries", "libxcb-cursor.so.0")
+    sandbox.notify("uid", "0")
+    sandbox.notify("missing-libraries", "libxcb-cursor.so.0")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.stdout.startswith("mcp-lens --demo")
     assert sandbox.calls()[-1] == "apt-get -qq -y install --no-install-recommends libxcb-cursor0"
@@ -77,14 +77,14 @@ def test_root_installs_missing_libraries(sandbox: Sandbox) -> None:
 
 def test_without_apt_the_libraries_themselves_are_named(sandbox: Sandbox) -> None:
     (sandbox.bin / "apt-get").unlink()
-    sandbox.tell("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
+    sandbox.notify("missing-libraries", "libxcb-cursor.so.0\nlibEGL.so.1")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 1
     assert "missing (libEGL.so.1, libxcb-cursor.so.0); install the packages that hold them" in result.stderr
 
 
 def test_missing_fonts_are_warned_about_and_setup_continues(sandbox: Sandbox) -> None:
-    sandbox.tell("no-fonts", "yes")
+    sandbox.notify("no-fonts", "yes")
     result = sandbox.run("packaging/run", DISPLAY=":0")
     assert result.returncode == 0
     assert "No font was found" in result.stderr
@@ -121,8 +121,8 @@ def test_all_checks_run_offscreen_in_the_project_folder(sandbox: Sandbox, script
 
 
 def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox: Sandbox) -> None:
-    sandbox.tell("fails-mypy", "yes")
-    sandbox.tell("fails-ruff", "yes")
+    sandbox.notify("fails-mypy", "yes")
+    sandbox.notify("fails-ruff", "yes")
     result = sandbox.run("packaging/test")
     assert result.returncode == 1
     assert "== pytest --ignore=tests/qt\n" in result.stdout
@@ -130,7 +130,7 @@ def test_a_failing_check_does_not_stop_the_rest_and_is_named_at_the_end(sandbox:
 
 
 def test_pytest_options_run_only_pytest(sandbox: Sandbox) -> None:
-    sandbox.tell("fails-pytest", "yes")
+    sandbox.notify("fails-pytest", "yes")
     result = sandbox.run("packaging/test", "-k", "two words")
     assert result.returncode == 1
     assert result.stdout == f"pytest -k two words [offscreen] in {sandbox.tree}\n"

@@ -42,12 +42,14 @@ def listening(
 
 def _await(process: subprocess.Popen[str], announcement: str) -> str:
     assert process.stderr is not None
-    said: list[str] = []
+    reported: list[str] = []
     for line in process.stderr:
         if match := re.search(announcement, line):
             return match[1]
-        said.append(line)
-    raise AssertionError(f"{process.args!r} ended without saying where it listens: {''.join(said)[-2000:]}")
+        reported.append(line)
+    raise AssertionError(
+        f"{process.args!r} ended without saying where it listens: {''.join(reported)[-2000:]}"
+    )
 
 
 def free_port() -> int:

@@ -38,8 +38,8 @@ async def count(to: int, ctx: Context) -> str:
 @server.tool()
 async def ask(ctx: Context) -> str:
     """Ask the person for a colour."""
-    answer = await ctx.elicit("Which colour?", Answer)
-    return f"{answer.action}: {answer.data.colour}"
+    response = await ctx.elicit("Which colour?", Answer)
+    return f"{response.action}: {response.data.colour}"
 
 
 @server.resource("greeting://world")

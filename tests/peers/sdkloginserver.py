@@ -43,7 +43,7 @@ class Provider:
 
     def __init__(self, origin):
         self.origin = origin
-        self.clients, self.asked, self.codes, self.access, self.refreshing = {}, {}, {}, {}, {}
+        self.clients, self.requested, self.codes, self.access, self.refreshing = {}, {}, {}, {}, {}
 
     async def get_client(self, client_id):
         return self.clients.get(client_id)
@@ -53,12 +53,12 @@ class Provider:
 
     async def authorize(self, client, params):
         ticket = secrets.token_hex(16)
-        self.asked[ticket] = (client, params)
+        self.requested[ticket] = (client, params)
         return f"{self.origin}/login?ticket={ticket}"
 
     def decided(self, ticket, is_allowed):
         """Where the browser goes when the person has decided."""
-        client, params = self.asked.pop(ticket)
+        client, params = self.requested.pop(ticket)
         back = str(params.redirect_uri)
         if not is_allowed:
             words = "The person said no."

@@ -21,7 +21,7 @@ from inspector.protocol.server_requests.replies import accepted
 from inspector.traffic.records import RecordKind
 from tests.helpers.httpfaults import FaultServer
 from tests.peers.visit import Visit, visiting
-from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
 
 
 @pytest.fixture(params=["auto", "legacy-first"])
@@ -32,9 +32,9 @@ def entry(request: pytest.FixtureRequest) -> StdioEntry:
 
 @asynccontextmanager
 async def with_rules(entry: StdioEntry, *rules: ReplyRule) -> AsyncIterator[Visit]:
-    answers = ReplyRules()
-    await answers.save(rules)
-    async with visiting(entry, inbox=Inbox(rules=answers)) as visit:
+    responses = ReplyRules()
+    await responses.save(rules)
+    async with visiting(entry, inbox=Inbox(rules=responses)) as visit:
         yield visit
 
 
@@ -44,8 +44,8 @@ def rule(name: str, kind: RuleKind, filter: str = "", **more: Any) -> ReplyRule:
 
 async def text(visit: Visit, tool: str, **arguments: Any) -> str:
     outcome = await visit.call(tool, **arguments)
-    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
-    return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
+    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.response[:500])
+    return "\n".join(block["text"] for block in json.loads(outcome.response)["result"]["content"])
 
 
 async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
@@ -58,8 +58,12 @@ async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
         past = visit.engine.inbox.past()
         log = visit.engine.log
         notes = [record.raw.decode() for record in log.find("sdk", RecordKind.LOCAL)]
-    assert [card.end for card in past] == [InboxRequestEnd.ANSWERED] * 2
-    assert [card.questions[0].reply.rule for card in past if card.questions[0].reply] == ["Yes", "Parrot"]
+    assert [inbox_request.end for inbox_request in past] == [InboxRequestEnd.ANSWERED] * 2
+    assert [
+        inbox_request.input_requests[0].reply.rule
+        for inbox_request in past
+        if inbox_request.input_requests[0].reply
+    ] == ["Yes", "Parrot"]
     assert notes == ["Answered by the rule “Yes”.", "Answered by the rule “Parrot”."]
 
 
@@ -67,13 +71,13 @@ async def test_script_rule_replies_to_consecutive_calls(entry: StdioEntry, tmp_p
     script = tmp_path / "answers.jsonl"
     script.write_text('"red"\n"blue"\n')
     async with with_rules(entry, rule("Book", RuleKind.SCRIPT, script=str(script))) as visit:
-        said = [await text(visit, "sampling", prompt="A colour?") for _ in range(2)]
-    assert ["red" in said[0], "blue" in said[1]] == [True, True]
+        reported = [await text(visit, "sampling", prompt="A colour?") for _ in range(2)]
+    assert ["red" in reported[0], "blue" in reported[1]] == [True, True]
 
 
 async def test_endpoint_receives_the_server_request(entry: StdioEntry) -> None:
     async with FaultServer() as service:
-        service.order("answer", says(COMPLETION))
+        service.order("answer", description(COMPLETION))
         endpoint = Endpoint(service.url(path="/v1"), "gpt-9", timeout=20)
         async with with_rules(entry, rule("Model", RuleKind.ENDPOINT, endpoint=endpoint)) as visit:
             assert await text(visit, "sampling", prompt="A colour?") == "gpt-9 said: Hello"

@@ -49,8 +49,8 @@ async def visit(entry: Entry) -> AsyncIterator[Visit]:
         yield visit
 
 
-def said(outcome: CallOutcome) -> str:
-    result = json.loads(outcome.answer)["result"]
+def reported(outcome: CallOutcome) -> str:
+    result = json.loads(outcome.response)["result"]
     return "\n".join(block["text"] for block in result["content"])
 
 
@@ -59,12 +59,12 @@ async def require_refusals(visit: Visit) -> None:
     for tool, (capability, arguments) in ASKING.items():
         outcome = await visit.engine.call_tool("sdk", tool, {**arguments})
         assert outcome.kind is OutcomeKind.TOOL_ERROR, (tool, outcome)
-        assert capability in said(outcome)
+        assert capability in reported(outcome)
 
 
 async def test_server_sees_which_capabilities_are_switched_off(visit: Visit) -> None:
     visit.engine.set_declared("sdk", NOTHING)
-    ours = visit.view.ours
+    ours = visit.view.client_side
     assert ours is not None
     is_stateless = visit.agreement.era is Era.STATELESS
     assert ours.differs is not is_stateless
@@ -83,7 +83,7 @@ async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> No
         path = tmp_path / folder
         await visit.engine.set_roots("sdk", (str(path),))
         assert await visit.text("list_roots") == f"{path.as_uri()}  {folder}"
-    assert visit.told("notifications/roots/list_changed") is (visit.agreement.era is Era.HANDSHAKE)
+    assert visit.reported("notifications/roots/list_changed") is (visit.agreement.era is Era.HANDSHAKE)
 
 
 async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> None:
@@ -91,7 +91,7 @@ async def test_per_call_capabilities_apply_to_that_call_only(visit: Visit) -> No
     outcome = await visit.engine.by_hand.call("sdk", ToolCall("list_roots", capabilities=own))
     if visit.agreement.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.TOOL_ERROR
-        assert "roots" in said(outcome)
+        assert "roots" in reported(outcome)
     else:
         assert outcome.kind is OutcomeKind.FAILED
         assert "declared once" in outcome.summary

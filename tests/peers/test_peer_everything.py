@@ -32,9 +32,9 @@ TOOLS_FOR_ALL = {
 async def elicit(params: JSONObject) -> JSONObject:
     schema = params["requestedSchema"]
     assert isinstance(schema, dict)
-    asked = schema["properties"]
-    assert isinstance(asked, dict)
-    if "interpretation" in asked:
+    requested = schema["properties"]
+    assert isinstance(requested, dict)
+    if "interpretation" in requested:
         return {"action": "accept", "content": {"interpretation": "snake"}}
     return {"action": "decline"}
 
@@ -118,14 +118,14 @@ async def test_progress_arrives_step_by_step(everything: Visit) -> None:
 
 async def test_cancelled_call_is_reported_and_others_continue(everything: Visit) -> None:
     await everything.cancel_midway("trigger-long-running-operation", duration=3, steps=30)
-    await everything.recorded(lambda: everything.told("notifications/cancelled"))
+    await everything.recorded(lambda: everything.reported("notifications/cancelled"))
     assert await everything.text("echo", message="still here") == "Echo: still here"
 
 
 async def test_update_of_a_subscribed_resource_is_received(everything: Visit) -> None:
     await everything.client.subscribe("demo://resource/dynamic/text/1")
     await everything.text("toggle-subscriber-updates")
-    update = await everything.heard("notifications/resources/updated")
+    update = await everything.received("notifications/resources/updated")
     assert update == {"uri": "demo://resource/dynamic/text/1"}
     await everything.client.unsubscribe("demo://resource/dynamic/text/1")
 
@@ -133,7 +133,7 @@ async def test_update_of_a_subscribed_resource_is_received(everything: Visit) ->
 async def test_log_messages_are_received_from_the_chosen_level_up(everything: Visit) -> None:
     await everything.client.set_level("debug")
     await everything.text("toggle-simulated-logging")
-    assert (await everything.heard("notifications/message")).keys() >= {"level", "data"}
+    assert (await everything.received("notifications/message")).keys() >= {"level", "data"}
 
 
 async def test_server_requests_are_answered(everything: Visit) -> None:
@@ -147,7 +147,7 @@ async def test_task_requests_input_midway_and_returns_its_result(everything: Vis
     call = ToolCall("simulate-research-query", arguments, as_task=True)
     outcome = await everything.engine.by_hand.call(everything.name, call)
     assert (outcome.kind, bool(outcome.task_id)) == (OutcomeKind.RESULT, True)
-    assert b"Research Report: python (snake)" in outcome.answer
+    assert b"Research Report: python (snake)" in outcome.response
 
 
 async def test_traffic_has_no_findings(everything: Visit) -> None:

@@ -24,7 +24,7 @@ from tests.peers.visit import visiting
 
 pytestmark = pytest.mark.timeout(500)  # the first run installs the peers
 
-_MOST_FALLBACKS = 0.02
+_MAX_FALLBACKS = 0.02
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ async def test_every_tool_of_the_public_servers_has_a_form(entries: list[StdioEn
     for name, pointer, reason in fallbacks:
         print(f"  {name} {pointer}: {reason}")
     assert len(schemas) >= 100
-    assert len(fallbacks) <= _MOST_FALLBACKS * count
+    assert len(fallbacks) <= _MAX_FALLBACKS * count
     for schema in schemas.values():
         _has_an_example_that_fits(schema)
 

@@ -37,24 +37,24 @@ class Person:
         self.visit = visit
         self.inbox = visit.engine.inbox
         self._changed = asyncio.Event()
-        self.inbox.changed.connect(lambda card: self._changed.set())
+        self.inbox.changed.connect(lambda inbox_request: self._changed.set())
 
     def call(self, tool: str, **arguments: JSON) -> asyncio.Task[CallOutcome]:
         return asyncio.get_running_loop().create_task(self.visit.call(tool, **arguments))
 
     async def text(self, outcome: asyncio.Task[CallOutcome]) -> str:
         done = await outcome
-        assert done.kind is OutcomeKind.RESULT, (done.kind, done.summary, done.answer[:500])
-        return "\n".join(block["text"] for block in json.loads(done.answer)["result"]["content"])
+        assert done.kind is OutcomeKind.RESULT, (done.kind, done.summary, done.response[:500])
+        return "\n".join(block["text"] for block in json.loads(done.response)["result"]["content"])
 
-    async def cards(self, count: int = 1) -> tuple[InboxRequest, ...]:
-        while len(self.inbox.cards()) < count:
+    async def inbox_requests(self, count: int = 1) -> tuple[InboxRequest, ...]:
+        while len(self.inbox.inbox_requests()) < count:
             await self.changed()
-        return self.inbox.cards()
+        return self.inbox.inbox_requests()
 
     async def ended(self, count: int = 1) -> InboxRequest:
         """The latest of so many that ended."""
-        while len(self.inbox.past()) < count or self.inbox.cards():
+        while len(self.inbox.past()) < count or self.inbox.inbox_requests():
             await self.changed()
         return self.inbox.past()[-1]
 
@@ -63,14 +63,14 @@ class Person:
         await self._changed.wait()
 
     async def awaits_page(self) -> InboxRequest:
-        while not (self.inbox.cards() and self.inbox.cards()[0].awaits_page):
+        while not (self.inbox.inbox_requests() and self.inbox.inbox_requests()[0].awaits_page):
             await self.changed()
-        return self.inbox.cards()[0]
+        return self.inbox.inbox_requests()[0]
 
-    def answer(self, card: InboxRequest, *results: JSONObject) -> None:
+    def response(self, inbox_request: InboxRequest, *results: JSONObject) -> None:
         """The questions of a card, in the order in which they are asked."""
-        for question, result in zip(card.questions, results, strict=True):
-            self.inbox.reply(card.id, question.key, Reply(result=result))
+        for input_request, result in zip(inbox_request.input_requests, results, strict=True):
+            self.inbox.reply(inbox_request.id, input_request.key, Reply(result=result))
 
 
 @pytest.fixture(scope="module")
@@ -100,30 +100,34 @@ async def at_the_window(entry: Entry) -> AsyncIterator[Person]:
 async def person(entry: Entry) -> AsyncIterator[Person]:
     async with at_the_window(entry) as person:
         yield person
-        assert person.inbox.cards() == ()
+        assert person.inbox.inbox_requests() == ()
 
 
 async def test_form_elicitation_is_accepted_declined_and_cancelled(person: Person) -> None:
-    for answer in (NAMED, declined(), cancelled()):
+    for response in (NAMED, declined(), cancelled()):
         call = person.call("elicit_form")
-        (card,) = await person.cards()
-        assert (card.server, card.method, card.subject) == ("sdk", "tools/call", "elicit_form")
-        assert card.questions[0].remarks == ()
-        person.answer(card, answer)
+        (inbox_request,) = await person.inbox_requests()
+        assert (inbox_request.server, inbox_request.method, inbox_request.subject) == (
+            "sdk",
+            "tools/call",
+            "elicit_form",
+        )
+        assert inbox_request.input_requests[0].notes == ()
+        person.response(inbox_request, response)
         text = await person.text(call)
-        assert ("Ada" if answer is NAMED else str(answer["action"])) in text
+        assert ("Ada" if response is NAMED else str(response["action"])) in text
 
 
 async def test_sampling_is_answered_and_rejected(person: Person) -> None:
     call = person.call("sampling", prompt="A colour?")
-    (card,) = await person.cards()
-    person.answer(card, BLUE)
+    (inbox_request,) = await person.inbox_requests()
+    person.response(inbox_request, BLUE)
     assert await person.text(call) == "by hand said: blue"
     call = person.call("sampling", prompt="A colour?")
-    (card,) = await person.cards()
-    person.inbox.reply(card.id, card.questions[0].key, SAMPLING_REJECTED)
+    (inbox_request,) = await person.inbox_requests()
+    person.inbox.reply(inbox_request.id, inbox_request.input_requests[0].key, SAMPLING_REJECTED)
     outcome = await call
-    assert "The user rejected the sampling request" in outcome.summary + outcome.answer.decode()
+    assert "The user rejected the sampling request" in outcome.summary + outcome.response.decode()
     is_stateless = person.visit.agreement.era is Era.STATELESS
     assert (outcome.kind is OutcomeKind.FAILED) is is_stateless
 
@@ -133,14 +137,16 @@ async def test_two_simultaneous_requests_are_one_card_or_two_depending_on_the_pr
 ) -> None:
     call = person.call("ask_twice", second="sampling")
     if person.visit.agreement.era is Era.STATELESS:
-        (card,) = await person.cards()
-        person.inbox.reply(card.id, "second", Reply(result=BLUE))
-        person.inbox.reply(card.id, "name", Reply(result=NAMED))
+        (inbox_request,) = await person.inbox_requests()
+        person.inbox.reply(inbox_request.id, "second", Reply(result=BLUE))
+        person.inbox.reply(inbox_request.id, "name", Reply(result=NAMED))
     else:
-        cards = await person.cards(2)
-        by_method = {card.questions[0].method: card for card in cards}
-        person.answer(by_method["sampling/createMessage"], BLUE)
-        person.answer(by_method["elicitation/create"], NAMED)
+        inbox_requests = await person.inbox_requests(2)
+        by_method = {
+            inbox_request.input_requests[0].method: inbox_request for inbox_request in inbox_requests
+        }
+        person.response(by_method["sampling/createMessage"], BLUE)
+        person.response(by_method["elicitation/create"], NAMED)
     text = await person.text(call)
     assert "Ada" in text
     assert "blue" in text
@@ -151,20 +157,22 @@ async def test_a_call_goes_through_several_rounds(person: Person) -> None:
     is_stateless = person.visit.agreement.era is Era.STATELESS
     steps: list[JSONObject] = [{"city": "Oslo"}, {"day": "2026-11-16"}, {"seats": 2}]
     for number, content in enumerate(steps):
-        (card,) = await person.cards()
-        assert (card.round, len(card.earlier)) == ((number + 1, number) if is_stateless else (0, 0))
-        person.answer(card, accepted(content))
+        (inbox_request,) = await person.inbox_requests()
+        assert (inbox_request.round, len(inbox_request.earlier)) == (
+            (number + 1, number) if is_stateless else (0, 0)
+        )
+        person.response(inbox_request, accepted(content))
     outcome = await call
     assert outcome.waited_ns > 0
-    assert b"2026-11-16" in outcome.answer
+    assert b"2026-11-16" in outcome.response
 
 
 async def test_server_that_never_stops_asking_is_cut_off(person: Person) -> None:
     call = person.call("ask_forever")
     is_stateless = person.visit.agreement.era is Era.STATELESS
     for number in range(1, 11):
-        (card,) = await person.cards()
-        person.answer(card, accepted({}) if is_stateless or number < 3 else declined())
+        (inbox_request,) = await person.inbox_requests()
+        person.response(inbox_request, accepted({}) if is_stateless or number < 3 else declined())
         if call.done() or (number == 3 and not is_stateless):
             break
     outcome = await call
@@ -179,37 +187,37 @@ async def test_request_cancelled_by_the_server_leaves_the_list(person: Person) -
         pytest.skip("nothing can be taken back in the stateless era")
     call = person.call("ask_and_withdraw", seconds=0.05)
     assert "taken back" in await person.text(call)
-    card = await person.ended()
-    assert card.end is InboxRequestEnd.WITHDRAWN
+    inbox_request = await person.ended()
+    assert inbox_request.end is InboxRequestEnd.WITHDRAWN
 
 
 @pytest.mark.parametrize("fault", ["no schema", "schema is a text", "no messages", "unknown method"])
 async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault: str) -> None:
     outcome = await person.call("ask_malformed", fault=fault)
-    card = await person.ended()
-    assert card.end is InboxRequestEnd.REFUSED
-    assert card.note
+    inbox_request = await person.ended()
+    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert inbox_request.note
     if person.visit.agreement.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.FAILED
-        assert card.note in outcome.summary
+        assert inbox_request.note in outcome.summary
     else:
         code = -32601 if fault == "unknown method" else -32602
-        assert str(code).encode() in outcome.answer
+        assert str(code).encode() in outcome.response
 
 
 async def test_url_elicitation_is_accepted_and_awaited(person: Person) -> None:
     call = person.call("elicit_url", url="https://example.com/x", seconds=0)
-    (card,) = await person.cards()
-    person.answer(card, consented())
+    (inbox_request,) = await person.inbox_requests()
+    person.response(inbox_request, consented())
     assert "accept" in await person.text(call)
     assert (await person.ended()).end is InboxRequestEnd.ANSWERED
 
 
 async def test_call_that_requires_url_elicitation_is_retried(person: Person) -> None:
     call = person.call("url_required", count=2, seconds=0)
-    (card,) = await person.cards()
-    assert len(card.questions) == 2
-    person.answer(card, consented(), consented())
+    (inbox_request,) = await person.inbox_requests()
+    assert len(inbox_request.input_requests) == 2
+    person.response(inbox_request, consented(), consented())
     if person.visit.agreement.era is not Era.STATELESS:
         await person.awaits_page()
     await person.text(person.call("finish_pages"))
@@ -220,17 +228,17 @@ async def test_declining_url_elicitation_returns_the_error(person: Person) -> No
     if person.visit.agreement.era is Era.STATELESS:
         pytest.skip("the error is of the handshake era")
     call = person.call("url_required", count=1, seconds=0)
-    (card,) = await person.cards()
-    person.answer(card, declined())
+    (inbox_request,) = await person.inbox_requests()
+    person.response(inbox_request, declined())
     outcome = await call
     assert outcome.kind is OutcomeKind.RPC_ERROR
-    assert json.loads(outcome.answer)["error"]["code"] == -32042
+    assert json.loads(outcome.response)["error"]["code"] == -32042
     await person.text(person.call("finish_pages"))
 
 
 async def test_cancelling_a_call_closes_its_card(person: Person) -> None:
     call = person.call("elicit_form")
-    await person.cards()
+    await person.inbox_requests()
     call.cancel()
     await asyncio.wait([call])
     is_stateless = person.visit.agreement.era is Era.STATELESS
@@ -243,7 +251,7 @@ async def test_cancelling_a_call_closes_its_card(person: Person) -> None:
 async def test_crashed_server_closes_its_cards(era: str) -> None:
     async with at_the_window(over_stdio(era)) as person:
         call = person.call("elicit_form")
-        await person.cards()
+        await person.inbox_requests()
         pid = person.visit.view.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
@@ -256,10 +264,10 @@ async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
         url = running.enter_context(listening(command("everything", http=True), r"listening on (\S+)"))
         async with at_the_window(HttpEntry(name="sdk", url=url, era="legacy-first")) as person:
             call = person.call("elicit_form")
-            (card,) = await person.cards()
+            (inbox_request,) = await person.inbox_requests()
             await asyncio.to_thread(running.close)
             assert (await call).kind is OutcomeKind.FAILED
-            person.answer(card, NAMED)
+            person.response(inbox_request, NAMED)
             while (ended := await person.ended()).end is InboxRequestEnd.ANSWERED:
                 await person.changed()
             assert ended.end is InboxRequestEnd.NOT_SENT
@@ -274,11 +282,13 @@ async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str)
         await engine.connect(f"srv {number}")
         people.append(Person(Visit(engine, f"srv {number}")))
     calls = [person.call("elicit_form") for person in people]
-    cards = {card.server: card for card in await people[0].cards(2)}
-    people[1].answer(cards["srv 1"], declined())
+    inbox_requests = {
+        inbox_request.server: inbox_request for inbox_request in await people[0].inbox_requests(2)
+    }
+    people[1].response(inbox_requests["srv 1"], declined())
     assert "decline" in await people[1].text(calls[1])
     assert not calls[0].done()
-    people[0].answer(cards["srv 0"], NAMED)
+    people[0].response(inbox_requests["srv 0"], NAMED)
     assert "Ada" in await people[0].text(calls[0])
     await engine.close()
 
@@ -290,20 +300,20 @@ async def test_server_everything_requests_a_form_sampling_and_roots(
     entry = StdioEntry(name="everything", command="node", args=(script, "stdio"), roots=(str(tmp_path),))
     async with at_the_window(entry) as person:
         call = person.call("trigger-sampling-request", prompt="who?", maxTokens=10)
-        (card,) = await person.cards()
-        assert card.subject == "trigger-sampling-request"
-        person.answer(card, BLUE)
+        (inbox_request,) = await person.inbox_requests()
+        assert inbox_request.subject == "trigger-sampling-request"
+        person.response(inbox_request, BLUE)
         assert "blue" in await person.text(call)
         call = person.call("trigger-elicitation-request")
-        (card,) = await person.cards()
-        assert card.questions[0].method == "elicitation/create"
-        person.answer(card, declined())
+        (inbox_request,) = await person.inbox_requests()
+        assert inbox_request.input_requests[0].method == "elicitation/create"
+        person.response(inbox_request, declined())
         assert "declined" in await person.text(call)
         assert tmp_path.as_uri() in await person.text(person.call("get-roots-list"))
         call = person.call("trigger-url-elicitation", url="https://example.com/request")
-        (card,) = await person.cards()
-        assert card.questions[0].params["url"] == "https://example.com/request"
-        person.answer(card, consented())
+        (inbox_request,) = await person.inbox_requests()
+        assert inbox_request.input_requests[0].params["url"] == "https://example.com/request"
+        person.response(inbox_request, consented())
         assert "accept" in await person.text(call)
 
 
@@ -312,12 +322,12 @@ async def test_url_elicitations_required_by_server_everything_are_awaited(node_m
     script = str(node_modules / "server-everything/dist/index.js")
     async with at_the_window(StdioEntry(name="everything", command="node", args=(script, "stdio"))) as person:
         call = person.call("trigger-url-elicitation", url="https://example.com/first", errorPath=True)
-        (card,) = await person.cards()
-        assert card.round == 1
-        person.answer(card, consented())
+        (inbox_request,) = await person.inbox_requests()
+        assert inbox_request.round == 1
+        person.response(inbox_request, consented())
         await person.awaits_page()
-        person.inbox.page_done(card.id)
-        (card,) = await person.cards()
-        assert card.round == 0
-        person.answer(card, consented())
+        person.inbox.page_done(inbox_request.id)
+        (inbox_request,) = await person.inbox_requests()
+        assert inbox_request.round == 0
+        person.response(inbox_request, consented())
         assert "accept" in await person.text(call)

@@ -29,7 +29,7 @@ class Person:
     """Sits in front of a browser: logs in at the page that it is sent to, and decides."""
 
     def __init__(self) -> None:
-        self.answer = "allow"
+        self.response = "allow"
         self.opened: list[str] = []
         self.ended: list[httpx2.Response] = []
 
@@ -38,7 +38,7 @@ class Person:
         async with httpx2.AsyncClient(trust_env=False, follow_redirects=True) as browser:
             page = await browser.get(url)
             assert "<form" in page.text, page.text
-            typed = {"name": "grace", "password": "hopper", "answer": self.answer}
+            typed = {"name": "grace", "password": "hopper", "answer": self.response}
             self.ended.append(await browser.post(page.url, data=typed))
 
 
@@ -160,8 +160,8 @@ async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str
     words = await peer.engine.logins.sign_out(NAME)
     assert words == "Signed out. The authorization server has taken the tokens back."
     async with httpx2.AsyncClient(trust_env=False) as anybody:
-        answer = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
-    assert answer.status_code == 401
+        response = await anybody.post(url, headers={"Authorization": f"Bearer {token}"}, json={})
+    assert response.status_code == 401
     assert await peer.engine.logins.tokens(NAME) is None
     outcome = await peer.call("whoami")
     assert outcome.kind is not OutcomeKind.RESULT
@@ -177,7 +177,7 @@ async def test_login_works_again_after_logging_out(peer: Visit, person: Person) 
 
 
 async def test_denied_consent_is_reported(url: str, person: Person) -> None:
-    person.answer = "deny"
+    person.response = "deny"
     async with engine_for(url, person) as engine:
         with pytest.raises(NeedsLogin, match="said no") as refused:
             await engine.connect(NAME)

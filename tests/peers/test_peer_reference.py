@@ -62,7 +62,7 @@ async def test_memory_stores_entities_and_notifies_about_changes(node_modules: P
         await visit.client.subscribe(graph)
         ada: JSONObject = {"name": "Ada", "entityType": "person", "observations": ["writes programs"]}
         await visit.text("create_entities", entities=[ada])
-        assert (await visit.heard("notifications/resources/updated"))["uri"] == graph
+        assert (await visit.received("notifications/resources/updated"))["uri"] == graph
         assert b"writes programs" in await visit.read(graph)
         assert visit.complaints() == []
 
@@ -73,9 +73,9 @@ async def test_time_server_converts_times(reference_python: Path) -> None:
         assert visit.agreement.revision.date == "2026-07-28"
         assert await visit.tools() == ["get_current_time", "convert_time"]
         arguments = {"source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "Asia/Kolkata"}
-        answer = parse(await visit.text("convert_time", **arguments))
-        assert isinstance(answer, dict)
-        assert answer["time_difference"] == "-3.5h"
+        response = parse(await visit.text("convert_time", **arguments))
+        assert isinstance(response, dict)
+        assert response["time_difference"] == "-3.5h"
         assert visit.complaints() == []
 
 

@@ -64,5 +64,5 @@ async def test_progress_logs_and_server_requests_arrive_during_a_call(peer: Visi
         (2, 3, "at 2"),
         (3, 3, "at 3"),
     ]
-    assert (await peer.heard("notifications/message"))["data"] == "counted 1"
+    assert (await peer.received("notifications/message"))["data"] == "counted 1"
     assert await peer.text("ask") == "accept: blue"

@@ -75,15 +75,15 @@ async def test_calls_report_progress_send_server_requests_and_can_be_cancelled(p
     assert await peer.text("echo", message="still here") == "still here"
     # In the stateless era a call over HTTP is cancelled by closing its exchange, without a word.
     is_silent = peer.agreement.era is Era.STATELESS and peer.view.transport == "http"
-    assert peer.told("notifications/cancelled") is not is_silent
+    assert peer.reported("notifications/cancelled") is not is_silent
 
 
 async def test_tool_list_and_resource_changes_are_received(peer: Visit) -> None:
     await peer.client.subscribe(COUNTER)
     if peer.agreement.era is Era.STATELESS:
         # One stream was opened on connecting, and another one now: only that tells of the counter.
-        await peer.heard("notifications/subscriptions/acknowledged", mentioning=COUNTER)
+        await peer.received("notifications/subscriptions/acknowledged", mentioning=COUNTER)
     await peer.text("bump_counter")
-    assert (await peer.heard("notifications/resources/updated"))["uri"] == COUNTER
+    assert (await peer.received("notifications/resources/updated"))["uri"] == COUNTER
     await peer.text("toggle_bonus_tool")
-    await peer.heard("notifications/tools/list_changed")
+    await peer.received("notifications/tools/list_changed")

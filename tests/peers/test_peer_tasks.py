@@ -32,9 +32,9 @@ DESIGNS = ("core", "extension")
 async def elicit(params: JSONObject) -> JSONObject:
     schema = params["requestedSchema"]
     assert isinstance(schema, dict)
-    asked = schema["properties"]
-    assert isinstance(asked, dict)
-    content: JSONObject = {"name": "Ann"} if "name" in asked else {"interpretation": "snake"}
+    requested = schema["properties"]
+    assert isinstance(requested, dict)
+    content: JSONObject = {"name": "Ann"} if "name" in requested else {"interpretation": "snake"}
     return {"action": "accept", "content": content}
 
 
@@ -102,8 +102,8 @@ async def by_hand(request: pytest.FixtureRequest) -> AsyncIterator[TaskVisit]:
 
 async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("count", polls=3)
-    assert (outcome.kind, b"Counted to 3" in outcome.answer) == (OutcomeKind.RESULT, True)
-    view = await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
+    assert (outcome.kind, b"Counted to 3" in outcome.response) == (OutcomeKind.RESULT, True)
+    view = await by_hand.until(lambda view: view.tracking is TrackingState.ENDED)
     assert (view.tool, view.origin, view.outcome) == ("count", TaskOrigin.CALLED, outcome)
     assert by_hand.statuses() == ["working", "completed"]
     is_core = by_hand.visit.agreement.revision.date == "2025-11-25"
@@ -113,8 +113,8 @@ async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
 
 async def test_task_continues_after_its_input_request_is_answered(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("ask")
-    assert b"Hello Ann" in outcome.answer
-    await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
+    assert b"Hello Ann" in outcome.response
+    await by_hand.until(lambda view: view.tracking is TrackingState.ENDED)
     assert by_hand.statuses() == ["working", "input_required", "completed"]
     assert by_hand.visit.complaints() == []
 
@@ -131,7 +131,7 @@ async def test_task_continues_without_its_call_and_can_be_cancelled(by_hand: Tas
     assert (await calling).kind is OutcomeKind.LEFT
     await by_hand.until(lambda view: view.task.message == "Step 3")
     await by_hand.book.cancel(view.server, view.id)
-    view = await by_hand.until(lambda view: view.standing is TrackingState.ENDED)
+    view = await by_hand.until(lambda view: view.tracking is TrackingState.ENDED)
     assert view.task.status is TaskStatus.CANCELLED
 
 
@@ -142,11 +142,11 @@ async def test_a_task_that_outlives_the_process_is_found_again(design: str, tmp_
         view = await visit.until(lambda view: view.task.message == "Step 2")
         await visit.visit.engine.disconnect("tasks")
         assert (await calling).is_lost
-        waiting = await visit.until(lambda view: view.standing is TrackingState.WAITING)
+        waiting = await visit.until(lambda view: view.tracking is TrackingState.WAITING)
         assert waiting.id == view.id
         await visit.visit.engine.connect("tasks")
         await visit.until(
-            lambda view: view.standing is TrackingState.FOLLOWED and view.task.message == "Step 5"
+            lambda view: view.tracking is TrackingState.FOLLOWED and view.task.message == "Step 5"
         )
 
 
@@ -156,7 +156,7 @@ async def test_a_task_that_ended_with_the_process_is_unknown(design: str) -> Non
         visit.start("stay")
         await visit.until(lambda view: view.task.message == "Step 1")
         await visit.visit.engine.connect("tasks")
-        view = await visit.until(lambda view: view.standing is TrackingState.UNKNOWN)
+        view = await visit.until(lambda view: view.tracking is TrackingState.UNKNOWN)
         assert view.note == "The server no longer knows the task: Unknown task"
 
 
@@ -189,7 +189,7 @@ async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path)
         await visit.book.fetch("tasks", view.id)
         view = await visit.until(lambda view: view.outcome is not None)
         assert view.outcome is not None
-        assert b"Counted to 1" in view.outcome.answer
+        assert b"Counted to 1" in view.outcome.response
 
 
 # ------------------------------------------------------------------ server-everything
@@ -206,8 +206,8 @@ async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
 
 async def test_everything_runs_its_research_as_a_task(everything: TaskVisit) -> None:
     outcome = await everything.start("simulate-research-query", topic="python", ambiguous=True)
-    assert b"Research Report: python (snake)" in outcome.answer
-    view = await everything.until(lambda view: view.standing is TrackingState.ENDED)
+    assert b"Research Report: python (snake)" in outcome.response
+    view = await everything.until(lambda view: view.tracking is TrackingState.ENDED)
     assert view.task.status is TaskStatus.COMPLETED
     assert "input_required" in everything.statuses()
     assert view.expires_ns is not None
@@ -220,7 +220,7 @@ async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit)
     assert await everything.book.refresh("everything") == 0  # it is known already
     await everything.book.cancel("everything", view.id)
     assert (await calling).kind is OutcomeKind.CANCELLED
-    view = await everything.until(lambda view: view.standing is TrackingState.ENDED)
+    view = await everything.until(lambda view: view.tracking is TrackingState.ENDED)
     assert view.task.status is TaskStatus.CANCELLED
 
 
@@ -232,7 +232,7 @@ async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(ever
     words = await visit.text("trigger-elicitation-request-async")
     assert "[COMPLETED] User provided the requested information!" in words
     assert "- Name: Ann" in words
-    assert visit.told("notifications/tasks/status")
+    assert visit.reported("notifications/tasks/status")
     words = await visit.text("trigger-sampling-request-async", prompt="who?", maxTokens=10)
     assert "by a person" in words
     assert "Task created" in words
@@ -243,7 +243,7 @@ async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(ever
 
 
 @asynccontextmanager
-async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], InboxRequest]]:
+async def requested(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[CallOutcome], InboxRequest]]:
     """A call that became a task, which asks the person."""
     inbox = Inbox()
     opened: asyncio.Queue[InboxRequest] = asyncio.Queue()
@@ -256,19 +256,19 @@ async def asked(design: str) -> AsyncIterator[tuple[TaskVisit, asyncio.Task[Call
 
 @pytest.mark.parametrize("design", DESIGNS)
 async def test_card_names_its_task_and_the_reply_completes_the_task(design: str) -> None:
-    async with asked(design) as (visit, calling, card):
+    async with requested(design) as (visit, calling, inbox_request):
         view = await visit.until(lambda view: view.task.status is TaskStatus.INPUT_REQUIRED)
-        assert card.task_id == view.id
-        (question,) = card.questions
-        answer: JSONObject = {"action": "accept", "content": {"name": "Bea"}}
-        visit.visit.engine.inbox.reply(card.id, question.key, Reply(answer))
-        assert b"Hello Bea" in (await calling).answer
+        assert inbox_request.task_id == view.id
+        (input_request,) = inbox_request.input_requests
+        response: JSONObject = {"action": "accept", "content": {"name": "Bea"}}
+        visit.visit.engine.inbox.reply(inbox_request.id, input_request.key, Reply(response))
+        assert b"Hello Bea" in (await calling).response
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 async def test_card_closes_with_its_task(design: str) -> None:
-    async with asked(design) as (visit, calling, card):
-        await visit.book.cancel("tasks", card.task_id)
+    async with requested(design) as (visit, calling, inbox_request):
+        await visit.book.cancel("tasks", inbox_request.task_id)
         assert (await calling).kind is OutcomeKind.CANCELLED
         if design == "extension":
-            assert visit.visit.engine.inbox.cards() == ()
+            assert visit.visit.engine.inbox.inbox_requests() == ()

@@ -17,7 +17,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind, ServerView
 from inspector.protocol.handshake import Agreement
 from inspector.session.client import Client
 from inspector.session.pending_requests import OnProgress
-from inspector.session.state import Answerer
+from inspector.session.state import RequestHandler
 from inspector.traffic.records import Direction, Record, RecordKind
 from tests.helpers.servers import gone
 
@@ -55,8 +55,8 @@ class Visit:
     async def text(self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON) -> str:
         """All the text that a call gave; the call must have worked."""
         outcome = await self.call(tool, on_progress, **arguments)
-        assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
-        contents = [part.content for part in read_result(outcome.answer).parts]
+        assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.response[:500])
+        contents = [part.content for part in read_result(outcome.response).parts]
         return "\n".join(content.data.decode() for content in contents if content.is_text)
 
     async def tools(self) -> list[str]:
@@ -102,7 +102,7 @@ class Visit:
         await asyncio.wait([task])
         assert task.cancelled()
 
-    async def heard(self, method: str, mentioning: str = "") -> JSONObject:
+    async def received(self, method: str, mentioning: str = "") -> JSONObject:
         """The params of the first notification of this method, come or still to come, that mentions this."""
 
         def found() -> list[Record]:
@@ -116,7 +116,7 @@ class Visit:
         assert isinstance(params, dict)
         return params
 
-    def told(self, method: str) -> bool:
+    def reported(self, method: str) -> bool:
         """Have we sent this notification?"""
         return bool(self._notifications(method, Direction.OUT))
 
@@ -160,10 +160,10 @@ class Visit:
 
 @asynccontextmanager
 async def visiting(
-    entry: Entry, answerers: Mapping[str, Answerer] | None = None, inbox: Inbox | None = None
+    entry: Entry, handlers: Mapping[str, RequestHandler] | None = None, inbox: Inbox | None = None
 ) -> AsyncIterator[Visit]:
     """Connect, and afterwards make sure that no process is left of what was started."""
-    engine = Engine(answerers=answerers, inbox=inbox)
+    engine = Engine(handlers=handlers, inbox=inbox)
     try:
         engine.add(entry)
         await engine.connect(entry.name)

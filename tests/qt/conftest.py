@@ -19,7 +19,7 @@ from inspector.config.servers.entries import HttpEntry
 from inspector.demo.servers import command
 from inspector.qt.theme import Scheme
 from tests.peers.netserver import listening
-from tests.qt.lens_driver import PATIENCE, Lens
+from tests.qt.lens_driver import TIMEOUT, Lens
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +35,13 @@ def _collected_between_tests() -> Iterator[None]:
 class _PatientBot(QtBot):
     """Waits for as long as tests of the whole window do, where nothing else is said."""
 
-    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = TIMEOUT) -> None:
         super().waitUntil(callback, timeout=timeout)
 
-    def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
+    def waitSignal(self, signal: Any, *, timeout: int = TIMEOUT, **options: Any) -> Any:
         return super().waitSignal(signal, timeout=timeout, **options)
 
-    def waitSignals(self, signals: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
+    def waitSignals(self, signals: Any, *, timeout: int = TIMEOUT, **options: Any) -> Any:
         return super().waitSignals(signals, timeout=timeout, **options)
 
 
@@ -71,8 +71,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     asked for before `lens`."""
     folder = tmp_path / "project"
     folder.mkdir()
-    place = ConfigLocation("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
-    monkeypatch.setattr("inspector.app.backend.local_locations", lambda folder=None: (place,))
+    position = ConfigLocation("Claude Code", "folder", folder / ".mcp.json", "mcp.json", folder)
+    monkeypatch.setattr("inspector.app.backend.local_locations", lambda folder=None: (position,))
     return folder
 
 

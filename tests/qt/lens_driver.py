@@ -29,7 +29,7 @@ from inspector.traffic.records import Direction, Record
 T = TypeVar("T")
 DialogT = TypeVar("DialogT", bound=QDialog)
 
-PATIENCE = 30_000  # a busy machine is no failure
+TIMEOUT = 30_000  # a busy machine is no failure
 _HERE = Path(__file__).parent
 FAULTS = _HERE.parent / "helpers" / "faultserver.py"
 
@@ -47,7 +47,7 @@ def faulty(name: str, *words: str) -> StdioEntry:
     return StdioEntry(name=name, command=sys.executable, args=args, era="2025-11-25")
 
 
-def words_on(widget: QWidget) -> str:
+def visible_text(widget: QWidget) -> str:
     """Everything that labels, badges and buttons on a widget say, were it in front; a line each."""
     words: list[str] = []
     for each in widget.findChildren(QWidget):
@@ -135,7 +135,7 @@ class Lens:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Wait until something is so."""
-        self.bot.waitUntil(lambda: bool(condition()), timeout=PATIENCE)
+        self.bot.waitUntil(lambda: bool(condition()), timeout=TIMEOUT)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine gives."""
@@ -222,7 +222,7 @@ class Lens:
         assert self.tools.choose(tool), f"no tool {tool!r} in the list"
         if arguments is not None:
             self.tools.call_view.arguments.set_arguments(arguments)
-        with self.bot.waitSignal(self.tools.call_view.result.shown, timeout=PATIENCE) as shown:
+        with self.bot.waitSignal(self.tools.call_view.result.shown, timeout=TIMEOUT) as shown:
             self.do("tool.call")
             if self.tools.call_view.alert.text("consent"):
                 self.press("Call it", self.tools.call_view.alert)

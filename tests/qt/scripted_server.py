@@ -55,7 +55,7 @@ def send(**members: Any) -> None:
     write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
 
 
-def answer(id: object, text: str, **more: Any) -> None:
+def response(id: object, text: str, **more: Any) -> None:
     send(id=id, result={"content": [{"type": "text", "text": text}], **more})
 
 
@@ -64,7 +64,7 @@ class Server:
 
     def __init__(self, script: Params) -> None:
         self.script = script
-        self.asked: dict[str, object] = {}  # the calls that wait, by the id of their question
+        self.requested: dict[str, object] = {}  # the calls that wait, by the id of their question
         self.tools: list[Params] = script.get("tools", TOOLS)
         if "many" in script:
             self.tools = [_one_of_many(number) for number in range(script["many"])]
@@ -81,8 +81,8 @@ class Server:
                 send(id=message["id"], result=self.page(params.get("cursor")))
             elif method == "tools/call":
                 self.call(message["id"], params["name"], params.get("arguments", {}))
-            elif message.get("id") in self.asked:
-                answer(self.asked.pop(message["id"]), json.dumps(message.get("result")))
+            elif message.get("id") in self.requested:
+                response(self.requested.pop(message["id"]), json.dumps(message.get("result")))
             elif "id" in message and "method" in message:
                 send(id=message["id"], error={"code": -32601, "message": f"Method not found: {method}"})
 
@@ -105,14 +105,14 @@ class Server:
     def call(self, id: object, name: str, arguments: Params) -> None:
         act = getattr(self, f"_{name}", None)
         if act is None:
-            answer(id, json.dumps(arguments, ensure_ascii=False))
+            response(id, json.dumps(arguments, ensure_ascii=False))
         else:
             act(id, arguments)
 
     # -------------------------------------------------------------- what a call does
 
     def _fails(self, id: object, arguments: Params) -> None:
-        answer(id, "The disk is full.", isError=True)
+        response(id, "The disk is full.", isError=True)
 
     def _refuses(self, id: object, arguments: Params) -> None:
         send(id=id, error={"code": -32602, "message": "No such thing"})
@@ -133,25 +133,25 @@ class Server:
         """One more tool, at the front of the list."""
         self.tools = [_tool(f"new_{len(self.tools)}"), *self.tools]
         send(method="notifications/tools/list_changed")
-        answer(id, "grown")
+        response(id, "grown")
 
     def _alters(self, id: object, arguments: Params) -> None:
         """Another description for the last tool."""
         self.tools = [*self.tools[:-1], {**self.tools[-1], "description": "Another."}]
         send(method="notifications/tools/list_changed")
-        answer(id, "altered")
+        response(id, "altered")
 
     def _drops(self, id: object, arguments: Params) -> None:
         """Without the last tool."""
         self.tools = self.tools[:-1]
         send(method="notifications/tools/list_changed")
-        answer(id, "dropped")
+        response(id, "dropped")
 
     def _shrinks(self, id: object, arguments: Params) -> None:
         """No tools any more."""
         self.tools = []
         send(method="notifications/tools/list_changed")
-        answer(id, "shrunk")
+        response(id, "shrunk")
 
     def _returns(self, id: object, arguments: Params) -> None:
         """Whatever it is told to."""
@@ -160,30 +160,30 @@ class Server:
     def _counts(self, id: object, arguments: Params) -> None:
         """Another number at each call."""
         self.counted = getattr(self, "counted", 0) + 1
-        answer(id, f"Number {self.counted}")
+        response(id, f"Number {self.counted}")
 
     def _asks(self, id: object, arguments: Params) -> None:
         """Ask the person to fill in a form, and answer with what they did."""
         schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-        question = f"question {id}"
-        self.asked[question] = id
+        input_request = f"question {id}"
+        self.requested[input_request] = id
         params = {"message": arguments.get("message", "Who are you?"), "requestedSchema": schema}
-        send(id=question, method="elicitation/create", params=params)
+        send(id=input_request, method="elicitation/create", params=params)
 
     def _takes_back(self, id: object, arguments: Params) -> None:
         """Whatever was asked is not to be answered any more."""
-        for question in self.asked:
-            send(method="notifications/cancelled", params={"requestId": question, "reason": "Too late."})
-        self.asked.clear()
-        answer(id, "taken back")
+        for input_request in self.requested:
+            send(method="notifications/cancelled", params={"requestId": input_request, "reason": "Too late."})
+        self.requested.clear()
+        response(id, "taken back")
 
     def _asks_nonsense(self, id: object, arguments: Params) -> None:
         """A question that cannot be answered, then an answer to the call."""
         send(id="nonsense", method="elicitation/create", params={"message": 7})
-        answer(id, "asked")
+        response(id, "asked")
 
     def _big(self, id: object, arguments: Params) -> None:
-        answer(id, "x" * 5_000_000)
+        response(id, "x" * 5_000_000)
 
 
 if __name__ == "__main__":

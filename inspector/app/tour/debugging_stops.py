@@ -72,7 +72,7 @@ async def examine_a_connection(guide: Guide) -> None:
         return seen is not None and not seen.is_running and seen.failure is not None
 
     await guide.until("the verdict", is_over)
-    await guide.picture("doctor")
+    await guide.screenshot("doctor")
 
 
 async def edit_and_see(guide: Guide) -> None:
@@ -106,7 +106,7 @@ async def edit_and_see(guide: Guide) -> None:
     await guide.until("them to be accepted", lambda: "as expected" in workspace.reruns_badge.text)
     _write(source, "Goodbye", "number_of_words")
     await guide.until("red", lambda: "not as expected" in workspace.reruns_badge.text)
-    await guide.picture("edit-save-red")
+    await guide.screenshot("edit-save-red")
 
 
 async def what_changed(guide: Guide) -> None:
@@ -117,7 +117,7 @@ async def what_changed(guide: Guide) -> None:
     guide.do("server.drift")
     dialog = next(iter(guide.window.findChildren(DriftDialog)))
     await guide.until("the changes", lambda: dialog.model.rowCount() > 0)
-    await guide.picture("what-changed", dialog)
+    await guide.screenshot("what-changed", dialog)
     dialog.close()
 
 
@@ -125,12 +125,12 @@ async def settings(guide: Guide) -> None:
     guide.do("app.settings")
     dialog = next(iter(guide.window.findChildren(SettingsDialog)))
     await guide.until("the settings", dialog.isVisible)
-    await guide.picture("settings", dialog)
+    await guide.screenshot("settings", dialog)
     dialog.close()
 
 
 _SERVER = "login"
-_PERSON = {"name": "ada", "password": "lovelace", "decision": "allow"}
+_USER = {"name": "ada", "password": "lovelace", "decision": "allow"}
 _REQUEST = re.compile(r'name="request" value="([^"]+)"')
 
 
@@ -142,15 +142,15 @@ async def walk_through_a_login(guide: Guide) -> None:
     if workspace is None:
         raise StopFailed("no server is in front")
     panel, pages = workspace.auth, list[str]()
-    news = guide.window.login_news
-    before, news.opener = news.opener, LinkOpener(partial(_note, pages))
+    changes = guide.window.login_notice
+    before, changes.opener = changes.opener, LinkOpener(partial(_note, pages))
     try:
         await _walk(guide, panel, pages)
     finally:
-        news.opener = before
-    await guide.picture("auth-done")
+        changes.opener = before
+    await guide.screenshot("auth-done")
     panel.show_view("Diagram")
-    await guide.picture("auth-diagram")
+    await guide.screenshot("auth-diagram")
     panel.show_view("Steps")
 
 
@@ -166,7 +166,7 @@ async def _walk(guide: Guide, panel: LoginPanel, pages: list[str]) -> None:
             raise StopFailed(f"the login failed: {_failure(panel)}")
     await guide.press("Next", panel)
     await guide.until("the wait for the browser", panel.waiting.isVisible)
-    await guide.picture("auth-waiting")
+    await guide.screenshot("auth-waiting")
     if not pages:
         raise StopFailed("the browser was not opened")
     await guide.app.bridge.on_engine(_log_in(pages[0]))
@@ -193,7 +193,7 @@ async def _log_in(url: str) -> None:
         found = _REQUEST.search(page.text)
         if found is None:
             raise StopFailed(f"the login page has no form (HTTP {page.status_code})")
-        form = {**_PERSON, "request": html.unescape(found[1])}
+        form = {**_USER, "request": html.unescape(found[1])}
         sent = await browser.post(page.url.copy_with(query=None), data=form)
         if not sent.has_redirect_location:
             raise StopFailed(f"the login page did not send the browser back (HTTP {sent.status_code})")
@@ -234,32 +234,32 @@ async def flood(guide: Guide) -> None:
     if len(log) - before < _FLOOD:
         raise StopFailed(f"{_FLOOD:,} notifications were sent, {len(log) - before:,} rows recorded")
     assert outcome.row is not None
-    answer, model = log.partner(outcome.row), guide.window.traffic.model
-    assert answer is not None
-    await guide.until("the answer in the table", lambda: model.find_row(answer) is not None)
-    await guide.picture("flood")
+    response, model = log.partner(outcome.row), guide.window.traffic.model
+    assert response is not None
+    await guide.until("the answer in the table", lambda: model.find_row(response) is not None)
+    await guide.screenshot("flood")
 
 
 async def filter_traffic(guide: Guide) -> None:
     panel = guide.window.traffic
     await _filter(guide, "method:tools/call and not status:ok")
     await guide.until("failed calls in the table", lambda: 0 < panel.model.rowCount() < 100)
-    await guide.picture("filter")
+    await guide.screenshot("filter")
     await _filter(guide, "method:tools/call and (status:ok")
-    await guide.until("the error of the filter", lambda: panel.search.complaint is not None)
-    await guide.picture("filter-error")
+    await guide.until("the error of the filter", lambda: panel.search.error is not None)
+    await guide.screenshot("filter-error")
     await _filter(guide, "")
 
 
 async def timeline(guide: Guide) -> None:
     await _filter(guide, "not tool:flood")
     guide.do("traffic.timeline")
-    await guide.picture("timeline")
+    await guide.screenshot("timeline")
 
 
 async def statistics(guide: Guide) -> None:
     guide.do("traffic.statistics")
-    await guide.picture("statistics")
+    await guide.screenshot("statistics")
     guide.do("traffic.frames")
     await _filter(guide, "")
 
@@ -272,17 +272,17 @@ async def compare_two(guide: Guide) -> None:
     for city in ("Oslo", "Lisbon"):
         guide.type_argument("city", city)
         await guide.call(OutcomeKind.RESULT)
-    answers = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
-    answers = [row for row in answers if log.subject(row) == "forecast"][-2:]
-    await guide.until("both answers in the table", lambda: panel.choose(answers[-1]))
+    reply_rules = [row for row in range(len(log)) if log.kind(row) == RecordKind.RESULT]
+    reply_rules = [row for row in reply_rules if log.subject(row) == "forecast"][-2:]
+    await guide.until("both answers in the table", lambda: panel.choose(reply_rules[-1]))
     both = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-    for place in map(panel.model.find_row, answers):
-        assert place is not None
-        panel.table.selectionModel().select(panel.model.index(place, 0), both)
+    for position in map(panel.model.find_row, reply_rules):
+        assert position is not None
+        panel.table.selectionModel().select(panel.model.index(position, 0), both)
     guide.do("traffic.compare")
     dialog = next(iter(guide.window.findChildren(CompareDialog)))
     await guide.until("what differs", lambda: dialog.model.rowCount())
-    await guide.picture("compare", dialog)
+    await guide.screenshot("compare", dialog)
     dialog.close()
 
 
@@ -296,7 +296,7 @@ async def save_and_open(guide: Guide) -> None:
         captures.open([copy])
         await guide.until("its rows", lambda: captures.all and captures.all[0].panel.model.rowCount())
         guide.do("capture.side_by_side")
-        await guide.picture("side-by-side")
+        await guide.screenshot("side-by-side")
         guide.do("capture.side_by_side")
         captures.close(captures.all[0].panel)
 

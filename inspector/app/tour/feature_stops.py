@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
-from inspector.app.tour.guide import PATIENCE, Guide, StopFailed
+from inspector.app.tour.guide import TIMEOUT, Guide, StopFailed
 from inspector.base.json.values import JSONObject
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.forms.named_values import NamedValues
@@ -31,9 +31,9 @@ async def sampling_card(guide: Guide) -> None:
     """Answer a sampling request by hand."""
     guide.server(HANDSHAKE)
     outcome = await _begin(guide, "sampling")
-    await guide.picture("toast")
+    await guide.screenshot("toast")
     await guide.press("Answer", guide.window.inboxes.toasts.shown[0])
-    view = await _card(guide)
+    view = await _request_view(guide)
     section = view.findChild(SamplingSection)
     if section is None:
         raise StopFailed("the card is not about sampling")
@@ -42,7 +42,7 @@ async def sampling_card(guide: Guide) -> None:
         raise StopFailed("the answer has no field to type into")
     texts[0].setFocus()
     QTest.keyClicks(texts[0], "Blue, like the sea near Lisbon.")
-    await guide.picture("sampling-card")
+    await guide.screenshot("sampling-card")
     view.submit()
     await _ends(outcome, OutcomeKind.RESULT)
 
@@ -52,10 +52,10 @@ async def elicitation_form(guide: Guide) -> None:
     guide.server(HANDSHAKE)
     outcome = await _begin(guide, "elicit_all_fields")
     await guide.press("Answer", guide.tools)
-    view = await _card(guide)
+    view = await _request_view(guide)
     form = _form(view)
-    form.editor.set_arguments({**form.editor.arguments(anyway=True), "text": "Ada", "choice": "red"})
-    await guide.picture("elicitation-form")
+    form.editor.set_arguments({**form.editor.arguments(force=True), "text": "Ada", "choice": "red"})
+    await guide.screenshot("elicitation-form")
     form.accept()
     await _ends(outcome, OutcomeKind.RESULT)
 
@@ -65,11 +65,11 @@ async def several_rounds(guide: Guide) -> None:
     guide.server(STATELESS)
     outcome = await _begin(guide, "book_trip")
     await guide.press("Answer", guide.tools)
-    await _answer_form(guide, 1, {"city": "Lisbon"})
-    await _answer_form(guide, 2, {"day": "2026-12-24"})
+    await _response_form(guide, 1, {"city": "Lisbon"})
+    await _response_form(guide, 2, {"day": "2026-12-24"})
     await guide.until("the third round", lambda: _round_in_front(guide) == 3)
-    await guide.picture("rounds")
-    await _answer_form(guide, 3, {"seats": 2})
+    await guide.screenshot("rounds")
+    await _response_form(guide, 3, {"seats": 2})
     await _ends(outcome, OutcomeKind.RESULT)
 
 
@@ -83,14 +83,14 @@ async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
     await guide.until("Call to be possible", guide.window.actions_table["tool.call"].isEnabled)
     outcome = guide.outcome()
     guide.do("tool.call")
-    await guide.until(f"a question of {tool}", lambda: guide.window.inboxes.cards.count)
+    await guide.until(f"a question of {tool}", lambda: guide.window.inboxes.inbox_requests.count)
     return outcome
 
 
-async def _answer_form(guide: Guide, round: int, content: JSONObject) -> None:
+async def _response_form(guide: Guide, round: int, content: JSONObject) -> None:
     """Fill in this round's form and accept it."""
     await guide.until(f"round {round}", lambda: _round_in_front(guide) == round)
-    form = _form(await _card(guide))
+    form = _form(await _request_view(guide))
     form.editor.set_arguments(content)
     form.accept()
 
@@ -104,11 +104,11 @@ def _form(view: RequestView) -> FormSection:
 
 def _round_in_front(guide: Guide) -> int:
     view = _in_front(guide)
-    return view.card.round if view is not None else 0
+    return view.inbox_request.round if view is not None else 0
 
 
 async def _ends(outcome: asyncio.Future[CallOutcome], expected: OutcomeKind) -> None:
-    got = await asyncio.wait_for(outcome, PATIENCE)
+    got = await asyncio.wait_for(outcome, TIMEOUT)
     if got.kind is not expected:
         raise StopFailed(f"the call ended as “{got.kind.value}”: {got.summary}")
 
@@ -118,7 +118,7 @@ def _panel(guide: Guide) -> InboxPanel:
     return workspace.inbox if workspace is not None else guide.window.inboxes.overall
 
 
-async def _card(guide: Guide) -> RequestView:
+async def _request_view(guide: Guide) -> RequestView:
     """Return the front card once it is waiting for a reply."""
     await guide.until("a card in front", lambda: _in_front(guide) is not None)
     view = _in_front(guide)
@@ -127,8 +127,8 @@ async def _card(guide: Guide) -> RequestView:
 
 
 def _in_front(guide: Guide) -> RequestView | None:
-    view = _panel(guide).card_view
-    is_ready = view is not None and view.isVisible() and view.card.is_open
+    view = _panel(guide).request_view
+    is_ready = view is not None and view.isVisible() and view.inbox_request.is_open
     return view if is_ready else None
 
 
@@ -154,7 +154,7 @@ async def four_states(guide: Guide) -> None:
         raise StopFailed("what is not set was sent")
     before = guide.window.size()
     guide.window.resize(before.width(), before.height() + _MORE)  # so that all four are visible
-    await guide.picture("four-states")
+    await guide.screenshot("four-states")
     guide.window.resize(before)
 
 
@@ -177,11 +177,11 @@ async def read_a_resource(guide: Guide) -> None:
     guide.do("view.resources")
     model = panel.lists.resources
     await guide.until("the mark that it changed", lambda: model.mark_of(_COUNTER) == "changed")
-    await guide.picture("resource-changed")
+    await guide.screenshot("resource-changed")
     await _read(guide, panel)
     await guide.press("Changes", panel.reading)
     await guide.until("what is different", lambda: panel.reading.changes.isVisible())
-    await guide.picture("resource-changes")
+    await guide.screenshot("resource-changes")
     await guide.press("Content", panel.reading)
     panel.lists.search.clear()
     panel.lists.search.settle()
@@ -197,7 +197,7 @@ async def get_a_prompt(guide: Guide) -> None:
     await guide.until("Get to be possible", guide.window.actions_table["prompt.get"].isEnabled)
     guide.do("prompt.get")
     await guide.until("the messages", lambda: panel.view.result.messages.isVisible())
-    await guide.picture("prompt")
+    await guide.screenshot("prompt")
 
 
 async def reach_a_template(guide: Guide) -> None:
@@ -209,7 +209,7 @@ async def reach_a_template(guide: Guide) -> None:
     QTest.keyClicks(popup.line, "book every")
     model = popup.list.model()
     await guide.until("the template in the palette", lambda: model.index(0, 0).data() == "book")
-    await guide.picture("palette", popup)
+    await guide.screenshot("palette", popup)
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     panel = _workspace(guide).resources
     await guide.until("what is to be filled in", lambda: len(panel.head.form.rows) == 2)
@@ -217,7 +217,7 @@ async def reach_a_template(guide: Guide) -> None:
     await _read(guide, panel)
     if "by " not in panel.reading.content.text.shown_text():
         raise StopFailed("the book was not read")
-    await guide.picture("template")
+    await guide.screenshot("template")
 
 
 async def _read(guide: Guide, panel: ResourcesPanel) -> None:
@@ -227,16 +227,16 @@ async def _read(guide: Guide, panel: ResourcesPanel) -> None:
     await guide.until("what was read", lambda: panel.reading.reading not in (None, before))
 
 
-def _search(field: QLineEdit, words: str) -> None:
+def _search(field: QLineEdit, message: str) -> None:
     field.setFocus()
     field.clear()
-    QTest.keyClicks(field, words)
+    QTest.keyClicks(field, message)
     QTest.keyClick(field, Qt.Key.Key_Return)
 
 
-def _fill(form: NamedValues, *words: str) -> None:
+def _fill(form: NamedValues, *message: str) -> None:
     """Type into each row in turn."""
-    for row, text in zip(form.rows.values(), words, strict=True):
+    for row, text in zip(form.rows.values(), message, strict=True):
         box: QWidget = row
         while (inner := box.focusProxy()) is not None:
             box = inner
@@ -244,16 +244,16 @@ def _fill(form: NamedValues, *words: str) -> None:
         QTest.keyClicks(box, text)
 
 
-def _choose_state(guide: Guide, name: str, words: str) -> None:
+def _choose_state(guide: Guide, name: str, message: str) -> None:
     """Choose a state from the menu beside a field."""
     rows = guide.tools.call_view.arguments.form.findChildren(FieldRow)
     row = next((row for row in rows if row.member.name == name), None)
     if row is None:
         raise StopFailed(f"the form has no field {name!r}")
     menu = row.open_state_menu()
-    action = next((action for action in menu.actions() if action.text() == words), None)
+    action = next((action for action in menu.actions() if action.text() == message), None)
     if action is None:
-        raise StopFailed(f"{name!r} has no state “{words}”")
+        raise StopFailed(f"{name!r} has no state “{message}”")
     action.trigger()
     menu.close()
 

@@ -14,7 +14,7 @@ from inspector.app.backend import App
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 class StopFailed(Exception):
@@ -37,13 +37,13 @@ class Guide:
     async def until(self, what: str, condition: Callable[[], object]) -> None:
         """Wait until a condition holds. Raises `StopFailed` after half a minute."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + PATIENCE
+        deadline = loop.time() + TIMEOUT
         while not condition():
             if loop.time() > deadline:
-                raise StopFailed(f"waited {PATIENCE:.0f} s in vain for: {what}")
+                raise StopFailed(f"waited {TIMEOUT:.0f} s in vain for: {what}")
             await asyncio.sleep(0.02)
 
-    async def picture(self, name: str, widget: QWidget | None = None) -> None:
+    async def screenshot(self, name: str, widget: QWidget | None = None) -> None:
         """Save a screenshot once the screen has settled."""
         await asyncio.sleep(0.3)
         self._number += 1
@@ -58,14 +58,14 @@ class Guide:
             raise StopFailed(f"the command “{action.text()}” cannot be used")
         action.trigger()
 
-    async def press(self, words: str, place: QWidget) -> None:
+    async def press(self, text: str, position: QWidget) -> None:
         """Click the button with this text, once it is enabled."""
 
         def buttons() -> list[QAbstractButton]:
-            every = place.findChildren(QAbstractButton)
-            return [each for each in every if each.text() == words and each.isVisible() and each.isEnabled()]
+            every = position.findChildren(QAbstractButton)
+            return [each for each in every if each.text() == text and each.isVisible() and each.isEnabled()]
 
-        await self.until(f"the button “{words}”", buttons)
+        await self.until(f"the button “{text}”", buttons)
         QTest.mouseClick(buttons()[0], Qt.MouseButton.LeftButton)
 
     def server(self, name: str) -> None:
@@ -106,7 +106,7 @@ class Guide:
         await self.until("Call to be possible", self.window.actions_table["tool.call"].isEnabled)
         outcome = self.outcome()
         self.do("tool.call")
-        got = await asyncio.wait_for(outcome, PATIENCE)
+        got = await asyncio.wait_for(outcome, TIMEOUT)
         if got.kind is not expected:
             raise StopFailed(
                 f"expected the call to end as “{expected.value}”, but it ended as “{got.kind.value}”"

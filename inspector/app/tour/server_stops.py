@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtTest import QTest
 
-from inspector.app.tour.guide import PATIENCE, Guide, StopFailed
+from inspector.app.tour.guide import TIMEOUT, Guide, StopFailed
 from inspector.base.json.values import JSONObject
 from inspector.demo.servers import command
 from inspector.engine.servers.inspection import FoundReport
@@ -28,7 +28,7 @@ async def connect(guide: Guide) -> None:
         await guide.until(f"{name} to be connected", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
     guide.server("everything")
     guide.do("view.overview")
-    await guide.picture("overview")
+    await guide.screenshot("overview")
 
 
 async def call_a_tool(guide: Guide) -> None:
@@ -38,14 +38,14 @@ async def call_a_tool(guide: Guide) -> None:
     text = guide.tools.call_view.result.content.shown_text()
     if "Lisbon" not in text:
         raise StopFailed(f"the result does not speak of Lisbon: {text[:200]}")
-    await guide.picture("call-a-tool")
+    await guide.screenshot("call-a-tool")
 
 
 async def fill_a_form(guide: Guide) -> None:
     await guide.tool("args_optional")
     guide.type_argument("name", "Ada")
     await guide.call(OutcomeKind.RESULT)
-    await guide.picture("form")
+    await guide.screenshot("form")
 
 
 async def watch_progress(guide: Guide) -> None:
@@ -54,25 +54,25 @@ async def watch_progress(guide: Guide) -> None:
     guide.do("tool.call")
     log = guide.app.bridge.log
     await guide.until("progress", lambda: log.method(len(log) - 1) == "notifications/progress")
-    await guide.picture("progress")
+    await guide.screenshot("progress")
     guide.do("tool.cancel")
-    if (await asyncio.wait_for(outcome, PATIENCE)).kind is not OutcomeKind.CANCELLED:
+    if (await asyncio.wait_for(outcome, TIMEOUT)).kind is not OutcomeKind.CANCELLED:
         raise StopFailed("cancelling a call did not end it as cancelled")
     await guide.until("the cancel notice", lambda: _has_method(guide, "notifications/cancelled"))
-    await guide.picture("cancelled")
+    await guide.screenshot("cancelled")
 
 
 async def tool_error(guide: Guide) -> None:
     await guide.tool("fail")
     await guide.call(OutcomeKind.TOOL_ERROR)
-    await guide.picture("tool-error")
+    await guide.screenshot("tool-error")
 
 
 async def many_tools(guide: Guide) -> None:
     guide.server("library")
     guide.do("view.tools")
     await guide.until("250 tools", lambda: guide.tools.model.total == 250)
-    await guide.picture("many-tools")
+    await guide.screenshot("many-tools")
 
 
 async def over_http(guide: Guide) -> None:
@@ -87,7 +87,7 @@ async def over_http(guide: Guide) -> None:
     await guide.until("the call in the traffic", lambda: traffic.choose(row))
     traffic.detail.tabs.setCurrentWidget(traffic.detail.http)
     await guide.until("its HTTP exchange", lambda: "Mcp-Method" in traffic.detail.http.text.shown_text())
-    await guide.picture("over-http")
+    await guide.screenshot("over-http")
     traffic.detail.tabs.setCurrentIndex(0)
 
 
@@ -100,7 +100,7 @@ async def wire_faults(guide: Guide) -> None:
     await guide.until("a problem in the traffic", lambda: _problems(guide))
     await guide.until("its row in the table", lambda: traffic.choose(_problems(guide)[-1]))
     await guide.until("the message in the detail", lambda: traffic.detail.message.shown_text())
-    await guide.picture("wire-faults")
+    await guide.screenshot("wire-faults")
     assert log.problem(_problems(guide)[-1])
 
 
@@ -112,9 +112,9 @@ async def crash(guide: Guide) -> None:
         raise StopFailed(f"the failure does not name the exit code: {outcome.summary}")
     await guide.until("the server to be failed", lambda: guide.status("faulty") is ServerStatus.FAILED)
     guide.do("view.overview")
-    await guide.picture("server-died")
+    await guide.screenshot("server-died")
     guide.do("view.console")
-    await guide.picture("console")
+    await guide.screenshot("console")
     if len(guide.app.bridge.log) < before:
         raise StopFailed("the history got shorter")
 
@@ -128,13 +128,13 @@ async def add_server(guide: Guide) -> None:
     guide.do("server.add")
     dialog = next(iter(guide.window.findChildren(AddServerDialog)))
     QTest.keyClicks(dialog.address, "definitely-not-installed --flag")
-    await guide.picture("add-server", dialog)
+    await guide.screenshot("add-server", dialog)
     dialog.add_action.trigger()
     name = "definitely-not-installed"
     await guide.until("the failure", lambda: guide.status(name) is ServerStatus.FAILED)
     guide.server(name)
     guide.do("view.overview")
-    await guide.picture("command-not-found")
+    await guide.screenshot("command-not-found")
     guide.do("server.remove")
     await guide.until("it to be gone", lambda: guide.status(name) is None)
 
@@ -145,7 +145,7 @@ async def in_the_dark(guide: Guide) -> None:
     result = guide.tools.call_view.result.content
     await guide.until("the forecast of before", lambda: "Lisbon" in result.shown_text())
     guide.do("view.dark")
-    await guide.picture("dark")
+    await guide.screenshot("dark")
 
 
 def _has_method(guide: Guide, method: str) -> bool:
@@ -205,10 +205,10 @@ def furnish(home: Path) -> Path:
 
 async def welcome(guide: Guide) -> None:
     """The welcome page of an empty server list."""
-    await guide.app.bridge.ask_found(lambda found: found.look(guide.project))
+    await guide.app.bridge.ask_found(lambda found: found.scan(guide.project))
     await guide.until("the offers", lambda: guide.window.welcome.isVisible())
-    await guide.until("what was found", lambda: "servers in" in guide.window.welcome.found_words.text())
-    await guide.picture("welcome")
+    await guide.until("what was found", lambda: "servers in" in guide.window.welcome.found_text.text())
+    await guide.screenshot("welcome")
 
 
 async def found_servers(guide: Guide) -> None:
@@ -217,14 +217,14 @@ async def found_servers(guide: Guide) -> None:
     panel = guide.window.found
     await guide.until("the files", lambda: panel.report.files)
     panel.tree.choose(_id(panel.report, "forecast"))
-    await guide.picture("found-servers")
+    await guide.screenshot("found-servers")
     if guide.window.servers.model.rowCount():
         raise StopFailed("a server was added before anybody agreed to it")
     panel.tree.choose(_id(panel.report, "library"))
     await guide.press("Trust and connect", panel)
     await guide.until("it to be connected", lambda: guide.status("library") is ServerStatus.CONNECTED)
     guide.do("view.overview")
-    await guide.picture("trusted-server")
+    await guide.screenshot("trusted-server")
     guide.do("app.found")
     await guide.press("Stop trusting", panel)
     await guide.until("it to be gone", lambda: guide.status("library") is None)
@@ -239,7 +239,7 @@ async def add_by_pasting(guide: Guide) -> None:
     await guide.press("Continue…", guide.window.welcome)
     dialog = next(iter(guide.window.findChildren(AddServerDialog)))
     await guide.until("three servers", lambda: len(dialog.list.servers) == 3 and dialog.isVisible())
-    await guide.picture("add-by-pasting", dialog)
+    await guide.screenshot("add-by-pasting", dialog)
     if guide.window.servers.model.rowCount():
         raise StopFailed("a server was added before anybody agreed to it")
     dialog.close()
@@ -252,7 +252,7 @@ async def edit_server(guide: Guide) -> None:
     dialog = next(iter(guide.window.findChildren(EditServerDialog)))
     dialog.name.setFocus()
     QTest.keyClicks(dialog.name, " of Babel")
-    await guide.picture("edit-server", dialog)
+    await guide.screenshot("edit-server", dialog)
     for _ in range(2):  # unsaved text is discarded only after a second confirmation
         dialog.reject()
 
@@ -262,7 +262,7 @@ async def export_servers(guide: Guide) -> None:
     guide.do("server.export")
     dialog = next(iter(guide.window.findChildren(ExportServersDialog)))
     await guide.until("the text", dialog.copy_action.isEnabled)
-    await guide.picture("export-servers", dialog)
+    await guide.screenshot("export-servers", dialog)
     dialog.close()
 
 

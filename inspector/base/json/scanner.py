@@ -3,7 +3,7 @@
 `reindent` only changes white space: numbers keep their spelling (1.10, 1e400), repeated keys stay and
 depth is unlimited, so that what is shown is what was sent. One exception: escaped printable characters
 are shown as the characters. `Reindenter` does the same in chunks, for bodies too large to hold in memory.
-`member_text` and `member_places` find a member of an object in the text, to show it exactly as written.
+`member_text` and `member_locations` find a member of an object in the text, to show it exactly as written.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOT
 _ESCAPE = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\."
 )
-_LONGEST_ESCAPE = len(r"\ud83d\ude00")  # of one character
-_DEEPEST_MARGIN = 60  # otherwise the indentation of a deep value would grow with the square of its depth
+_MAX_ESCAPE_LENGTH = len(r"\ud83d\ude00")  # of one character
+_MAX_MARGIN_DEPTH = 60  # otherwise the indentation of a deep value would grow with the square of its depth
 
 
 def reindent(text: str, limit: int | None = None) -> str:
@@ -62,11 +62,11 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
             if 0 <= value_end < match.start() and text[value_end : match.start()].isspace():
                 yield " "
             value_end = match.end()
-            yield _readable(piece[: (limit + 1) * _LONGEST_ESCAPE]) if "\\u" in piece else piece
+            yield _readable(piece[: (limit + 1) * _MAX_ESCAPE_LENGTH]) if "\\u" in piece else piece
 
 
 def _margin(level: int) -> str:
-    return "\n" + "  " * min(max(level, 0), _DEEPEST_MARGIN)
+    return "\n" + "  " * min(max(level, 0), _MAX_MARGIN_DEPTH)
 
 
 def _readable(piece: str) -> str:
@@ -77,12 +77,12 @@ def _readable(piece: str) -> str:
 def _letter(escape: re.Match[str]) -> str:
     high, low, single = escape.groups()
     if high is not None:
-        letter = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
+        char = chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + (int(low, 16) - 0xDC00))
     elif single is not None:
-        letter = chr(int(single, 16))
+        char = chr(int(single, 16))
     else:
         return escape[0]
-    return letter if letter.isprintable() and letter not in '"\\' else escape[0]
+    return char if char.isprintable() and char not in '"\\' else escape[0]
 
 
 # ------------------------------------------------------------------ piece by piece
@@ -181,7 +181,7 @@ class Reindenter:
 
 def _unfinished_escape(text: str) -> int:
     """Return where an escape begins that may continue after the text, or the text's length."""
-    start = text.rfind("\\", max(0, len(text) - _LONGEST_ESCAPE))
+    start = text.rfind("\\", max(0, len(text) - _MAX_ESCAPE_LENGTH))
     if start < 0 or (start + 1 - len(text[: start + 1].rstrip("\\"))) % 2 == 0:
         return len(text)
     escape = text[start:]
@@ -213,7 +213,7 @@ def member_text(text: str, *names: str) -> str:
     return text[start:end]
 
 
-def member_places(text: str, *names: str) -> list[tuple[str, int]]:
+def member_locations(text: str, *names: str) -> list[tuple[str, int]]:
     """Return each member of the object at this path, with the offset of its value.
 
     Repeated names are listed as often as they occur. Raises JSONProblem as `member_text` does.

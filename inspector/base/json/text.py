@@ -18,7 +18,7 @@ _ESCAPED = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069"
     "\ufdd0-\ufdef\ufeff\ufff9-\ufffc\ufffe\uffff\ud800-\udfff]"
 )
-_DEEPEST_MARGIN = 40  # otherwise the indentation of a deep value would grow with the square of its depth
+_MAX_MARGIN_DEPTH = 40  # otherwise the indentation of a deep value would grow with the square of its depth
 _PLAIN_WORDS = {
     "Expecting value": "a value is missing",
     "Expecting property name enclosed in double quotes": 'a key in "double quotes" is missing',
@@ -37,8 +37,8 @@ class JSONTextError(ValueError):
     """The text is not a JSON value; `line` and `column` are 1-based, and 0 if unknown."""
 
     def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
-        place = f"Line {line}, column {column}: " if line else ""
-        super().__init__(f"{place}{problem}" if place else problem[:1].upper() + problem[1:])
+        location = f"Line {line}, column {column}: " if line else ""
+        super().__init__(f"{location}{problem}" if location else problem[:1].upper() + problem[1:])
         self.problem = problem
         self.line = line
         self.column = column
@@ -87,7 +87,7 @@ def same(one: JSON, other: JSON) -> bool:
 
 def _opened(value: list[JSON] | JSONObject, level: int, indent: int) -> list[str | tuple[JSON, int]]:
     """Return the pieces of a non-empty container: separators as text, children as work items."""
-    margin = "\n" + " " * (indent * min(level, _DEEPEST_MARGIN)) + " " * indent
+    margin = "\n" + " " * (indent * min(level, _MAX_MARGIN_DEPTH)) + " " * indent
     pieces: list[str | tuple[JSON, int]] = []
     separator = "[" if isinstance(value, list) else "{"
     for key, child in enumerate(value) if isinstance(value, list) else value.items():

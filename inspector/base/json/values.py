@@ -107,7 +107,7 @@ def excerpt(value: JSON, limit: int = 60) -> str:
 
 # RFC 8259, section 6: no leading zeros, no plus sign, no bare decimal point.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<rest>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-_MOST_INT_DIGITS = 4300  # Python's default limit for converting text to an int
+_MAX_INT_DIGITS = 4300  # Python's default limit for converting text to an int
 
 
 class ExactNumber(float):
@@ -137,7 +137,7 @@ def read_number(text: str) -> int | float | None:
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None
-    if not match["rest"] and len(text) <= _MOST_INT_DIGITS and text != "-0":
+    if not match["rest"] and len(text) <= _MAX_INT_DIGITS and text != "-0":
         return int(text)
     number = float(text)
     return number if repr(number) == text else ExactNumber(text)
@@ -157,7 +157,7 @@ def write_number(number: int | float) -> str:
         return str(Decimal(number))
 
 
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 
 def text_of(source: JSONObject, name: str) -> str:
@@ -194,6 +194,6 @@ def shown(value: JSON) -> str:
 def some(names: Iterable[str]) -> str:
     """Return names for a sentence: the first few, and how many more there are."""
     every = list(names)
-    first = ", ".join(map(shown, every[:_MOST_NAMES]))
-    rest = len(every) - _MOST_NAMES
+    first = ", ".join(map(shown, every[:_MAX_NAMES]))
+    rest = len(every) - _MAX_NAMES
     return f"{first} and {rest:,} more" if rest > 0 else first

@@ -52,7 +52,7 @@ def _desktop_entry(template: Path) -> bytes:
 def _quoted(word: str) -> str:
     """Quote a word for a desktop entry's Exec key: quoted, escaped as a string, and % doubled."""
     if _RESERVED & set(word):
-        escaped = "".join(f"\\{letter}" if letter in '"`$\\' else letter for letter in word)
+        escaped = "".join(f"\\{char}" if char in '"`$\\' else char for char in word)
         word = f'"{escaped}"'.replace("\\", "\\\\")
     return word.replace("%", "%%")
 

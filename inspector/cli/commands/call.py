@@ -101,7 +101,7 @@ def _report(tool: str, outcome: CallOutcome, style: str) -> int:
     """Print the result of a call. Raises LensError if there is none."""
     if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CANCELLED):
         raise UserError(outcome.summary, outcome.next_step)
-    result = result_in(outcome.answer)
+    result = result_in(outcome.response)
     if style == "json":
         output.write_json(write(result))
     else:
@@ -112,15 +112,15 @@ def _report(tool: str, outcome: CallOutcome, style: str) -> int:
     return ExitCode.RESULT
 
 
-def result_in(answer: bytes) -> JSONObject:
+def result_in(response: bytes) -> JSONObject:
     """Parse the result, with numbers spelled as sent. Raises RpcError, RemoteProtocolError."""
     try:
-        body = _DECODER.decode(answer.decode(errors="replace"))
+        body = _DECODER.decode(response.decode(errors="replace"))
     except (json.JSONDecodeError, RecursionError) as exc:
         reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
         raise RemoteProtocolError(f"the answer cannot be read: {reason}") from exc
     if isinstance(body, dict) and "error" in body:
-        error = error_of(read_message(answer))
+        error = error_of(read_message(response))
         raise RpcError(error.code, error.message, error.data)
     result = body.get("result") if isinstance(body, dict) else None
     if not isinstance(result, dict):

@@ -48,26 +48,26 @@ def configure(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     found = _take_target(options)
-    teller = _Teller(with_details=options.details)
+    teller = _ProgressPrinter(with_details=options.details)
 
     async def work(engine: Engine, server: str) -> int:
         if options.format == "text":
-            engine.doctor.changed.connect(teller.tell)
+            engine.doctor.changed.connect(teller.notify)
         return _conclude(await engine.doctor.examine(server), options)
 
-    async def look(engine: Engine) -> int:
+    async def inspect(engine: Engine) -> int:
         assert found is not None
         examination = Examination(found.name, found.address, is_running=True)
-        async for item in engine.doctor.look_at(found):
+        async for item in engine.doctor.inspect_at(found):
             if isinstance(item, CheckResult):
                 examination = replace(examination, results=examination.with_result(item))
             else:
                 examination = replace(examination, diagnoses=(*examination.diagnoses, item))
             if options.format == "text":
-                teller.tell(examination)
+                teller.notify(examination)
         return _conclude(replace(examination, is_running=False), options)
 
-    return run_on_server(options, work, connects=False) if found is None else run_engine(look)
+    return run_on_server(options, work, connects=False) if found is None else run_engine(inspect)
 
 
 def _conclude(examination: Examination, options: argparse.Namespace) -> int:
@@ -120,17 +120,17 @@ def _is_in_catalogue(name: str, options: argparse.Namespace) -> bool:
     return True
 
 
-class _Teller:
+class _ProgressPrinter:
     """Prints each step as it completes, to show progress."""
 
     def __init__(self, *, with_details: bool) -> None:
         self._with_details = with_details
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def tell(self, examination: Examination) -> None:
+    def notify(self, examination: Examination) -> None:
         for result in examination.results:
-            if result.id not in self._told and result.state is not CheckState.RUNNING:
-                self._told.add(result.id)
+            if result.id not in self._reported and result.state is not CheckState.RUNNING:
+                self._reported.add(result.id)
                 lines = result_lines(result, with_details=self._with_details)
                 output.write_text("".join(f"{line}\n" for line in lines))
 

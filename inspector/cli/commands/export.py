@@ -80,7 +80,7 @@ def _write(
     for item in masking.items:
         output.print_error(f"masked {item.placeholder}: {one_line(item.where)}, {plural(item.count, 'time')}")
     if done.dropped:
-        output.print_error(f"left out, because {format.words} cannot hold it: {done.dropped}")
+        output.print_error(f"left out, because {format.text} cannot hold it: {done.dropped}")
 
 
 def _never() -> bool:

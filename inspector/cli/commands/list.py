@@ -20,7 +20,7 @@ from inspector.protocol.types import Listing, Malformed, Prompt, Resource, Tool
 
 Item: TypeAlias = Tool | Resource | Prompt
 
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 
 
 def configure(parser: Parser) -> None:
@@ -73,6 +73,6 @@ def _row(item: Item) -> tuple[str, str]:
 
 def _mention(malformed: Sequence[Malformed]) -> None:
     if malformed:
-        reasons = "; ".join(item.reason for item in malformed[:_MOST_REASONS])
-        more = "; …" if len(malformed) > _MOST_REASONS else ""
+        reasons = "; ".join(item.reason for item in malformed[:_MAX_REASONS])
+        more = "; …" if len(malformed) > _MAX_REASONS else ""
         output.print_error(f"Left out {plural(len(malformed), 'item')} that cannot be used: {reasons}{more}.")

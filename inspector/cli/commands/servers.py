@@ -50,22 +50,22 @@ def configure(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    catalogue = ServerListFile(options.config or server_list_path())
+    server_list = ServerListFile(options.config or server_list_path())
     if options.add is not None:
-        return _add(catalogue, options.add, options.names)
+        return _add(server_list, options.add, options.names)
     if options.found:
         return _show_found(find_servers(local_locations(options.folder)), options)
-    entries = _chosen(catalogue, options.names)
+    entries = _chosen(server_list, options.names)
     if options.form is not None:
         return _write_form(entries, options.form)
     _write_own(entries, options.format)
     return ExitCode.RESULT
 
 
-def _chosen(catalogue: ServerListFile, names: Sequence[str]) -> list[Entry]:
+def _chosen(server_list: ServerListFile, names: Sequence[str]) -> list[Entry]:
     if names:
-        return [catalogue.find(name) for name in names]
-    loaded = catalogue.load()
+        return [server_list.find(name) for name in names]
+    loaded = server_list.load()
     for problem in loaded.problems:
         output.print_error(problem)
     return list(loaded.entries)
@@ -97,22 +97,22 @@ def _write_form(entries: Sequence[Entry], form: str) -> int:
     if form == _CLAUDE:
         commands = [claude_command(entry) for entry in entries]
         text = "".join(f"{command.text}\n" for command in commands)
-        exported = Exported(text, tuple(remark for command in commands for remark in command.remarks))
+        exported = Exported(text, tuple(note for command in commands for note in command.notes))
     else:
         exported = export(entries, form)
     output.write_file(exported.text)
-    for remark in exported.remarks:
-        output.print_error(remark)
+    for note in exported.notes:
+        output.print_error(note)
     return ExitCode.RESULT
 
 
-def _add(catalogue: ServerListFile, text: str, names: Sequence[str]) -> int:
+def _add(server_list: ServerListFile, text: str, names: Sequence[str]) -> int:
     """Add pasted servers to the catalog.
 
     No approval is needed: the user pasted them into their own command line.
     """
     servers = read_pasted(sys.stdin.read() if text == _STDIN else text)
-    known = {entry.name for entry in catalogue.load().entries}
+    known = {entry.name for entry in server_list.load().entries}
     chosen = [server for server in servers if not names or server.name in names]
     if not chosen:
         raise ConfigError("No server of that name is in it.", f"There are: {_listed(servers)}.")
@@ -121,14 +121,14 @@ def _add(catalogue: ServerListFile, text: str, names: Sequence[str]) -> int:
             raise ConfigError(f"{one_line(server.name)}: {server.problem}", "Nothing was added.")
         if server.name in known:
             raise ConfigError(
-                f"There is a server {server.name!r} in {catalogue.path}.",
+                f"There is a server {server.name!r} in {server_list.path}.",
                 "Remove it first. Nothing was added.",
             )
     for server in chosen:
         assert server.entry is not None
-        catalogue.save(server.entry)
-        for remark in (*server.remarks, *_about_secrets(server.entry, catalogue.path)):
-            output.print_error(f"{one_line(server.name)}: {remark}")
+        server_list.save(server.entry)
+        for note in (*server.notes, *_about_secrets(server.entry, server_list.path)):
+            output.print_error(f"{one_line(server.name)}: {note}")
     output.write_text(f"Added: {_listed(chosen)}.\n")
     return ExitCode.RESULT
 
@@ -150,8 +150,8 @@ def _show_found(found: Found, options: argparse.Namespace) -> int:
     for file in found.files:
         if file.problem:
             output.print_error(f"{one_line(str(file.source.path))}: {file.problem}")
-        for remark in file.remarks:
-            output.print_error(f"{one_line(str(file.source.path))}: {remark}")
+        for note in file.notes:
+            output.print_error(f"{one_line(str(file.source.path))}: {note}")
     names = {
         name: chain for name, chain in found.by_name().items() if not options.names or name in options.names
     }
@@ -173,7 +173,7 @@ def _found_rows(chain: Sequence[FoundServer], at: int) -> list[tuple[str, str]]:
     mark = " (overridden)" if _is_overridden(chain, at) else " (same name)" if at else ""
     what = server.entry.address if server.entry is not None else server.problem
     rows = [(f"{server.name}{mark}", what), ("", _where(server))]
-    return rows + [("", remark) for remark in server.remarks]
+    return rows + [("", note) for note in server.notes]
 
 
 def _is_overridden(chain: Sequence[FoundServer], at: int) -> bool:
@@ -201,7 +201,7 @@ def _found_json(chain: Sequence[FoundServer], at: int) -> JSONObject:
         "isOverridden": _is_overridden(chain, at),
         "address": server.entry.address if server.entry is not None else None,
         "problem": server.problem,
-        "remarks": list(server.remarks),
+        "remarks": list(server.notes),
     }
 
 

@@ -25,15 +25,15 @@ from inspector.base.signals import Signal
 from inspector.config.calls.variables import mark_secrets
 from inspector.config.json_file import distinct_stem, read_exactly, read_file, write_file
 
-MOST_CALLS = 50
-MOST_CHARACTERS = 64 * 1024  # per call; longer arguments are left out of the history
-MOST_LAST_CHARACTERS = 1024 * 1024
-MOST_ALL_CHARACTERS = 1024 * 1024  # all calls of one tool; the oldest are dropped
-MOST_TOOLS = 5_000  # files; the least recently called are deleted first
+MAX_CALLS = 50
+MAX_CHARACTERS = 64 * 1024  # per call; longer arguments are left out of the history
+MAX_LAST_CHARACTERS = 1024 * 1024
+MAX_ALL_CHARACTERS = 1024 * 1024  # all calls of one tool; the oldest are dropped
+MAX_TOOLS = 5_000  # files; the least recently called are deleted first
 
 _COALESCING = 0.3
 _VERSION = 1
-_MOST_BYTES = 16 * 1024 * 1024  # larger than any file we write
+_MAX_BYTES = 16 * 1024 * 1024  # larger than any file we write
 
 Key: TypeAlias = tuple[str, str]  # server, tool
 
@@ -56,7 +56,7 @@ class RecordedCall:
         """Return the arguments as typed, number spelling preserved; None if they were not saved."""
         return _arguments_of(self.text)
 
-    def said(self) -> JSONObject | None:
+    def recorded_options(self) -> JSONObject | None:
         """Return the options `timeout`, `total`, `meta`, `task`, `capabilities`, as in a saved call."""
         return _arguments_of(self.options)
 
@@ -91,19 +91,19 @@ class CallHistory:
         *,
         is_on: bool = True,
         keep_secrets: bool = False,
-        most_calls: int = MOST_CALLS,
+        max_calls: int = MAX_CALLS,
     ) -> None:
         self.problem_found: Signal[str] = Signal()
         self.is_on = is_on
         self.keep_secrets = keep_secrets
         self._folder = folder
-        self._most_calls = most_calls
+        self._max_calls = max_calls
         self._notes: deque[tuple[Key, _Note]] = deque()
-        self._news = threading.Condition()
+        self._appended = threading.Condition()
         self._files = threading.Lock()  # serializes reads, writes and deletes
         self._thread: threading.Thread | None = None
         self._is_closed = False
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     # -------------------------------------------------------------- taking notes
 
@@ -119,8 +119,8 @@ class CallHistory:
         options: JSONObject | None = None,
     ) -> None:
         """Record a finished call. `arguments` and `options` as typed, with variables not expanded."""
-        text, said = self._text(arguments), self._text(options or {})
-        kept, also = (each if len(each) <= MOST_CHARACTERS else "" for each in (text, said))
+        text, options_text = self._text(arguments), self._text(options or {})
+        kept, also = (each if len(each) <= MAX_CHARACTERS else "" for each in (text, options_text))
         call = RecordedCall(at_ns or time.time_ns(), outcome, elapsed_ns, kept, also)
         self._note((server, tool), _Note(text, call))
 
@@ -137,14 +137,14 @@ class CallHistory:
     def _note(self, key: Key, note: _Note) -> None:
         if self._folder is None or not self.is_on:
             return
-        with self._news:
+        with self._appended:
             if self._is_closed:
                 return
             self._notes.append((key, note))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="call history", daemon=True)
                 self._thread.start()
-            self._news.notify()
+            self._appended.notify()
 
     # -------------------------------------------------------------- reading
 
@@ -154,7 +154,7 @@ class CallHistory:
             return NOTHING_KEPT
         with self._files:
             history = self._load((server, tool))
-            with self._news:
+            with self._appended:
                 notes = [note for key, note in self._notes if key == (server, tool)]
             return self._with(history, notes) if history is not None else NOTHING_KEPT
 
@@ -174,7 +174,7 @@ class CallHistory:
 
     def _rename_file(self, path: Path, before: str, after: str) -> None:
         try:
-            document = read_file(path, _MOST_BYTES)
+            document = read_file(path, _MAX_BYTES)
             server, tool = document.get("server"), document.get("tool")
             if server != before or not isinstance(tool, str) or path != self._path((before, tool)):
                 return
@@ -183,7 +183,7 @@ class CallHistory:
                 write_file(target, {**document, "server": after}, is_private=True)
                 path.unlink()
         except (OSError, ConfigError) as exc:
-            self._tell(f"The history of calls of server {before!r} could not be taken along: {exc}")
+            self._report(f"The history of calls of server {before!r} could not be taken along: {exc}")
 
     # -------------------------------------------------------------- forgetting
 
@@ -199,7 +199,7 @@ class CallHistory:
             self._delete([path for path in self._folder.glob("*.json*") if path.is_file()])
 
     def _drop(self, is_meant: Callable[[Key], bool]) -> None:
-        with self._news:
+        with self._appended:
             kept = [(key, note) for key, note in self._notes if not is_meant(key)]
             self._notes.clear()
             self._notes.extend(kept)
@@ -217,11 +217,11 @@ class CallHistory:
     def flush(self) -> None:
         """Write pending entries now."""
         with self._files:
-            with self._news:
+            with self._appended:
                 notes = list(self._notes)
             for key in dict.fromkeys(key for key, _ in notes):
                 self._write(key, [note for other, note in notes if other == key])
-            with self._news:
+            with self._appended:
                 # Remove only after writing, so that a concurrent reader finds each note in one of the two
                 # places.
                 for written in notes:
@@ -230,19 +230,19 @@ class CallHistory:
 
     def close(self) -> None:
         """Write pending entries and stop recording."""
-        with self._news:
+        with self._appended:
             self._is_closed = True
-            self._news.notify()
+            self._appended.notify()
         if self._thread is not None:
             self._thread.join()
         self.flush()
 
     def _run(self) -> None:
         while True:
-            with self._news:
-                self._news.wait_for(lambda: self._notes or self._is_closed)
+            with self._appended:
+                self._appended.wait_for(lambda: self._notes or self._is_closed)
                 if not self._is_closed:  # batch writes: calls in a loop come in quick succession
-                    self._news.wait_for(lambda: self._is_closed, _COALESCING)
+                    self._appended.wait_for(lambda: self._is_closed, _COALESCING)
                 if self._is_closed:
                     return
             self.flush()
@@ -256,7 +256,7 @@ class CallHistory:
         try:
             write_file(path, _document(key, self._with(history, notes)), is_private=True)
         except ConfigError as exc:
-            self._tell(f"The history of calls is not kept: {exc}")
+            self._report(f"The history of calls is not kept: {exc}")
         if is_new:
             self._prune()
 
@@ -264,7 +264,7 @@ class CallHistory:
         assert self._folder is not None
         with contextlib.suppress(OSError):
             paths = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-            for path in paths[:-MOST_TOOLS]:
+            for path in paths[:-MAX_TOOLS]:
                 path.unlink(missing_ok=True)
 
     # -------------------------------------------------------------- one tool's file
@@ -280,7 +280,7 @@ class CallHistory:
         """
         path = self._path(key)
         try:
-            document = read_file(path, _MOST_BYTES)
+            document = read_file(path, _MAX_BYTES)
             version = document.get("version")
             if isinstance(version, int) and version > _VERSION:
                 return None
@@ -292,32 +292,32 @@ class CallHistory:
 
     def _without(self, path: Path, reason: Exception) -> ToolHistory | None:
         """Set an unusable file aside; leave one that cannot be accessed where it is."""
-        words = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
+        text = reason.summary if isinstance(reason, ConfigError) else f"{path}: {reason}."
         if isinstance(reason.__cause__, OSError):
-            self._tell(f"{words} The tool's history is not kept.")
+            self._report(f"{text} The tool's history is not kept.")
             return None
         aside = path.with_name(f"{path.name}.{time.time_ns()}.broken")
         try:
             path.rename(aside)
         except OSError as exc:
-            self._tell(f"{words} It could not be set aside either: {exc}. The tool's history is not kept.")
+            self._report(f"{text} It could not be set aside either: {exc}. The tool's history is not kept.")
             return None
-        self._tell(f"{words} It was set aside as {aside.name}; the tool's history begins anew.")
+        self._report(f"{text} It was set aside as {aside.name}; the tool's history begins anew.")
         return NOTHING_KEPT
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         """Emit `problem_found`, once per distinct sentence."""
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._reported:
+            self._reported.add(sentence)
             self.problem_found.emit(sentence)
 
     def _with(self, history: ToolHistory, notes: list[_Note]) -> ToolHistory:
         last, calls = history.last_text, list(reversed(history.calls))
         for note in notes:
-            last = note.last if 0 < len(note.last) <= MOST_LAST_CHARACTERS else last
+            last = note.last if 0 < len(note.last) <= MAX_LAST_CHARACTERS else last
             if note.call is not None:
                 calls.append(note.call)
-        return ToolHistory(last, tuple(_fitting(calls[-self._most_calls :])))
+        return ToolHistory(last, tuple(_matching(calls[-self._max_calls :])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,9 +326,9 @@ class _Note:
     call: RecordedCall | None = None
 
 
-def _fitting(calls: list[RecordedCall]) -> Iterator[RecordedCall]:
+def _matching(calls: list[RecordedCall]) -> Iterator[RecordedCall]:
     """Yield the newest calls first, as many as fit in a file."""
-    room = MOST_ALL_CHARACTERS
+    room = MAX_ALL_CHARACTERS
     for call in reversed(calls):
         room -= len(call.text) + len(call.options)
         if room < 0:

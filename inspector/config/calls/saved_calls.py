@@ -46,7 +46,7 @@ from inspector.config.json_file import (
 )
 
 ALLOWED_CALLS_FILE_NAME = ".allowed.json"
-MOST = 5_000
+LIMIT = 5_000
 _MEMBER = "allowed"
 
 
@@ -73,7 +73,7 @@ class AllowedCalls:
         if not new:
             return
         known.update(dict.fromkeys(new))
-        while len(known) > MOST:
+        while len(known) > LIMIT:
             del known[next(iter(known))]
         if self._path is not None:
             write_file(self._path, {_MEMBER: list(known)}, is_private=True)
@@ -103,7 +103,7 @@ def digest(call: SavedCall) -> str:
 
 
 FOLDER = "expected"
-MOST_EXPECTED_BYTES = 4 * 1024 * 1024
+MAX_EXPECTED_BYTES = 4 * 1024 * 1024
 
 
 def expected_path(call: Path) -> Path:
@@ -116,7 +116,7 @@ def read_expected(call: Path) -> bytes | None:
     path = expected_path(call)
     _require_inside(path, call.parent)
     try:
-        return to_wire(read_file(path, MOST_EXPECTED_BYTES))
+        return to_wire(read_file(path, MAX_EXPECTED_BYTES))
     except FileNotFoundError:
         return None
 
@@ -126,9 +126,9 @@ def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
     path = expected_path(call)
     _require_inside(path, call.parent)
     text = (write_exactly(_object(data)) + "\n").encode()
-    if len(text) > MOST_EXPECTED_BYTES:
-        words = f"The result has {size(len(text))}: more than {size(MOST_EXPECTED_BYTES)} are not kept as expected."
-        raise ConfigError(words, "Ask for less of it.")
+    if len(text) > MAX_EXPECTED_BYTES:
+        message = f"The result has {size(len(text))}: more than {size(MAX_EXPECTED_BYTES)} are not kept as expected."
+        raise ConfigError(message, "Ask for less of it.")
     write_bytes(path, text, is_private=is_private)
 
 
@@ -157,8 +157,8 @@ def _object(data: bytes) -> JSONObject:
     try:
         value = read_exactly(data.decode())
     except (UnicodeDecodeError, JSONProblem) as exc:
-        words = f"The answer cannot be kept as expected: {exc}."
-        raise ConfigError(words, "The Traffic view has it as it came.") from exc
+        message = f"The answer cannot be kept as expected: {exc}."
+        raise ConfigError(message, "The Traffic view has it as it came.") from exc
     if not isinstance(value, dict):
         raise ConfigError("The answer cannot be kept as expected: it is no object.")
     return value
@@ -172,8 +172,8 @@ def _require_inside(path: Path, folder: Path) -> None:
 
 
 SUFFIX = ".json"
-MOST_FILES = 2_000
-MOST_BYTES = 1024 * 1024
+MAX_FILES = 2_000
+MAX_BYTES = 1024 * 1024
 
 Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 Snapshot: TypeAlias = dict[str, Stamp]
@@ -241,7 +241,7 @@ class SavedCallFolder:
 
     def load(self) -> LoadedCalls:
         """Read all calls. Never raises for what the folder contains."""
-        snapshot, problems = self._look()
+        snapshot, problems = self._inspect()
         calls: list[SavedCall] = []
         for name, stamp in snapshot.items():
             try:
@@ -258,7 +258,7 @@ class SavedCallFolder:
 
     def has_changed(self, since: Snapshot) -> bool:
         """True if a file was added, changed or removed. Reads no files, so it is cheap to poll."""
-        return self._look()[0] != since
+        return self._inspect()[0] != since
 
     def save(self, call: SavedCall, *, overwrite: bool = False) -> SavedCall:
         """Write a call to its file, or to a new one if it has none in this folder.
@@ -270,7 +270,7 @@ class SavedCallFolder:
         if not overwrite and call.path == path:
             _require_unchanged(call)
         try:
-            before = read_file(path, MOST_BYTES)
+            before = read_file(path, MAX_BYTES)
         except FileNotFoundError:
             before = {}
         except ConfigError:
@@ -287,7 +287,7 @@ class SavedCallFolder:
         target = replace(call, name=name, path=None, stamp=None)
         path = self._path_of(target, but=old.name)
         try:
-            before = read_file(old, MOST_BYTES)
+            before = read_file(old, MAX_BYTES)
         except FileNotFoundError:
             before = {}
         write_file(path, _written(target, before), is_private=self._is_private)
@@ -325,15 +325,15 @@ class SavedCallFolder:
 
     # --------------------------------------------------------------
 
-    def _look(self) -> tuple[Snapshot, list[str]]:
+    def _inspect(self) -> tuple[Snapshot, list[str]]:
         snapshot: Snapshot = {}
         problems: list[str] = []
         try:
             with os.scandir(self.path) as entries:
                 for entry in _json_files(entries):
-                    if len(snapshot) == MOST_FILES:
-                        words = f"{self.path} holds more than {MOST_FILES:,} files; the others are left out."
-                        problems.append(one_line(words))
+                    if len(snapshot) == MAX_FILES:
+                        message = f"{self.path} holds more than {MAX_FILES:,} files; the others are left out."
+                        problems.append(one_line(message))
                         break
                     found = _stamp_of_entry(entry, self.path)
                     if found is not None:
@@ -367,7 +367,7 @@ class SavedCallFolder:
 
 def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
     """Read a call; None if the file does not look like one at all. Raises ConfigError."""
-    document = read_file(path, MOST_BYTES)
+    document = read_file(path, MAX_BYTES)
     if not {"tool", "server", "arguments"} & document.keys():
         return None
     try:

@@ -46,12 +46,12 @@ def without_marks(arguments: JSONObject) -> tuple[JSONObject, tuple[str, ...]]:
 
     The pointers refer to `arguments`; a marked array item is removed, so the items after it move up.
     """
-    places = tuple(_places(arguments, ""))
-    if not places:
+    locations = tuple(_locations(arguments, ""))
+    if not locations:
         return arguments, ()
     cleaned = _cleaned(arguments)
     assert isinstance(cleaned, dict)
-    return cleaned, places
+    return cleaned, locations
 
 
 def _kept(name: str, value: JSON) -> JSON:
@@ -76,13 +76,13 @@ def _children(value: dict[str, JSON] | list[JSON]) -> Iterator[tuple[str | int, 
     yield from value.items() if isinstance(value, dict) else enumerate(value)
 
 
-def _places(value: JSON, pointer: str) -> Iterator[str]:
+def _locations(value: JSON, pointer: str) -> Iterator[str]:
     if is_secret_mark(value):
         yield pointer
     elif isinstance(value, dict | list):
         for key, child in _children(value):
             step = str(key).replace("~", "~0").replace("/", "~1")
-            yield from _places(child, f"{pointer}/{step}")
+            yield from _locations(child, f"{pointer}/{step}")
 
 
 def _cleaned(value: JSON) -> JSON:
@@ -102,7 +102,7 @@ IN_SECRETS: JSONObject = {"mcp-lens:secret": True}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ENVIRONMENT = "env:"
 _REFERENCE = re.compile(rf"\$\$\{{|\$\{{(?P<name>(?:{_ENVIRONMENT})?{_NAME.pattern})\}}")
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +225,8 @@ def _as_text(value: JSON) -> str:
 
 
 def _unknown_summary(names: tuple[str, ...]) -> str:
-    shown = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    shown = ", ".join(f"${{{shorten(name, 60)}}}" for name in names[:_MAX_NAMED])
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     verb = "has" if len(names) == 1 else "have"
     return f"{shown}{more} {verb} no value, so nothing was sent."
 

@@ -160,7 +160,7 @@ def _without_options(words: Sequence[str], with_value: set[str]) -> list[str]:
 class _Added:
     """Parsed arguments of `… mcp add`."""
 
-    words: list[str] = field(default_factory=list)
+    argv: list[str] = field(default_factory=list)
     env: JSONObject = field(default_factory=dict)
     headers: JSONObject = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
@@ -180,9 +180,9 @@ _TOOLS = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 def _added(program: str, rest: Sequence[str]) -> PastedCommand:
     """Parse `… mcp add`. Options may appear anywhere before `--`; the rest is the command."""
     added = _read_options(rest)
-    if not added.words:
+    if not added.argv:
         raise ConfigError(f"“{program} mcp add” names no server.", "Paste the whole command.")
-    name, *command = added.words
+    name, *command = added.argv
     url = added.options.get("url") or (command[0] if command and _is_url(command[0]) else "")
     if added.options.get("transport") in ("http", "sse", "ws") and command:
         url = command[0]
@@ -222,7 +222,7 @@ def _read_options(rest: Sequence[str]) -> _Added:
         word = words.pop(0)
         flag, equals, inline = word.partition("=")
         if word == "--":
-            added.words += words
+            added.argv += words
             break
         if word in _FLAGS:
             continue
@@ -233,7 +233,7 @@ def _read_options(rest: Sequence[str]) -> _Added:
             if _OPTIONS[flag] == "env" and not equals:
                 _take_more_variables(added, words)
         else:
-            added.words.append(word)
+            added.argv.append(word)
     return added
 
 

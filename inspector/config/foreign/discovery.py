@@ -52,7 +52,7 @@ class FoundServer:
     """A server found in a file.
 
     `raw` is the file's content, `entry` the same converted to our settings, or None with a `problem`.
-    `remarks` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
+    `notes` say what was ignored or interpreted differently. `line` is where it begins, 0 if unknown.
     """
 
     name: str
@@ -60,7 +60,7 @@ class FoundServer:
     raw: JSONObject
     entry: Entry | None
     problem: str = ""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     inputs: tuple[InputSpec, ...] = ()
     line: int = 0
 
@@ -72,7 +72,7 @@ class FoundFile:
     source: Source
     servers: tuple[FoundServer, ...] = ()
     problem: str = ""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ class Found:
         return names
 
 
-def find_servers(places: Sequence[ConfigLocation]) -> Found:
+def find_servers(locations: Sequence[ConfigLocation]) -> Found:
     """Read all existing files. Blocking disk I/O with size limits; never raises for bad content."""
     from inspector.config.foreign.reader import read_locations  # import the readers only when needed
 
-    return Found(read_locations(places))
+    return Found(read_locations(locations))
 
 
 Scope: TypeAlias = Literal["folder", "user", "system"]
 
-_MOST_PARENTS = 32
+_MAX_PARENTS = 32
 _CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 _VSCODES = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
 
@@ -127,12 +127,12 @@ def locations_for(
 ) -> tuple[ConfigLocation, ...]:
     """Return all files to look at. `platform` is `sys.platform`; `folder` None skips projects."""
     machine = _Machine(platform, home, environment)
-    of_person = tuple(_of_person(machine))
+    of_user = tuple(_of_person(machine))
     # In the home folder the same files would be listed twice; count them as user-level.
-    theirs = {place.path for place in of_person if place.form != "claude-user"}
-    of_folder = (place for place in _of_folder(machine, folder) if place.path not in theirs)
-    found = (*_of_system(machine), *of_folder, *of_person, *_defaults(machine))
-    return tuple({(place.path, place.form): place for place in found}.values())
+    theirs = {location.path for location in of_user if location.form != "claude-user"}
+    of_folder = (location for location in _of_folder(machine, folder) if location.path not in theirs)
+    found = (*_of_system(machine), *of_folder, *of_user, *_defaults(machine))
+    return tuple({(location.path, location.form): location for location in found}.values())
 
 
 def local_locations(folder: Path | None = None) -> tuple[ConfigLocation, ...]:
@@ -207,7 +207,7 @@ def _of_folder(machine: _Machine, folder: Path | None) -> Iterator[ConfigLocatio
     if folder is None:
         return
     yield ConfigLocation("Claude Code", "folder", machine.claude / ".claude.json", "claude-folder", folder)
-    for each in (folder, *folder.parents)[:_MOST_PARENTS]:
+    for each in (folder, *folder.parents)[:_MAX_PARENTS]:
         yield ConfigLocation("Claude Code", "folder", each / ".mcp.json", "mcp.json", each)
         yield ConfigLocation(
             "Claude Code", "folder", each / ".claude" / "settings.local.json", "claude-settings", each

@@ -32,8 +32,8 @@ class _Translation:
 
     raw: JSONObject
     tool: str
-    ours: JSONObject = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+    translated: JSONObject = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
 
     def take(self, *names: str) -> JSON:
@@ -55,10 +55,10 @@ def to_entry(name: str, raw: JSON, tool: str) -> tuple[Entry | None, str, tuple[
         if not name.strip():
             raise ConfigError("It has no name.", "Give it one in the file.")
         _translate(read)
-        entry = read_entry(name, read.ours)
+        entry = read_entry(name, read.translated)
     except ConfigError as exc:
-        return None, str(exc), tuple(read.remarks)
-    return entry, "", (*read.remarks, *_left_out(read))
+        return None, str(exc), tuple(read.notes)
+    return entry, "", (*read.notes, *_left_out(read))
 
 
 def _translate(read: _Translation) -> None:
@@ -67,10 +67,10 @@ def _translate(read: _Translation) -> None:
     _take_address(read)
     for name in _AS_THEY_ARE:
         if (value := read.take(name)) is not None:
-            read.ours[name] = value
-    if isinstance(read.ours.get("enabled"), bool) and "disabled" not in read.ours:
-        read.ours["disabled"] = not read.ours["enabled"]
-    read.ours.pop("enabled", None)
+            read.translated[name] = value
+    if isinstance(read.translated.get("enabled"), bool) and "disabled" not in read.translated:
+        read.translated["disabled"] = not read.translated["enabled"]
+    read.translated.pop("enabled", None)
     _take_command_object(read)
     _take_given(read)
     _take_timeouts(read)
@@ -78,7 +78,7 @@ def _translate(read: _Translation) -> None:
     _take_watch(read)
     _warn(read)
     if description := read.text("description"):
-        read.ours.setdefault("notes", description)
+        read.translated.setdefault("notes", description)
     read.taken.update(_SILENT)
 
 
@@ -87,27 +87,27 @@ def _take_address(read: _Translation) -> None:
     if type in _STDIO_WORDS or (url is None and "command" in read.raw):
         return
     if url is not None:
-        read.ours["url"] = url
+        read.translated["url"] = url
     if type is None and "httpUrl" in read.raw:
         type = "http"
     elif type is None and read.tool == "Gemini CLI":
         type = "sse"
     if type is not None and type != "remote":
-        read.ours["type"] = type
+        read.translated["type"] = type
 
 
 def _take_command_object(read: _Translation) -> None:
     """Accept a list, or Zed's old `"command": {"path": …, "args": …, "env": …}`."""
-    command = read.ours.get("command")
+    command = read.translated.get("command")
     if isinstance(command, dict):
-        read.ours["command"] = command.get("path", command.get("command"))
+        read.translated["command"] = command.get("path", command.get("command"))
         for name in ("args", "env"):
             if name in command and name not in read.raw:
                 read.raw = {**read.raw, name: command[name]}
         if "args" in read.raw:
-            read.ours["args"] = read.raw["args"]
+            read.translated["args"] = read.raw["args"]
     elif isinstance(command, list) and command:
-        read.ours["command"], read.ours["args"] = command[0], command[1:]
+        read.translated["command"], read.translated["args"] = command[0], command[1:]
 
 
 def _take_given(read: _Translation) -> None:
@@ -121,12 +121,12 @@ def _take_given(read: _Translation) -> None:
         headers[header] = f"${{{_variable('env_http_headers', variable)}}}"
     if variable := read.text("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{_variable('bearer_token_env_var', variable)}}}"
-    if "url" in read.ours:
-        read.ours["headers"] = dict(headers)
+    if "url" in read.translated:
+        read.translated["headers"] = dict(headers)
         if env:
-            read.remarks.append("Its variables are left out: a server at a URL has none.")
+            read.notes.append("Its variables are left out: a server at a URL has none.")
     else:
-        read.ours["env"] = dict(env)
+        read.translated["env"] = dict(env)
 
 
 def _texts(read: _Translation, member: str, value: JSON) -> dict[str, str]:
@@ -181,7 +181,7 @@ def _take_timeouts(read: _Translation) -> None:
         if seconds > 0:
             timeouts[member] = seconds
     if timeouts:
-        read.ours["timeouts"] = timeouts
+        read.translated["timeouts"] = timeouts
 
 
 def _number(value: JSON) -> float:
@@ -191,11 +191,11 @@ def _number(value: JSON) -> float:
 def _take_login(read: _Translation) -> None:
     """Read other tools' OAuth client settings; the client secret belongs in the secret store."""
     login = read.take("oauth", "auth")
-    if login is None or "url" not in read.ours:
+    if login is None or "url" not in read.translated:
         return
     if not isinstance(login, dict):
         if isinstance(login, str):
-            read.remarks.append(
+            read.notes.append(
                 f"Its “auth” ({_shown(login)}) is left out: a login starts when it is asked for."
             )
         return
@@ -209,9 +209,9 @@ def _take_login(read: _Translation) -> None:
         elif member != "redirectPort" and isinstance(value, str) and value:
             auth[member] = value
     if len(auth) > 1:
-        read.ours["auth"] = auth
+        read.translated["auth"] = auth
     if any(secret in login for secret in ("CLIENT_SECRET", "clientSecret", "client_secret", "token")):
-        read.remarks.append("The secret of its login is not taken over: give it in the Auth tab.")
+        read.notes.append("The secret of its login is not taken over: give it in the Auth tab.")
 
 
 _LOGIN = {
@@ -231,27 +231,27 @@ def _take_watch(read: _Translation) -> None:
         watch = _member(read.take("dev"), "watch")
     globs: list[JSON] = watch if isinstance(watch, list) else [watch]
     if all(isinstance(glob, str) for glob in globs):
-        read.ours["watch"] = globs
+        read.translated["watch"] = globs
 
 
 def _warn(read: _Translation) -> None:
     if read.take("envFile"):
-        read.remarks.append("Its “envFile” is not read: give the variables that it needs.")
+        read.notes.append("Its “envFile” is not read: give the variables that it needs.")
     if read.take("headersHelper"):
-        read.remarks.append("Its “headersHelper”, a command that makes headers, is not run.")
+        read.notes.append("Its “headersHelper”, a command that makes headers, is not run.")
     sandbox = [read.take(name) for name in ("sandbox", "sandboxEnabled")]
     if any(sandbox):
-        read.remarks.append(f"{read.tool} runs it in a sandbox; here it runs without one.")
+        read.notes.append(f"{read.tool} runs it in a sandbox; here it runs without one.")
 
 
 def _left_out(read: _Translation) -> Iterable[str]:
     names = [_shown(name) for name in read.raw if name not in read.taken]
     if names:
-        more = ", …" if len(names) > _MOST_NAMED else ""
-        yield f"Left out: {', '.join(names[:_MOST_NAMED])}{more}."
+        more = ", …" if len(names) > _MAX_NAMED else ""
+        yield f"Left out: {', '.join(names[:_MAX_NAMED])}{more}."
 
 
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 def _member(value: JSON, name: str) -> JSON:

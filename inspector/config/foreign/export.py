@@ -99,8 +99,8 @@ EXPORT_FORMS: dict[str, ExportForm] = {
 }  # fmt: skip
 
 
-CARD = "registry"
-FORM_NAMES = (*EXPORT_FORMS, CARD)
+REQUEST_CARD = "registry"
+FORM_NAMES = (*EXPORT_FORMS, REQUEST_CARD)
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REFERENCE = re.compile(r"\$\{(?P<kind>env:)?(?P<name>[^{}:]+)(?::-(?P<default>[^{}]*))?\}")
@@ -112,16 +112,16 @@ class Exported:
     """Exported text, and remarks to show with it."""
 
     text: str
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def export(entries: Sequence[Entry], form: str) -> Exported:
     """Export the servers in a form, one of FORM_NAMES. Raises ConfigError if not possible."""
-    if form == CARD:
+    if form == REQUEST_CARD:
         return _card(entries)
     target = _form(form)
     servers: JSONObject = {}
-    remarks: list[str] = []
+    notes: list[str] = []
     secrets: list[str] = []
     by_hand: list[str] = []
     names = SecretNames()
@@ -131,19 +131,19 @@ def export(entries: Sequence[Entry], form: str) -> Exported:
             servers[entry.name] = written.raw
             secrets += written.secrets
             by_hand += written.by_hand
-        remarks += (f"{one_line(entry.name)}: {remark}" for remark in written.remarks)
+        notes += (f"{one_line(entry.name)}: {note}" for note in written.notes)
     document: JSONObject = {target.table: servers} if target.table else servers
     if target.variables == "${input:id}" and secrets:
         document["inputs"] = [_input(name) for name in dict.fromkeys(secrets)]
-    return Exported(_text(document, target), (*remarks, *_about(secrets, by_hand, target)))
+    return Exported(_text(document, target), (*notes, *_about(secrets, by_hand, target)))
 
 
 def _card(entries: Sequence[Entry]) -> Exported:
     if len(entries) != 1:
         raise ConfigError("A card of the registry is for one server.", "Choose one.")
     entry, secrets = without_secrets(entries[0])
-    card, remarks = server_json_of(entry, secrets)
-    return Exported(f"{pretty(card)}\n", remarks)
+    card, notes = server_json_of(entry, secrets)
+    return Exported(f"{pretty(card)}\n", notes)
 
 
 def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
@@ -151,11 +151,11 @@ def fragment(entry: Entry, form: str = "mcp.json") -> Exported:
     target = _form(form)
     written = _Writer(entry, target)
     if written.raw is None:
-        raise ConfigError(f"{one_line(entry.name)}: {written.remarks[0]}", "Choose another form.")
-    remarks = (*written.remarks, *_about(written.secrets, written.by_hand, target))
+        raise ConfigError(f"{one_line(entry.name)}: {written.notes[0]}", "Choose another form.")
+    notes = (*written.notes, *_about(written.secrets, written.by_hand, target))
     if target.syntax == "toml":
-        return Exported(_text({target.table: {entry.name: written.raw}}, target), remarks)
-    return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", remarks)
+        return Exported(_text({target.table: {entry.name: written.raw}}, target), notes)
+    return Exported(f"{compact(entry.name)}: {pretty(written.raw)}", notes)
 
 
 def claude_command(entry: Entry) -> Exported:
@@ -164,12 +164,10 @@ def claude_command(entry: Entry) -> Exported:
     Raises ConfigError for a server that a command line cannot describe.
     """
     written = _Writer(entry, EXPORT_FORMS["mcp.json"])
-    raw, remarks = written.raw or {}, list(written.remarks)
+    raw, notes = written.raw or {}, list(written.notes)
     name = _CLAUDE_NAME.sub("-", entry.name).strip("-") or "server"
     if name != entry.name:
-        remarks.append(
-            f"Claude Code takes only letters, digits, - and _ in a name: it is called {name} there."
-        )
+        notes.append(f"Claude Code takes only letters, digits, - and _ in a name: it is called {name} there.")
     words = _claude_words(name, raw)
     if any(_CONTROL.search(word) for word in words):
         raise ConfigError(
@@ -177,7 +175,7 @@ def claude_command(entry: Entry) -> Exported:
             "Copy it as .mcp.json instead.",
         )
     return Exported(
-        shlex.join(words), (*remarks, *_about(written.secrets, written.by_hand, EXPORT_FORMS["mcp.json"]))
+        shlex.join(words), (*notes, *_about(written.secrets, written.by_hand, EXPORT_FORMS["mcp.json"]))
     )
 
 
@@ -219,7 +217,7 @@ class _Writer:
     """
 
     def __init__(self, entry: Entry, form: ExportForm, names: SecretNames | None = None) -> None:
-        self.remarks: list[str] = []
+        self.notes: list[str] = []
         self.by_hand: list[str] = []
         self._form = form
         self._left_out: list[str] = []
@@ -227,8 +225,8 @@ class _Writer:
         self._transport = entry.transport
         self.raw: JSONObject | None = None
         if self._transport not in form.types:
-            self.remarks.append(
-                f"Not exported, because {form.tool} has no servers over {_WORDS[entry.transport]}."
+            self.notes.append(
+                f"Not exported, because {form.tool} has no servers over {_LABELS[entry.transport]}."
             )
             self.secrets = ()
             return
@@ -323,7 +321,7 @@ class _Writer:
 
     def _say_left_out(self) -> None:
         if self._left_out:
-            self.remarks.append(
+            self.notes.append(
                 f"{self._form.tool} has nothing like: {', '.join(dict.fromkeys(self._left_out))}."
             )
 
@@ -354,7 +352,7 @@ class _Writer:
         )
 
 
-_WORDS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
+_LABELS = {"stdio": "stdio", "http": "HTTP", "sse": "HTTP+SSE", "ws": "WebSocket"}
 
 
 _WRITTEN = frozenset(
@@ -373,18 +371,18 @@ def _input(name: str) -> JSON:
 
 def _about(names: Sequence[str], by_hand: Sequence[str], form: ExportForm) -> list[str]:
     """Return what has to be set before the server works in that tool."""
-    remarks: list[str] = []
+    notes: list[str] = []
     variables = [name for name in dict.fromkeys(names) if name not in by_hand]
     if variables and form.variables == "${input:id}":
-        remarks.append(f"Secrets are not exported. {form.tool} asks for: {', '.join(variables)}.")
+        notes.append(f"Secrets are not exported. {form.tool} asks for: {', '.join(variables)}.")
     elif variables:
-        remarks.append(
+        notes.append(
             f"Secrets are not exported. Set these variables for {form.tool}: {', '.join(variables)}."
         )
     if by_hand:
         shown = ", ".join(f"${{{name}}}" for name in dict.fromkeys(by_hand))
-        remarks.append(f"{form.tool} replaces no names: put the values there by hand for {shown}.")
-    return remarks
+        notes.append(f"{form.tool} replaces no names: put the values there by hand for {shown}.")
+    return notes
 
 
 def _text(document: JSONObject, form: ExportForm) -> str:
@@ -402,12 +400,12 @@ class SecretNames:
     """Placeholder names of one export, each for one secret, unique across servers."""
 
     def __init__(self) -> None:
-        self._stands_for: dict[str, object] = {}
+        self._represents: dict[str, object] = {}
 
     def claim(self, wanted: str, secret: object) -> str:
         """Return `wanted`, numbered if it already stands for a different secret."""
         name, number = wanted, 1
-        while self._stands_for.setdefault(name, secret) != secret:
+        while self._represents.setdefault(name, secret) != secret:
             number += 1
             name = f"{wanted}_{number}"
         return name
@@ -439,7 +437,7 @@ class _Names:
 def without_secrets(entry: Entry, all_names: SecretNames | None = None) -> tuple[Entry, tuple[str, ...]]:
     """Return the server with `${NAME}` for every secret, and those names."""
     names = _Names(entry.name, all_names or SecretNames())
-    entry, _ = with_inputs(entry, [each.words for each in text_secrets_of(entry)])
+    entry, _ = with_inputs(entry, [each.label for each in text_secrets_of(entry)])
     entry = _without_inputs(entry, names)
     if isinstance(entry, StdioEntry):
         env = {name: _value(name, value, names) for name, value in entry.env.items()}

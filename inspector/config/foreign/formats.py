@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.scanner import member_places
+from inspector.base.json.scanner import member_locations
 from inspector.base.json.values import JSON, JSONObject, JSONProblem
 from inspector.base.units import size
 from inspector.config.foreign.discovery import InputSpec
@@ -24,10 +24,10 @@ from inspector.config.json_file import read_exactly
 
 Syntax: TypeAlias = Literal["json", "toml"]
 
-MOST_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
-MOST_TOML = 1024 * 1024
-_DEEPEST = 100
-_LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
+MAX_BYTES = 16 * 1024 * 1024  # Claude Code stores the history of every project in the same file
+MAX_TOML_SIZE = 1024 * 1024
+_MAX_DEPTH = 100
+_LONG_KEY = re.compile(rf"(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{_MAX_DEPTH}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ def _read_json(text: str) -> Document:
     try:
         value, plain = read(text)
     except JSONProblem as exc:
-        words = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
-        raise ConfigError(f"It is not valid JSON: {words}.", "Correct it there.") from exc
+        message = str(exc).replace(" at at ", " at ")  # Python's wording for an unterminated string
+        raise ConfigError(f"It is not valid JSON: {message}.", "Correct it there.") from exc
 
     def lines_of(path: tuple[str, ...]) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
         line, before = 1, 0
-        for name, at in member_places(plain, *path):  # in order, so that no line is counted twice
+        for name, at in member_locations(plain, *path):  # in order, so that no line is counted twice
             line, before = line + plain.count("\n", before, at), at
             found.setdefault(name, []).append(line)
         return found
@@ -65,15 +65,17 @@ def _read_json(text: str) -> Document:
 
 
 def _read_toml(text: str) -> Document:
-    if len(text) > MOST_TOML:
-        raise ConfigError(f"It is bigger than {size(MOST_TOML)}.", "Keep the servers in a file of their own.")
+    if len(text) > MAX_TOML_SIZE:
+        raise ConfigError(
+            f"It is bigger than {size(MAX_TOML_SIZE)}.", "Keep the servers in a file of their own."
+        )
     if _LONG_KEY.search(text):  # Python's parser is quadratic in the key length
         raise _too_deep()
     try:
         value = _as_json(tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as exc:
-        words = str(exc).replace("at end of document", f"at {place_of(text, len(text))}")
-        raise ConfigError(f"It is not valid TOML: {words}.", "Correct it there.") from exc
+        message = str(exc).replace("at end of document", f"at {position_of(text, len(text))}")
+        raise ConfigError(f"It is not valid TOML: {message}.", "Correct it there.") from exc
     except RecursionError as exc:
         raise _too_deep() from exc
     return Document(_checked(value, "a table"), lambda path: _toml_lines(text, path))
@@ -107,7 +109,7 @@ def _too_deep() -> ConfigError:
 
 def _is_too_deep(value: JSON) -> bool:
     level: list[JSON] = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         level = [child for item in level for child in _children(item)]
         if not level:
             return False
@@ -298,7 +300,7 @@ def blank_comments(text: str) -> str:
         mark = token["mark"]
         if token["comment"] is not None:
             if piece.startswith("/*") and token["end"] is None:
-                raise JSONProblem(f"The comment does not end at {place_of(text, token.start())}")
+                raise JSONProblem(f"The comment does not end at {position_of(text, token.start())}")
             piece = _NOT_A_BREAK.sub(" ", piece)
         elif not piece.isspace():
             if mark in ("]", "}") and comma >= 0:
@@ -315,6 +317,6 @@ def line_of(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def place_of(text: str, at: int) -> str:
+def position_of(text: str, at: int) -> str:
     """Return line and column, worded like the JSON parser's errors."""
     return f"line {line_of(text, at)}, column {at - text.rfind(chr(10), 0, at)}"

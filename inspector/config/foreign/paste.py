@@ -75,8 +75,8 @@ def _unreadable() -> ConfigError:
     return ConfigError("The link holds no server.", "Copy the whole link, or paste the configuration itself.")
 
 
-MOST_CHARACTERS = 1024 * 1024
-_MOST_COMMANDS = 20
+MAX_CHARACTERS = 1024 * 1024
+_MAX_COMMANDS = 20
 _SOURCE = Source(PASTED, "user", None)
 _FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n]*\n(.*?)\n?\s*\1\s*\Z", re.DOTALL)
 _FRAGMENT = re.compile(r'\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*"(?:[^"\\\n]|\\.)*"\s*:\s*[{\[]', re.DOTALL)
@@ -86,8 +86,8 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S*")
 
 def read_pasted(text: str) -> tuple[FoundServer, ...]:
     """Return at least one server, each with an entry or a problem. Raises ConfigError if none."""
-    if len(text) > MOST_CHARACTERS:
-        raise ConfigError(f"That is more than {size(MOST_CHARACTERS)}.", "Paste only the servers.")
+    if len(text) > MAX_CHARACTERS:
+        raise ConfigError(f"That is more than {size(MAX_CHARACTERS)}.", "Paste only the servers.")
     text = _unwrapped(text.removeprefix("\ufeff"))
     if not text.strip():
         raise ConfigError("Nothing was pasted.", "Paste a configuration, a command line or a URL.")
@@ -171,7 +171,7 @@ def _of_lines(text: str) -> tuple[FoundServer, ...]:
     commands = commands_in(text)
     if not commands:
         raise ConfigError("There is no command in it.", "Paste a configuration, a command line or a URL.")
-    if len(commands) > _MOST_COMMANDS:
+    if len(commands) > _MAX_COMMANDS:
         raise ConfigError(f"That is {len(commands)} command lines.", "Paste the configuration, or fewer.")
     return tuple(_of_line(line) for line in commands)
 
@@ -193,8 +193,8 @@ def _with_warning(server: FoundServer) -> FoundServer:
     names = unexpanded_in(entry.args) if isinstance(entry, StdioEntry) else []
     if not names:
         return server
-    remark = f"{names[0]} is passed on as it is: write ${{{names[0].strip('$%')}}} to have its value there."
-    return replace(server, remarks=(*server.remarks, remark))
+    note = f"{names[0]} is passed on as it is: write ${{{names[0].strip('$%')}}} to have its value there."
+    return replace(server, notes=(*server.notes, note))
 
 
 def _single(name: str, raw: JSONObject, tool: str) -> FoundServer:

@@ -21,7 +21,7 @@ from inspector.config.foreign.entry_import import to_entry
 from inspector.config.foreign.formats import (
     EMPTY,
     FORMS,
-    MOST_BYTES,
+    MAX_BYTES,
     Document,
     Form,
     Syntax,
@@ -45,10 +45,10 @@ class _Read:
     is_worth_showing: bool = True
 
 
-def read_locations(places: Sequence[ConfigLocation]) -> tuple[FoundFile, ...]:
-    """Read all existing files, in the order of `places`."""
+def read_locations(locations: Sequence[ConfigLocation]) -> tuple[FoundFile, ...]:
+    """Read all existing files, in the order of `locations`."""
     documents = _Documents()
-    read = [each for place in places if (each := _read_place(place, documents)) is not None]
+    read = [each for location in locations if (each := _read_location(location, documents)) is not None]
     files = [_switched(each.file, read) for each in read if each.is_worth_showing]
     return tuple(files)
 
@@ -86,11 +86,11 @@ def read_config_text(path: Path) -> str:
     return text
 
 
-def _read_place(place: ConfigLocation, documents: _Documents) -> _Read | None:
-    source = Source(place.tool, place.scope, place.path, place.folder)
-    form = FORMS[place.form]
+def _read_location(location: ConfigLocation, documents: _Documents) -> _Read | None:
+    source = Source(location.tool, location.scope, location.path, location.folder)
+    form = FORMS[location.form]
     try:
-        document = documents.at(place.path, form.syntax)
+        document = documents.at(location.path, form.syntax)
     except ConfigError as exc:
         is_ours = form.holds != "card"  # an unrelated `server.json` is not an error
         return _Read(FoundFile(source, problem=str(exc)), is_worth_showing=is_ours)
@@ -98,13 +98,13 @@ def _read_place(place: ConfigLocation, documents: _Documents) -> _Read | None:
         return None
     if form.holds == "card":
         return _read_card(document, source)
-    return _read_servers(document, place, form, source)
+    return _read_servers(document, location, form, source)
 
 
 def _text_of(path: Path) -> str | None:
     """Return the file's text, None if it does not exist. Raises ConfigError."""
     try:
-        return read_text(path, MOST_BYTES)
+        return read_text(path, MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError) as exc:
         if path.is_symlink():
             raise ConfigError("It is a link that leads nowhere.", "Correct or remove the link.") from exc
@@ -123,24 +123,24 @@ def _read_card(document: Document, source: Source) -> _Read:
     return _Read(FoundFile(source, servers_from_server_json(document.value, source)))
 
 
-def _read_servers(document: Document, place: ConfigLocation, form: Form, source: Source) -> _Read:
+def _read_servers(document: Document, location: ConfigLocation, form: Form, source: Source) -> _Read:
     value = document.value
-    off = frozenset(switched_off(value, form, place.folder))
+    off = frozenset(switched_off(value, form, location.folder))
     servers: list[FoundServer] = []
-    remarks: list[str] = []
-    paths = [] if form.holds == "switches" else tables_of(value, form, place.folder)
+    warnings: list[str] = []
+    paths = [] if form.holds == "switches" else tables_of(value, form, location.folder)
     for path in paths:
-        folder = Path(path[1]) if form.holds == "folders" else place.folder
-        found, said = servers_at(document, path, replace(source, folder=folder))
+        folder = Path(path[1]) if form.holds == "folders" else location.folder
+        found, notes = servers_at(document, path, replace(source, folder=folder))
         servers += _first_of_each_name(found, servers)
-        remarks += said
-        remarks += _other_words(path, form, place)
+        warnings += notes
+        warnings += _other_words(path, form, location)
     if form.holds == "switches" and off:
-        remarks.append(f"It switches off: {', '.join(sorted(map(one_line, off)))}.")
+        warnings.append(f"It switches off: {', '.join(sorted(map(one_line, off)))}.")
     if not paths and form.is_dedicated and value:
-        remarks.append(f"It has no “{'.'.join(form.table)}”.")
+        warnings.append(f"It has no “{'.'.join(form.table)}”.")
     return _Read(
-        FoundFile(source, tuple(servers), remarks=tuple(remarks)),
+        FoundFile(source, tuple(servers), notes=tuple(warnings)),
         off,
         bool(paths or off or form.is_dedicated),
     )
@@ -152,13 +152,13 @@ def _first_of_each_name(found: Sequence[FoundServer], before: Sequence[FoundServ
     return [server for server in found if server.name not in names]
 
 
-def _other_words(path: tuple[str, ...], form: Form, place: ConfigLocation) -> list[str]:
+def _other_words(path: tuple[str, ...], form: Form, location: ConfigLocation) -> list[str]:
     if form.holds == "folders" or path == form.table:
         return []
     theirs = ".".join(form.table)
     if not path:
         return [f"Its servers stand without “{theirs}” around them: not every tool reads that."]
-    return [f"Its servers stand under “{'.'.join(path)}”, but {place.tool} reads “{theirs}”."]
+    return [f"Its servers stand under “{'.'.join(path)}”, but {location.tool} reads “{theirs}”."]
 
 
 def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
@@ -177,9 +177,9 @@ def _switched(file: FoundFile, read: Sequence[_Read]) -> FoundFile:
 def _off(server: FoundServer, source: Source | None) -> FoundServer:
     if source is None:
         return server
-    remark = f"{source.tool} was told not to use it, in {one_line(str(source.path))}."
+    note = f"{source.tool} was told not to use it, in {one_line(str(source.path))}."
     entry = None if server.entry is None else replace(server.entry, enabled=False)
-    return replace(server, entry=entry, remarks=(*server.remarks, remark))
+    return replace(server, entry=entry, notes=(*server.notes, note))
 
 
 def servers_of(value: JSONObject, document: Document, source: Source) -> tuple[FoundServer, ...]:
@@ -190,8 +190,8 @@ def servers_of(value: JSONObject, document: Document, source: Source) -> tuple[F
     return tuple(server for path in paths for server in servers_at(document, path, source)[0])
 
 
-MOST_SERVERS = 1000
-_MOST_LINES = 8  # shown at most
+MAX_SERVERS = 1000
+_MAX_LINES = 8  # shown at most
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _NO_LINES: Mapping[str, list[int]] = {}
 _Placed: TypeAlias = tuple[int, InputSpec]  # position in the file, and the input
@@ -209,29 +209,32 @@ def servers_at(
     except JSONProblem:  # parsed before, so only pathological text gets here
         lines = _NO_LINES
     specs = inputs_of(document.value, path) if path else ()
-    inputs = {spec.id: (place, spec) for place, spec in enumerate(specs)}
+    inputs = {spec.id: (location, spec) for location, spec in enumerate(specs)}
     items = [(name, raw) for name, raw in table.items() if path or isinstance(raw, dict)]
     servers = tuple(
-        _server(name, raw, source, lines.get(name, ()), inputs) for name, raw in items[:MOST_SERVERS]
+        _server(name, raw, source, lines.get(name, ()), inputs) for name, raw in items[:MAX_SERVERS]
     )
-    too_many = f"Only the first {plural(MOST_SERVERS, 'server')} of {len(items)} are shown."
-    return servers, (too_many,) if len(items) > MOST_SERVERS else ()
+    too_many = f"Only the first {plural(MAX_SERVERS, 'server')} of {len(items)} are shown."
+    return servers, (too_many,) if len(items) > MAX_SERVERS else ()
 
 
 def _server(
     name: str, raw: JSON, source: Source, lines: Sequence[int], inputs: Mapping[str, _Placed]
 ) -> FoundServer:
-    entry, problem, remarks = to_entry(name, raw, source.tool)
+    entry, problem, warnings = to_entry(name, raw, source.tool)
     if len(lines) > 1:
-        places = ", ".join(map(str, lines[:_MOST_LINES])) + (", …" if len(lines) > _MOST_LINES else "")
-        remarks = (f"Its name is there {len(lines)} times (lines {places}): the last one counts.", *remarks)
+        locations = ", ".join(map(str, lines[:_MAX_LINES])) + (", …" if len(lines) > _MAX_LINES else "")
+        warnings = (
+            f"Its name is there {len(lines)} times (lines {locations}): the last one counts.",
+            *warnings,
+        )
     return FoundServer(
         name=name,
         source=source,
         raw=raw if isinstance(raw, dict) else {},
         entry=entry,
         problem=problem,
-        remarks=remarks,
+        notes=warnings,
         inputs=_in_order([inputs[id] for id in inputs_named(raw) & inputs.keys()]),
         line=lines[-1] if lines else 0,
     )

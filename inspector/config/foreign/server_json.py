@@ -122,7 +122,7 @@ def _template(member: str, text: str, secrets: Sequence[str]) -> JSONObject:
     return content
 
 
-_MOST = 50
+_MAX_COUNT = 50
 _RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx"}
 _TEMPLATE = re.compile(r"\{([A-Za-z_][\w.-]*)\}")
 
@@ -139,14 +139,14 @@ def is_server_json(value: JSONObject) -> bool:
 def servers_from_server_json(value: JSONObject, source: Source) -> tuple[FoundServer, ...]:
     """Return one server per package and per remote, packages first."""
     card = _card(value)
-    ways = [
+    options = [
         *(("package", item) for item in _items(card.get("packages"))),
         *(("remote", item) for item in _items(card.get("remotes"))),
-    ][:_MOST]
+    ][:_MAX_COUNT]
     name = str(card["name"]).rpartition("/")[2] or "server"
-    names = _names(name, ways)
+    names = _names(name, options)
     return tuple(
-        _server(called, kind, item, card, source) for called, (kind, item) in zip(names, ways, strict=True)
+        _server(called, kind, item, card, source) for called, (kind, item) in zip(names, options, strict=True)
     )
 
 
@@ -156,11 +156,13 @@ def _card(value: JSONObject) -> JSONObject:
     return inner if isinstance(inner, dict) and "name" in inner else value
 
 
-def _names(name: str, ways: list[tuple[str, JSONObject]]) -> Iterator[str]:
+def _names(name: str, options: list[tuple[str, JSONObject]]) -> Iterator[str]:
     seen: set[str] = set()
-    for kind, item in ways:
+    for kind, item in options:
         what = _text(item, "registryType", "registry_type", "registry_name") if kind == "package" else ""
-        called = name if len(ways) == 1 else f"{name}-{what or _text(item, 'type', 'transport_type') or kind}"
+        called = (
+            name if len(options) == 1 else f"{name}-{what or _text(item, 'type', 'transport_type') or kind}"
+        )
         number = 1
         unique = called
         while unique in seen:
@@ -185,7 +187,7 @@ class _Filling:
         default = _text(item, "default")
         if not is_needed:
             return default or None
-        return self._asked(id, item)
+        return self._requested(id, item)
 
     def filled(self, text: str, variables: JSON) -> str:
         """Fill in a template such as `https://{tenant}.example/mcp`."""
@@ -195,11 +197,11 @@ class _Filling:
             variable = known.get(match[1])
             if not isinstance(variable, dict):
                 return match[0]
-            return _text(variable, "value") or self._asked(match[1], variable)
+            return _text(variable, "value") or self._requested(match[1], variable)
 
         return _TEMPLATE.sub(put, text)
 
-    def _asked(self, id: str, item: JSONObject) -> str:
+    def _requested(self, id: str, item: JSONObject) -> str:
         self.inputs[id] = InputSpec(
             id=id,
             description=_text(item, "description"),
@@ -212,18 +214,20 @@ class _Filling:
 
 def _server(name: str, kind: str, item: JSONObject, card: JSONObject, source: Source) -> FoundServer:
     filling = _Filling()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     try:
         if kind == "remote":
             raw = _remote_registrycard(item, filling)
         else:
-            raw, remarks = _package_registrycard(item, filling)
+            raw, notes = _package_registrycard(item, filling)
     except ConfigError as exc:
         return FoundServer(name, source, item, None, str(exc))
     if description := _text(card, "description"):
         raw["notes"] = description
-    entry, problem, said = to_entry(name, raw, source.tool)
-    return FoundServer(name, source, item, entry, problem, (*remarks, *said), tuple(filling.inputs.values()))
+    entry, problem, reported = to_entry(name, raw, source.tool)
+    return FoundServer(
+        name, source, item, entry, problem, (*notes, *reported), tuple(filling.inputs.values())
+    )
 
 
 def _remote_registrycard(item: JSONObject, filling: _Filling) -> JSONObject:

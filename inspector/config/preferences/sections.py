@@ -87,8 +87,8 @@ class CallPrefsFile:
         return ()
 
     def _problem(self, member: str, wanted: str) -> str:
-        place = f"{_SECTION}.{member}" if member else _SECTION
-        return f"{self._file.path.name}: “{place}” must be {wanted}. Its default is used."
+        location = f"{_SECTION}.{member}" if member else _SECTION
+        return f"{self._file.path.name}: “{location}” must be {wanted}. Its default is used."
 
 
 _SECTION_INBOXPREFS, _MEMBER = "inbox", "answerWithin"
@@ -135,8 +135,8 @@ class InboxPrefsFile:
                 kept[_MEMBER] = prefs.answer_within
             self._file.write({**document, _SECTION_INBOXPREFS: kept})
 
-    def _problem(self, place: str, wanted: str) -> str:
-        return f"{self._file.path.name}: “{place}” must be {wanted}. Questions wait for ever."
+    def _problem(self, location: str, wanted: str) -> str:
+        return f"{self._file.path.name}: “{location}” must be {wanted}. Questions wait for ever."
 
 
 _SECTION_PREFERENCES = "captures"
@@ -198,8 +198,8 @@ class Preferences:
             value: JSON = section.get(member, otherwise)
             if type(value) is int and value >= 1:
                 return value
-            words = f"{self.path.name}: “{_SECTION_PREFERENCES}.{member}” must be a whole number from 1 on"
-            problems.append(f"{words}. {otherwise} is used.")
+            text = f"{self.path.name}: “{_SECTION_PREFERENCES}.{member}” must be a whole number from 1 on"
+            problems.append(f"{text}. {otherwise} is used.")
             return otherwise
 
         is_on = section.get("record", True)

@@ -46,7 +46,7 @@ class Settings:
 
 MEBIBYTE = 1024 * 1024
 _DAY = 86_400.0
-_MOST_NAMES = 1_000
+_MAX_NAMES = 1_000
 
 
 class Kind(Enum):
@@ -73,9 +73,9 @@ class Setting:
     sentence: str
     kind: Kind
     default: JSON = None
-    least: float = 0.0
-    most: float = math.inf
-    is_whole: bool = False
+    minimum: float = 0.0
+    maximum: float = math.inf
+    is_integer: bool = False
     unit: str = ""
     zero: str = ""
     choices: tuple[tuple[str, str], ...] = ()
@@ -93,7 +93,7 @@ class Setting:
     def member(self) -> str:
         return self.id.partition(".")[2]
 
-    def fits(self, words: Sequence[str]) -> bool:
+    def matches(self, words: Sequence[str]) -> bool:
         """True if its texts contain all these words; for search."""
         text = f"{self.section} {self.title} {self.sentence} {self.id}".casefold()
         return all(word.casefold() in text for word in words)
@@ -118,10 +118,10 @@ SETTINGS = (
             Kind.NUMBER, _usual.keep_alive, 0, _DAY, unit="s", zero="never"),
     Setting("connections.lineCapMebibytes", "Connections", "Longest message",
             f"A longer message of a server is not read, and told of. It must fit into memory. {_NEXT}",
-            Kind.NUMBER, _usual.line_cap // MEBIBYTE, 1, 2048, is_whole=True, unit="MiB"),
+            Kind.NUMBER, _usual.line_cap // MEBIBYTE, 1, 2048, is_integer=True, unit="MiB"),
     Setting("connections.mostPages", "Connections", "Most pages of a list",
             f"A list that goes on after so many pages is given up: a server may send pages for ever. {_NEXT}",
-            Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_whole=True, unit="pages"),
+            Kind.NUMBER, _usual.most_pages, 1, 1_000_000, is_integer=True, unit="pages"),
     Setting("connections.examineFailures", "Connections", "Examine a server that cannot be connected",
             "The doctor tries again, step by step, and says why: a command is started again for that. "
             "Else only when you ask for it. At once.",
@@ -131,10 +131,10 @@ SETTINGS = (
             Kind.FLAG, _captures.is_on),
     Setting("captures.keepDays", "Traffic and captures", "Keep captures for",
             "Captures of earlier runs that are older are deleted, at once and at each start.",
-            Kind.NUMBER, _captures.days, 1, 3650, is_whole=True, unit="days"),
+            Kind.NUMBER, _captures.days, 1, 3650, is_integer=True, unit="days"),
     Setting("captures.keepMebibytes", "Traffic and captures", "Keep captures up to",
             "When all captures together are bigger, the oldest are deleted, at once and at each start.",
-            Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_whole=True, unit="MiB"),
+            Kind.NUMBER, _captures.mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
     Setting("window.keptCaptures", "Traffic and captures", "Kept captures",
             "Open or delete the captures of earlier runs.", Kind.COMMAND, target="capture.kept"),
     Setting("window.colourRules", "Traffic and captures", "Colour rules",
@@ -176,7 +176,7 @@ SETTINGS = (
     Setting("files.preferences", "Files", "Settings", "These settings, filters and colour rules, plain JSON.",
             Kind.PLACE, target="preferences"),
     Setting("files.answers", "Files", "Answer rules", "Your answer rules, plain JSON.",
-            Kind.PLACE, target="answers"),
+            Kind.PLACE, target="reply_rules"),
     Setting("files.captures", "Files", "Captures", "The traffic of earlier runs, a file each.",
             Kind.PLACE, target="captures"),
     Setting("files.calls", "Files", "Saved calls", "Your saved calls and variables, plain JSON, a file each.",
@@ -232,18 +232,18 @@ def wanted_of(setting: Setting) -> str:
         return f"one of {', '.join(value for value, _ in setting.choices)}"
     if setting.kind is Kind.NAMES:
         return "a list of names of environment variables"
-    number = "a whole number" if setting.is_whole else "a number"
-    return f"{number} from {setting.least:g} to {setting.most:,.10g}"
+    number = "a whole number" if setting.is_integer else "a number"
+    return f"{number} from {setting.minimum:g} to {setting.maximum:,.10g}"
 
 
 def _is_number(setting: Setting, value: JSON) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return setting.least <= value <= setting.most and (not setting.is_whole or value == int(value))
+    return setting.minimum <= value <= setting.maximum and (not setting.is_integer or value == int(value))
 
 
 def _are_names(value: JSON) -> bool:
-    if not isinstance(value, list) or len(value) > _MOST_NAMES:
+    if not isinstance(value, list) or len(value) > _MAX_NAMES:
         return False
     return all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in value)
 
@@ -274,7 +274,7 @@ def with_value(settings: Settings, id: str, value: JSON) -> Settings:
     """Return the settings with one value changed. Raises ConfigError if it is invalid."""
     field, unit = _FIELDS[id]
     fine: Any = checked(setting_of(id), value)
-    if setting_of(id).is_whole:
+    if setting_of(id).is_integer:
         fine = int(fine) * unit
     return replace(settings, **{field: fine})
 

@@ -93,8 +93,8 @@ class TrafficPrefsFile:
                 rules.append(rule)
         return tuple(rules)
 
-    def _problem(self, words: str) -> str:
-        return f"{self._file.path.name}: {words}. It is left out."
+    def _problem(self, text: str) -> str:
+        return f"{self._file.path.name}: {text}. It is left out."
 
 
 def _read_rule(entry: JSON) -> ColorRule | None:

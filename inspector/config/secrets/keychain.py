@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICE = "mcp-lens"
-_PATIENCE = 30.0  # seconds; long enough to type a password into the keychain's dialog
+_TIMEOUT = 30.0  # seconds; long enough to type a password into the keychain's dialog
 # An environment variable or config file can make keyring use any class, even plain files. Only these are
 # what users consider a keychain.
 ALLOWED = (
@@ -51,7 +51,9 @@ def find_backend() -> KeyringBackend:
         from keyring.errors import KeyringError
     except ImportError as exc:
         raise SecretsUnavailable(
-            StorageStatus.ABSENT, f"The part that talks to the keychain is missing: {_said(exc)}.", _WITHOUT
+            StorageStatus.ABSENT,
+            f"The part that talks to the keychain is missing: {_error_text(exc)}.",
+            _WITHOUT,
         ) from exc
     try:
         found = keyring.get_keyring()
@@ -61,7 +63,7 @@ def find_backend() -> KeyringBackend:
     except (KeyringError, RuntimeError, ImportError, AttributeError, ValueError) as exc:
         raise SecretsUnavailable(
             StorageStatus.ABSENT,
-            f"The keychain that keyring is set to use is not there: {_said(exc)}.",
+            f"The keychain that keyring is set to use is not there: {_error_text(exc)}.",
             _WITHOUT,
         ) from exc
     for backend in candidates:
@@ -76,11 +78,9 @@ class Keychain:
     All methods block, and raise SecretsUnavailable.
     """
 
-    def __init__(
-        self, find: Callable[[], KeyringBackend] = find_backend, patience: float = _PATIENCE
-    ) -> None:
+    def __init__(self, find: Callable[[], KeyringBackend] = find_backend, timeout: float = _TIMEOUT) -> None:
         self._find = find
-        self._patience = patience
+        self._timeout = timeout
         self._guard = threading.Lock()
         self._pending: _Call | None = None
         self._is_closed = False
@@ -139,16 +139,16 @@ class Keychain:
                 self._pending = None
         if call.error is not None:
             raise _explained(call.error) from call.error
-        return call.answer
+        return call.response
 
     def _begin(self, what: tuple[str, str], work: Callable[[KeyringBackend], str | None]) -> _Call:
         with self._guard:
             pending = self._pending
             if self._is_closed or (pending is not None and not pending.is_done and pending.what != what):
                 raise _silent()
-            if pending is not None and pending.what == what and (pending.answer or not pending.is_done):
+            if pending is not None and pending.what == what and (pending.response or not pending.is_done):
                 return pending  # already asked; reuse its answer
-            call = self._pending = _Call(what, time.monotonic() + self._patience)
+            call = self._pending = _Call(what, time.monotonic() + self._timeout)
         threading.Thread(target=call.run, args=(self._find, work), name="keychain", daemon=True).start()
         return call
 
@@ -161,12 +161,12 @@ class _Call:
         self.deadline = deadline
         self.is_over = threading.Event()
         self.is_done = False
-        self.answer: str | None = None
+        self.response: str | None = None
         self.error: Exception | None = None
 
     def run(self, find: Callable[[], KeyringBackend], work: Callable[[KeyringBackend], str | None]) -> None:
         try:
-            self.answer = work(find())
+            self.response = work(find())
         except Exception as exc:  # not only KeyringError: backends let all their exceptions through
             self.error = exc
         self.is_done = True
@@ -213,10 +213,10 @@ def _explained(error: Exception) -> SecretsUnavailable:
     if isinstance(error, InitError):
         return SecretsUnavailable(
             StorageStatus.FAILED,
-            f"The keychain could not be opened: {_said(error)}.",
+            f"The keychain could not be opened: {_error_text(error)}.",
             "Unlock it or start its service, then try again.",
         )
-    return SecretsUnavailable(StorageStatus.FAILED, f"The keychain failed: {_said(error)}.", _WITHOUT)
+    return SecretsUnavailable(StorageStatus.FAILED, f"The keychain failed: {_error_text(error)}.", _WITHOUT)
 
 
 def _absent(others: list[str]) -> SecretsUnavailable:
@@ -240,5 +240,5 @@ def _silent() -> SecretsUnavailable:
     )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return one_line(shorten(str(error) or type(error).__name__, 200)).rstrip(".")

@@ -16,7 +16,7 @@ from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 
-_LONGEST = 2000
+_MAX_LENGTH = 2000
 
 
 def make_name(kind: str, *parts: str) -> str:
@@ -41,7 +41,7 @@ def is_below(name: str, prefix: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    return 0 < len(name) <= _LONGEST and name.isprintable() and all(name.split("/"))
+    return 0 < len(name) <= _MAX_LENGTH and name.isprintable() and all(name.split("/"))
 
 
 def require_name(name: str) -> None:
@@ -49,7 +49,7 @@ def require_name(name: str) -> None:
     if not is_name(name):
         raise ConfigError(
             f"{one_line(shorten(name, 60))!r} cannot be the name of a secret.",
-            f"Use at most {_LONGEST} plain characters, with single slashes between the parts.",
+            f"Use at most {_MAX_LENGTH} plain characters, with single slashes between the parts.",
         )
 
 
@@ -76,11 +76,11 @@ class StorageStatus(Enum):
 
 
 class SecretsUnavailable(ConfigError):
-    """Secrets cannot be read or written now; `standing` says why."""
+    """Secrets cannot be read or written now; `status` says why."""
 
-    def __init__(self, standing: StorageStatus, summary: str, next_step: str = "") -> None:
+    def __init__(self, status: StorageStatus, summary: str, next_step: str = "") -> None:
         super().__init__(summary, next_step)
-        self.standing = standing
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +88,17 @@ class StoredSecret:
     """A stored secret, without its value. `changed` is in seconds since 1970, 0 if unknown."""
 
     name: str
-    is_kept: bool  # False: in memory only, lost at exit
+    is_saved: bool  # False: in memory only, lost at exit
     changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SecretsState:
-    """State of the secret store. `words` and `next_step` describe a problem; empty if none."""
+    """State of the secret store. `text` and `next_step` describe a problem; empty if none."""
 
-    rung: StorageLevel
-    standing: StorageStatus
-    words: str = ""
+    level: StorageLevel
+    status: StorageStatus
+    text: str = ""
     next_step: str = ""
     kept: int = 0
     in_memory: int = 0
@@ -108,4 +108,4 @@ class SecretsState:
     @property
     def can_read(self) -> bool:
         """True as far as is known: an untried keychain usually opens."""
-        return self.standing in (StorageStatus.OPEN, StorageStatus.UNTRIED)
+        return self.status in (StorageStatus.OPEN, StorageStatus.UNTRIED)

@@ -69,9 +69,9 @@ def _file_name(name: str) -> str:
     return f"claim-{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
 
 
-LONGEST_VALUE = 256 * 1024
-SHORTEST_PASSPHRASE = 8
-_LOCK_PATIENCE = 30.0
+MAX_VALUE_LENGTH = 256 * 1024
+MIN_PASSPHRASE_LENGTH = 8
+_LOCK_TIMEOUT = 30.0
 
 
 class SecretStore:
@@ -97,7 +97,7 @@ class SecretStore:
         self._keys = VaultKeys(self._keychain, cost or KeyDerivationCost())
         self._claims = RefreshLocks(folder)
         self._memory: dict[str, str] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._guard = threading.RLock()
         self._state = self._state_of(None, None, is_tried=False)
 
@@ -119,12 +119,12 @@ class SecretStore:
             try:
                 value = self._keys.open(vault, name)
             except SecretsUnavailable as exc:
-                self._stand(vault, exc)
+                self._set_status(vault, exc)
                 return None
             except VaultTampered:
                 self._tell_damaged(vault, name)
                 return None
-            self._stand(vault)
+            self._set_status(vault)
             return value
 
     def put(self, name: str, value: str, *, for_this_run: bool = False) -> None:
@@ -181,9 +181,9 @@ class SecretStore:
             try:
                 vault = self._read()
             except SecretsUnavailable as exc:
-                self._stand(None, exc)
+                self._set_status(None, exc)
             else:
-                self._stand(vault, self._trouble_with(vault))
+                self._set_status(vault, self._trouble_with(vault))
             return self._state
 
     def open(self) -> SecretsState:
@@ -197,20 +197,20 @@ class SecretStore:
                 elif self._file is not None:
                     self._keys.probe()
             except SecretsUnavailable as exc:
-                self._stand(vault, exc)
+                self._set_status(vault, exc)
             else:
-                self._stand(vault, is_tried=True)
+                self._set_status(vault, is_tried=True)
             return self._state
 
     def unlock(self, passphrase: str) -> None:
         """Unlock until exit or `lock`. Raises ConfigError for a wrong passphrase."""
         with self._guard:
             vault = self._read()
-            if vault is None or vault.rung is not StorageLevel.PASSPHRASE:
+            if vault is None or vault.level is not StorageLevel.PASSPHRASE:
                 raise ConfigError("The secrets are not kept under a passphrase.")
             if not self._keys.unlock(vault, passphrase):
                 raise ConfigError("This is not the passphrase.", "Try again; nothing was changed.")
-            self._stand(vault)
+            self._set_status(vault)
 
     def lock(self) -> None:
         """Drop the key: the passphrase is required again."""
@@ -218,27 +218,27 @@ class SecretStore:
             self._keys.drop()
             self.look()
 
-    def keep_in(self, rung: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
+    def keep_in(self, level: StorageLevel, passphrase: str = "", *, unprotected: bool = False) -> None:
         """Move all secrets there, including those in memory, and re-encrypt each.
 
         `unprotected` confirms that the user knows what a plain file means. Raises ConfigError, leaving
         everything unchanged.
         """
-        if rung is StorageLevel.PLAIN and not unprotected:
+        if level is StorageLevel.PLAIN and not unprotected:
             raise ConfigError("A plain file protects nothing.", "Say that you want that.")
-        if rung is StorageLevel.PASSPHRASE:
+        if level is StorageLevel.PASSPHRASE:
             _require_passphrase(passphrase)
         with self._guard, self._writing() as file:
             before = self._read()
             values = {**self._keys.open_all(before), **self._memory}
-            vault = made = self._keys.make_vault(rung, passphrase)
-            if rung is not StorageLevel.MEMORY:
+            vault = made = self._keys.make_vault(level, passphrase)
+            if level is not StorageLevel.MEMORY:
                 for name, value in values.items():
                     vault = self._keys.with_secret(vault, name, value)
             self._write(file, vault, useless_else=made)
-            self._memory = values if rung is StorageLevel.MEMORY else {}
+            self._memory = values if level is StorageLevel.MEMORY else {}
             self._keys.forget(before)
-            self._stand(vault)
+            self._set_status(vault)
 
     def reset(self) -> None:
         """Delete every secret and the key, so that copies of the file cannot be decrypted either.
@@ -252,9 +252,9 @@ class SecretStore:
                     file.delete()
                     self._keys.forget(before)
             self._memory.clear()
-            self._told.clear()
+            self._reported.clear()
             self._keys.drop()
-            self._stand(None)
+            self._set_status(None)
 
     def close(self) -> None:
         """Release all callers waiting for the keychain. Thread-safe."""
@@ -267,17 +267,17 @@ class SecretStore:
         try:
             if vault is None:
                 vault = self._first_vault()
-            if vault is None or vault.rung is StorageLevel.MEMORY:
+            if vault is None or vault.level is StorageLevel.MEMORY:
                 self._put_into_memory(name, value)
                 return
             vault = self._keys.with_secret(vault, name, value)
         except SecretsUnavailable as exc:
-            self._stand(vault, exc)
+            self._set_status(vault, exc)
             raise
         self._write(file, vault, useless_else=vault if found is None else None)
         self._memory.pop(name, None)
-        self._told.discard((vault.id, name))
-        self._stand(vault)
+        self._reported.discard((vault.id, name))
+        self._set_status(vault)
 
     def _put_into_memory(self, name: str, value: str) -> None:
         self._memory[name] = value
@@ -291,9 +291,9 @@ class SecretStore:
         try:
             return self._keys.make_vault(StorageLevel.KEYCHAIN)
         except SecretsUnavailable as exc:
-            if exc.standing is not StorageStatus.ABSENT:
+            if exc.status is not StorageStatus.ABSENT:
                 raise
-            self._stand(None, exc)
+            self._set_status(None, exc)
             return None
 
     def _write(self, file: VaultFile, vault: Vault, useless_else: Vault | None) -> None:
@@ -324,7 +324,7 @@ class SecretStore:
         try:
             return self._read()
         except SecretsUnavailable as exc:
-            self._stand(None, exc)
+            self._set_status(None, exc)
             return None
 
     @contextlib.contextmanager
@@ -335,7 +335,7 @@ class SecretStore:
         lock = FileLock(self._file.path.with_name("vault.lock"))
         try:
             self._file.prepare_folder()
-            is_ours = lock.take(_LOCK_PATIENCE)
+            is_ours = lock.take(_LOCK_TIMEOUT)
         except OSError as exc:
             raise _cannot_lock(exc) from exc
         if not is_ours:
@@ -350,46 +350,46 @@ class SecretStore:
     def _trouble_with(self, vault: Vault | None) -> SecretsUnavailable | None:
         """Return the last problem, unless there is evidence that it is gone."""
         state = self._state
-        is_other = vault is not None and (vault.rung is not state.rung or self._keys.holds(vault))
-        if state.can_read or state.standing is StorageStatus.UNREADABLE or is_other:
+        is_other = vault is not None and (vault.level is not state.level or self._keys.holds(vault))
+        if state.can_read or state.status is StorageStatus.UNREADABLE or is_other:
             return None
-        return SecretsUnavailable(state.standing, state.words, state.next_step)
+        return SecretsUnavailable(state.status, state.text, state.next_step)
 
-    def _stand(
-        self, vault: Vault | None, trouble: SecretsUnavailable | None = None, *, is_tried: bool = False
+    def _set_status(
+        self, vault: Vault | None, problem: SecretsUnavailable | None = None, *, is_tried: bool = False
     ) -> None:
-        if trouble is None and vault is not None and vault.rung is StorageLevel.PASSPHRASE:
-            trouble = None if self._keys.holds(vault) else locked()
-        state = self._state_of(vault, trouble, is_tried=is_tried)
+        if problem is None and vault is not None and vault.level is StorageLevel.PASSPHRASE:
+            problem = None if self._keys.holds(vault) else locked()
+        state = self._state_of(vault, problem, is_tried=is_tried)
         if state != self._state:
             self._state = state
             self.changed.emit(state)
 
     def _state_of(
-        self, vault: Vault | None, trouble: SecretsUnavailable | None, *, is_tried: bool
+        self, vault: Vault | None, problem: SecretsUnavailable | None, *, is_tried: bool
     ) -> SecretsState:
         is_open = is_tried or self._file is None or (vault is not None and self._keys.holds(vault))
-        standing = StorageStatus.OPEN if is_open else StorageStatus.UNTRIED
+        status = StorageStatus.OPEN if is_open else StorageStatus.UNTRIED
         return SecretsState(
-            self._rung(vault, trouble),
-            trouble.standing if trouble is not None else standing,
-            trouble.summary if trouble is not None else "",
-            trouble.next_step if trouble is not None else "",
+            self._level(vault, problem),
+            problem.status if problem is not None else status,
+            problem.summary if problem is not None else "",
+            problem.next_step if problem is not None else "",
             len(vault.records) if vault is not None else 0,
             len(self._memory),
             self._file.path if self._file is not None else None,
             vault is not None,
         )
 
-    def _rung(self, vault: Vault | None, trouble: SecretsUnavailable | None) -> StorageLevel:
+    def _level(self, vault: Vault | None, problem: SecretsUnavailable | None) -> StorageLevel:
         if vault is not None:
-            return vault.rung
-        is_absent = trouble is not None and trouble.standing is StorageStatus.ABSENT
+            return vault.level
+        is_absent = problem is not None and problem.status is StorageStatus.ABSENT
         return StorageLevel.MEMORY if self._file is None or is_absent else StorageLevel.KEYCHAIN
 
     def _tell_damaged(self, vault: Vault, name: str) -> None:
-        if (vault.id, name) not in self._told:
-            self._told.add((vault.id, name))
+        if (vault.id, name) not in self._reported:
+            self._reported.add((vault.id, name))
             self.problem_found.emit(
                 f"The secret “{shown_name(name)}” was changed by somebody else and is not used. "
                 "Enter it again, or delete it under Secrets."
@@ -406,13 +406,13 @@ def _require_value(value: str) -> None:
         length = len(value.encode())
     except UnicodeEncodeError as exc:
         raise ConfigError("This secret holds characters that cannot be stored.", "Type it again.") from exc
-    if not value or length > LONGEST_VALUE:
-        raise ConfigError(f"A secret is between one character and {size(LONGEST_VALUE)} long.")
+    if not value or length > MAX_VALUE_LENGTH:
+        raise ConfigError(f"A secret is between one character and {size(MAX_VALUE_LENGTH)} long.")
 
 
 def _require_passphrase(passphrase: str) -> None:
-    if len(passphrase) < SHORTEST_PASSPHRASE:
+    if len(passphrase) < MIN_PASSPHRASE_LENGTH:
         raise ConfigError(
             "This passphrase is too short: whoever has the file could guess it.",
-            f"Use at least {SHORTEST_PASSPHRASE} characters; several words are best.",
+            f"Use at least {MIN_PASSPHRASE_LENGTH} characters; several words are best.",
         )

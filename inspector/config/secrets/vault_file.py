@@ -34,7 +34,7 @@ from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, S
 VERSION = 1
 KEY_BYTES = 32
 _NONCE_BYTES = 12
-_MOST_MEMORY = 512 * 1024 * 1024
+_MAX_MEMORY = 512 * 1024 * 1024
 
 
 class VaultTampered(Exception):
@@ -57,7 +57,7 @@ class KeyDerivationCost:
         """
         is_power = self.n > 0 and self.n & (self.n - 1) == 0
         return (
-            is_power and self.n >= 2**14 and self.r >= 8 and 1 <= self.p <= 4 and self._memory <= _MOST_MEMORY
+            is_power and self.n >= 2**14 and self.r >= 8 and 1 <= self.p <= 4 and self._memory <= _MAX_MEMORY
         )
 
     @property
@@ -86,8 +86,8 @@ def encrypt(key: bytes, vault: str, name: str, value: str) -> str:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = os.urandom(_NONCE_BYTES)
-    sealed = AESGCM(_own_key(key, vault, name)).encrypt(nonce, value.encode(), _bound_to(vault, name))
-    return to_text(nonce + sealed)
+    encrypted = AESGCM(_own_key(key, vault, name)).encrypt(nonce, value.encode(), _bound_to(vault, name))
+    return to_text(nonce + encrypted)
 
 
 def decrypt(key: bytes, vault: str, name: str, text: str) -> str:
@@ -97,8 +97,8 @@ def decrypt(key: bytes, vault: str, name: str, text: str) -> str:
 
     try:
         data = from_text(text)
-        nonce, sealed = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
-        return AESGCM(_own_key(key, vault, name)).decrypt(nonce, sealed, _bound_to(vault, name)).decode()
+        nonce, encrypted = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
+        return AESGCM(_own_key(key, vault, name)).decrypt(nonce, encrypted, _bound_to(vault, name)).decode()
     except (InvalidTag, ValueError) as exc:
         raise VaultTampered from exc
 
@@ -126,7 +126,7 @@ def _bound_to(vault: str, name: str) -> bytes:
     return compact([VERSION, vault, name]).encode()
 
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OURS = ("version", "kept", "id", "check", "scrypt", "records")
 
@@ -136,7 +136,7 @@ class Record:
     """A secret in the file, encrypted or plain."""
 
     text: str = field(repr=False)
-    is_sealed: bool
+    is_encrypted: bool
     changed: int
 
 
@@ -144,7 +144,7 @@ class Record:
 class Vault:
     """Content of the vault file. `unknown` members are preserved."""
 
-    rung: StorageLevel
+    level: StorageLevel
     id: str
     check: str = ""  # encrypted with an empty name: verifies the key
     salt: bytes = b""
@@ -153,7 +153,7 @@ class Vault:
     unknown: JSONObject = field(default_factory=dict)
 
     def with_record(self, name: str, text: str) -> Vault:
-        record = Record(text, self.rung is not StorageLevel.PLAIN, int(time.time()))
+        record = Record(text, self.level is not StorageLevel.PLAIN, int(time.time()))
         return replace(self, records={**self.records, name: record})
 
     def without(self, names: set[str]) -> Vault:
@@ -191,8 +191,8 @@ class VaultFile:
     def write(self, vault: Vault) -> None:
         """Replace the file. Raises ConfigError, leaving the file unchanged."""
         data = (pretty(_document(vault)) + "\n").encode()
-        if len(data) > MOST_BYTES:
-            raise ConfigError(f"Secrets may take {size(MOST_BYTES)} at most.", "Delete some of them.")
+        if len(data) > MAX_BYTES:
+            raise ConfigError(f"Secrets may take {size(MAX_BYTES)} at most.", "Delete some of them.")
         try:
             self.prepare_folder()
             _replace(self.path, data)
@@ -235,9 +235,9 @@ class VaultFile:
             raise
         with os.fdopen(handle, "rb") as file:
             _require_ours(handle)
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise OSError(0, f"it is bigger than {size(MOST_BYTES)}")
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise OSError(0, f"it is bigger than {size(MAX_BYTES)}")
         return data
 
     def _vault(self, document: JSON) -> Vault:
@@ -251,14 +251,14 @@ class VaultFile:
             )
         records = document.get("records", {})
         try:
-            rung, id, check = (
+            level, id, check = (
                 StorageLevel(document.get("kept")),
                 document.get("id"),
                 document.get("check", ""),
             )
             salt, cost = (
                 _scrypt(document.get("scrypt"))
-                if rung is StorageLevel.PASSPHRASE
+                if level is StorageLevel.PASSPHRASE
                 else (b"", KeyDerivationCost())
             )
         except ValueError as exc:
@@ -268,12 +268,12 @@ class VaultFile:
         ):
             raise self._unreadable("is damaged: parts of it are missing")
         unknown = {name: value for name, value in document.items() if name not in _OURS}
-        return Vault(rung, id, check, salt, cost, _records(records), unknown)
+        return Vault(level, id, check, salt, cost, _records(records), unknown)
 
-    def _unreadable(self, words: str) -> SecretsUnavailable:
+    def _unreadable(self, text: str) -> SecretsUnavailable:
         return SecretsUnavailable(
             StorageStatus.UNREADABLE,
-            f"{self._shown} {words}.",
+            f"{self._shown} {text}.",
             "Put a good copy in its place, or delete all secrets and begin anew.",
         )
 
@@ -315,22 +315,22 @@ def _records(members: JSONObject) -> dict[str, Record]:
 
 def _record(value: JSON) -> Record:
     members = value if isinstance(value, dict) else {}
-    sealed, plain, changed = members.get("sealed"), members.get("plain"), members.get("changed")
+    encrypted, plain, changed = members.get("sealed"), members.get("plain"), members.get("changed")
     when = changed if type(changed) is int and 0 <= changed < 2**40 else 0
     if isinstance(plain, str):
         return Record(plain, False, when)
-    return Record(sealed if isinstance(sealed, str) else "", True, when)
+    return Record(encrypted if isinstance(encrypted, str) else "", True, when)
 
 
 def _document(vault: Vault) -> JSONObject:
-    document: JSONObject = {"version": VERSION, "kept": vault.rung.value, "id": vault.id}
+    document: JSONObject = {"version": VERSION, "kept": vault.level.value, "id": vault.id}
     if vault.check:
         document["check"] = vault.check
-    if vault.rung is StorageLevel.PASSPHRASE:
+    if vault.level is StorageLevel.PASSPHRASE:
         cost = vault.cost
         document["scrypt"] = {"salt": to_text(vault.salt), "n": cost.n, "r": cost.r, "p": cost.p}
     document["records"] = {
-        name: {"sealed" if record.is_sealed else "plain": record.text, "changed": record.changed}
+        name: {"sealed" if record.is_encrypted else "plain": record.text, "changed": record.changed}
         for name, record in vault.records.items()
     }
     return {**vault.unknown, **document}

@@ -34,7 +34,7 @@ class VaultKeys:
 
     def holds(self, vault: Vault) -> bool:
         """True if the vault can be opened without keychain or passphrase."""
-        return vault.rung in _KEYLESS or vault.id in self._held
+        return vault.level in _KEYLESS or vault.id in self._held
 
     def probe(self) -> None:
         """Check that the keychain is usable. Raises SecretsUnavailable."""
@@ -44,10 +44,10 @@ class VaultKeys:
         """Get the vault's key from the keychain unless held. Raises SecretsUnavailable."""
         if self.holds(vault):
             return
-        if vault.rung is StorageLevel.PASSPHRASE:
+        if vault.level is StorageLevel.PASSPHRASE:
             raise locked()
         key = self._keychain.read(_account(vault))
-        if key is None or not _fits(key, vault):
+        if key is None or not _matches(key, vault):
             raise SecretsUnavailable(
                 StorageStatus.KEY_LOST,
                 "The keychain has no key for these secrets, or another one.",
@@ -58,7 +58,7 @@ class VaultKeys:
     def unlock(self, vault: Vault, passphrase: str) -> bool:
         """Unlock the vault; return False if the passphrase is wrong."""
         key = key_of_passphrase(passphrase, vault.salt, vault.cost)
-        if not _fits(key, vault):
+        if not _matches(key, vault):
             return False
         self._held[vault.id] = key
         return True
@@ -67,16 +67,16 @@ class VaultKeys:
         """Forget all keys, locking the vaults."""
         self._held.clear()
 
-    def make_vault(self, rung: StorageLevel, passphrase: str = "") -> Vault:
+    def make_vault(self, level: StorageLevel, passphrase: str = "") -> Vault:
         """Create an empty vault and hold its key. Raises SecretsUnavailable."""
-        if rung in _KEYLESS:
-            return Vault(rung, new_id())
+        if level in _KEYLESS:
+            return Vault(level, new_id())
         id, salt, key = new_id(), b"", new_key()
-        if rung is StorageLevel.PASSPHRASE:
+        if level is StorageLevel.PASSPHRASE:
             salt = new_salt()
             key = key_of_passphrase(passphrase, salt, self._cost)
-        vault = Vault(rung, id, encrypt(key, id, "", _CHECKED), salt, self._cost)
-        if rung is StorageLevel.KEYCHAIN:
+        vault = Vault(level, id, encrypt(key, id, "", _CHECKED), salt, self._cost)
+        if level is StorageLevel.KEYCHAIN:
             self._keychain.write(_account(vault), key)
         self._held[id] = key
         return vault
@@ -86,7 +86,7 @@ class VaultKeys:
         if vault is None:
             return
         self._held.pop(vault.id, None)
-        if vault.rung is StorageLevel.KEYCHAIN:
+        if vault.level is StorageLevel.KEYCHAIN:
             with contextlib.suppress(SecretsUnavailable):
                 self._keychain.delete(_account(vault))
 
@@ -95,15 +95,15 @@ class VaultKeys:
     def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
         """Return the vault with a secret added. Raises SecretsUnavailable."""
         return vault.with_record(
-            name, value if vault.rung is StorageLevel.PLAIN else self._sealed(vault, name, value)
+            name, value if vault.level is StorageLevel.PLAIN else self._sealed(vault, name, value)
         )
 
     def open(self, vault: Vault, name: str) -> str:
         """Decrypt a secret. Raises SecretsUnavailable, Tampered."""
         record = vault.records[name]
-        if record.is_sealed == (vault.rung in _KEYLESS):
+        if record.is_encrypted == (vault.level in _KEYLESS):
             raise VaultTampered  # a plain record among encrypted ones was put there by someone else
-        return decrypt(self._key(vault), vault.id, name, record.text) if record.is_sealed else record.text
+        return decrypt(self._key(vault), vault.id, name, record.text) if record.is_encrypted else record.text
 
     def open_all(self, vault: Vault | None) -> dict[str, str]:
         """Decrypt all secrets, to move them. Raises ConfigError rather than lose one."""
@@ -137,7 +137,7 @@ def locked() -> SecretsUnavailable:
     )
 
 
-def _fits(key: bytes, vault: Vault) -> bool:
+def _matches(key: bytes, vault: Vault) -> bool:
     try:
         return decrypt(key, vault.id, "", vault.check) == _CHECKED
     except VaultTampered:

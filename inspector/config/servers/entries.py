@@ -114,8 +114,8 @@ def read_auth(value: JSON) -> Auth | None:
         read: Auth = TypeAdapter[Auth](kind).validate_python(_known(value, kind))
     except ValidationError as exc:
         first = exc.errors()[0]
-        place = ".".join(["auth", *(_member(str(part)) for part in first["loc"])])
-        raise ConfigError(f"{place}: {first['msg'].lower()}.", "Correct it in the file.") from exc
+        location = ".".join(["auth", *(_member(str(part)) for part in first["loc"])])
+        raise ConfigError(f"{location}: {first['msg'].lower()}.", "Correct it in the file.") from exc
     if isinstance(read, OAuthSettings) and not 0 <= read.redirect_port <= 65535:
         raise ConfigError(f"auth.redirectPort: {read.redirect_port} is no port.", "Correct it in the file.")
     return read

@@ -91,34 +91,34 @@ def compare_content(before: JSONObject, after: JSONObject) -> tuple[FieldChange,
     """Return the changed fields, in file order."""
     old, new = dict(_leaves(before)), dict(_leaves(after))
     shown_old, shown_new = dict(flattened(masked(before))), dict(flattened(masked(after)))
-    places = [*old, *(place for place in new if place not in old)]
+    locations = [*old, *(location for location in new if location not in old)]
     return tuple(
-        FieldChange(place, shown_old.get(place), shown_new.get(place))
-        for place in places
-        if not _is_same(old, new, place)
+        FieldChange(location, shown_old.get(location), shown_new.get(location))
+        for location in locations
+        if not _is_same(old, new, location)
     )
 
 
 def flattened(value: JSON) -> Iterator[tuple[str, str]]:
     """Yield each leaf value as text, with its path: `args[1]`, `env.KEY`, `network.verify`."""
-    for place, leaf in _leaves(value):
-        yield place, leaf if isinstance(leaf, str) else to_wire(leaf).decode()
+    for location, leaf in _leaves(value):
+        yield location, leaf if isinstance(leaf, str) else to_wire(leaf).decode()
 
 
-def _leaves(value: JSON, place: str = "") -> Iterator[tuple[str, JSON]]:
+def _leaves(value: JSON, location: str = "") -> Iterator[tuple[str, JSON]]:
     if isinstance(value, dict) and value:
         for name, item in value.items():
-            yield from _leaves(item, f"{place}.{name}" if place else name)
+            yield from _leaves(item, f"{location}.{name}" if location else name)
     elif isinstance(value, list) and value:
         for number, item in enumerate(value):
-            yield from _leaves(item, f"{place}[{number}]")
+            yield from _leaves(item, f"{location}[{number}]")
     else:
-        yield place, value
+        yield location, value
 
 
-def _is_same(old: dict[str, JSON], new: dict[str, JSON], place: str) -> bool:
+def _is_same(old: dict[str, JSON], new: dict[str, JSON], location: str) -> bool:
     """Compare by JSON text: "1" is not 1, and null is not absent."""
-    return place in old and place in new and to_wire(old[place]) == to_wire(new[place])
+    return location in old and location in new and to_wire(old[location]) == to_wire(new[location])
 
 
 def masked(content: JSONObject, mask: Callable[[str], str] = lambda value: MASK) -> JSONObject:

@@ -317,10 +317,10 @@ def transport_of(draft: JSONObject) -> Transport:
     return "ws" if is_socket else "http"
 
 
-def field_at(place: str, transport: Transport) -> EntryField | None:
+def field_at(location: str, transport: Transport) -> EntryField | None:
     """Return the field that an error path refers to: `timeouts.connect`, `args.2`, `env.KEY`."""
-    places = [field for field in fields_of(transport) if f"{place}.".startswith(f"{field.member}.")]
-    return places[0] if places else None
+    locations = [field for field in fields_of(transport) if f"{location}.".startswith(f"{field.member}.")]
+    return locations[0] if locations else None
 
 
 def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tuple[JSONObject, list[str]]:
@@ -338,8 +338,8 @@ def merge_drafts(before: JSONObject, mine: JSONObject, theirs: JSONObject) -> tu
             kept = ours
         elif len(ours) == len(other) == 1 and isinstance(ours[0], dict) and isinstance(other[0], dict):
             inner = was[0] if was and isinstance(was[0], dict) else {}
-            both, places = merge_drafts(inner, ours[0], other[0])
-            clashes += [f"{name}.{place}" for place in places]
+            both, locations = merge_drafts(inner, ours[0], other[0])
+            clashes += [f"{name}.{location}" for location in locations]
             kept = (both,)
         else:
             clashes.append(name)

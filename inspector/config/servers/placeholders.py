@@ -103,8 +103,8 @@ def expand(entry: Entry, values: Values) -> Entry:
     Raises ConfigError for a name without a value, saying where it is used.
     """
 
-    def put(place: str, text: str) -> str:
-        return _REFERENCE.sub(lambda match: _value(match, place, values), text)
+    def put(location: str, text: str) -> str:
+        return _REFERENCE.sub(lambda match: _value(match, location, values), text)
 
     expanded = _with_texts(entry, put)
     if not isinstance(expanded, StdioEntry):
@@ -122,16 +122,18 @@ def expand_known(entry: Entry, values: Values, *, uses_defaults: bool = True) ->
     A variable's default counts as a value only with `uses_defaults`.
     """
 
-    def value(match: re.Match[str], place: str) -> str:
+    def value(match: re.Match[str], location: str) -> str:
         is_later = match["default"] is not None and not values.environment.get(match["variable"])
         try:
             if match.lastgroup is None or (is_later and not uses_defaults):
                 return match[0]
-            return _value(match, place, values)
+            return _value(match, location, values)
         except ConfigError:
             return match[0]
 
-    return _with_texts(entry, lambda place, text: _REFERENCE.sub(lambda match: value(match, place), text))
+    return _with_texts(
+        entry, lambda location, text: _REFERENCE.sub(lambda match: value(match, location), text)
+    )
 
 
 def input_secret(server: str, id: str) -> str:
@@ -142,26 +144,26 @@ def input_secret(server: str, id: str) -> str:
 # ------------------------------------------------------------------
 
 
-def _value(match: re.Match[str], place: str, values: Values) -> str:
+def _value(match: re.Match[str], location: str, values: Values) -> str:
     if match.lastgroup is None:
         return "${"  # escaped
     if (id := match["input"]) is not None:
         value = values.inputs.get(id)
         if value is None:
             raise ConfigError(
-                f"{place}: the input “{id}” has no value.",
+                f"{location}: the input “{id}” has no value.",
                 "Give it one under Server ▸ Secrets of this server….",
             )
         return value
     if (known := match["known"]) is not None:
         value = values.known.get(known)
         if value is None:
-            raise ConfigError(f"{place}: nothing is known of ${{{known}}} here.", "Write it out instead.")
+            raise ConfigError(f"{location}: nothing is known of ${{{known}}} here.", "Write it out instead.")
         return value
-    return _variable(match["variable"], match["default"], place, values)
+    return _variable(match["variable"], match["default"], location, values)
 
 
-def _variable(name: str, default: str | None, place: str, values: Values) -> str:
+def _variable(name: str, default: str | None, location: str, values: Values) -> str:
     value = values.environment.get(name)
     if value or (value is not None and default is None):
         return value
@@ -169,11 +171,11 @@ def _variable(name: str, default: str | None, place: str, values: Values) -> str
         return default
     if name in values.withheld:
         raise ConfigError(
-            f"{place}: the variable {name} is not for this server: you did not agree to that.",
+            f"{location}: the variable {name} is not for this server: you did not agree to that.",
             "Review the server, and agree to it there.",
         )
     raise ConfigError(
-        f"{place}: the environment has no variable {name}.",
+        f"{location}: the environment has no variable {name}.",
         f"Set it before MCP Lens is started, or write ${{{name}:-a default}}.",
     )
 
@@ -185,8 +187,8 @@ def _texts(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield every text that may contain placeholders, with its location."""
     texts: list[tuple[str, str]] = []
 
-    def note(place: str, text: str) -> str:
-        texts.append((place, text))
+    def note(location: str, text: str) -> str:
+        texts.append((location, text))
         return text
 
     _with_texts(entry, note)
@@ -222,20 +224,20 @@ _USER = re.compile(
     r"[a-zA-Z][a-zA-Z0-9+.-]*://(?P<user>(?:\$\{[^}]*\}|[^/?#@:])*)(?::(?P<password>[^/?#]*))?@"
 )
 _PARAMETER = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
-_URL_PLACE, _PROXY_PLACE = -1, -2
+_URL_INDEX, _PROXY_PLACE = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class TextSecret:
     """A secret in a server's texts.
 
-    `words` describe it ("argument --token") and `id` is the input to replace it with. `place` is the index
+    `label` describe it ("argument --token") and `id` is the input to replace it with. `location` is the index
     of an argument, or stands for the URL or the proxy URL; `start` and `end` are offsets in that text.
     """
 
-    words: str
+    label: str
     id: str
-    place: int
+    location: int
     start: int
     end: int
 
@@ -247,20 +249,20 @@ def text_secrets_of(entry: Entry) -> tuple[TextSecret, ...]:
     """
     found = [each for each in _found(entry) if _is_plain(entry, each)]
     taken: set[str] = set(names_in(entry).inputs)
-    said: set[str] = set()
+    used: set[str] = set()
     secrets: list[TextSecret] = []
     for each in found:
-        words, id = _free(each.words, said, " "), _free(each.id, taken, "-")
-        said.add(words)
+        words, id = _free(each.label, used, " "), _free(each.id, taken, "-")
+        used.add(words)
         taken.add(id)
-        secrets.append(replace(each, words=words, id=id))
+        secrets.append(replace(each, label=words, id=id))
     return tuple(secrets)
 
 
 def plain_secrets_of(entry: Entry) -> tuple[str, ...]:
     """Return all plain-text secrets: names of headers or variables, and secrets in texts."""
     given = [name for name in named_secrets_of(entry) if not is_expanded(plain_of(entry)[name])]
-    return (*given, *(each.words for each in text_secrets_of(entry)))
+    return (*given, *(each.label for each in text_secrets_of(entry)))
 
 
 def stored_secrets_of(entry: Entry) -> dict[str, str]:
@@ -279,12 +281,12 @@ def moved_to_store(entry: Entry, names: Collection[str]) -> tuple[Entry, dict[st
 def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, str]]:
     """Replace these secrets with inputs; also return the values by secret name."""
     values: dict[str, str] = {}
-    chosen = [each for each in text_secrets_of(entry) if each.words in words]
+    chosen = [each for each in text_secrets_of(entry) if each.label in words]
     for each in sorted(chosen, key=lambda each: each.start, reverse=True):  # reversed: keeps offsets valid
-        text = _text(entry, each.place)
+        text = _text(entry, each.location)
         values[input_secret(entry.name, each.id)] = text[each.start : each.end]
         changed = f"{text[: each.start]}${{input:{each.id}}}{text[each.end :]}"
-        entry = _with_text(entry, each.place, changed)
+        entry = _with_text(entry, each.location, changed)
     return entry, values
 
 
@@ -295,45 +297,45 @@ def _found(entry: Entry) -> Iterator[TextSecret]:
     if isinstance(entry, StdioEntry):
         yield from _in_arguments(entry.args)
         return
-    yield from _in_url(entry.url, _URL_PLACE, "URL")
+    yield from _in_url(entry.url, _URL_INDEX, "URL")
     yield from _in_url(entry.network.proxy, _PROXY_PLACE, "proxy")
 
 
 def _in_arguments(args: tuple[str, ...]) -> Iterator[TextSecret]:
     option = ""  # the preceding option, if it takes a secret
-    for place, word in enumerate(args):
+    for location, word in enumerate(args):
         name, equals, _ = word.partition("=")
         bare, start = name.lstrip("-"), len(name) + 1
         if option and not word.startswith("-"):
-            yield TextSecret(f"argument {option}", _id(option), place, 0, len(word))
+            yield TextSecret(f"argument {option}", _id(option), location, 0, len(word))
         elif header := header_in(word):
             name = header["name"]
-            yield TextSecret(f"argument {one_line(name)}", _id(name), place, *header.span("value"))
+            yield TextSecret(f"argument {one_line(name)}", _id(name), location, *header.span("value"))
         elif (begin := url_start(word)) >= 0:
-            yield from _in_url(word, place, f"argument {place + 1}", begin)
+            yield from _in_url(word, location, f"argument {location + 1}", begin)
         elif equals and is_secret_name(bare):
-            yield TextSecret(f"argument {one_line(name)}", _id(bare), place, start, len(word))
+            yield TextSecret(f"argument {one_line(name)}", _id(bare), location, start, len(word))
         elif looks_secret(word):
-            yield TextSecret(f"argument {place + 1}", f"argument-{place + 1}", place, 0, len(word))
+            yield TextSecret(f"argument {location + 1}", f"argument-{location + 1}", location, 0, len(word))
         is_option = word.startswith("-") and not equals and is_secret_name(bare)
         option = one_line(word) if is_option else ""
 
 
-def _in_url(url: str, place: int, what: str, begin: int = 0) -> Iterator[TextSecret]:
+def _in_url(url: str, location: int, what: str, begin: int = 0) -> Iterator[TextSecret]:
     """Yield secrets in a URL that starts at offset `begin` of the text."""
     if match := _USER.match(url, begin):
         # A user without a password is just a user name, or a token in its place.
         kind = "password" if match["password"] is not None else "user" if looks_secret(match["user"]) else ""
         if kind:
-            yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), place, *match.span(kind))
+            yield TextSecret(f"{what} {kind}", _id(f"{what}-{kind}"), location, *match.span(kind))
     for match in _PARAMETER.finditer(url, begin):
         if is_secret_parameter(match[1]) and "#" not in url[: match.start()]:
             words = f"{what} parameter {one_line(match[1])}"
-            yield TextSecret(words, _id(match[1]), place, *match.span(2))
+            yield TextSecret(words, _id(match[1]), location, *match.span(2))
 
 
 def _is_plain(entry: Entry, secret: TextSecret) -> bool:
-    value = _text(entry, secret.place)[secret.start : secret.end]
+    value = _text(entry, secret.location)[secret.start : secret.end]
     return bool(value) and not is_expanded(value)
 
 
@@ -354,15 +356,15 @@ def _free(wanted: str, taken: Collection[str], joint: str) -> str:
 # ------------------------------------------------------------------ where they stand
 
 
-def _text(entry: Entry, place: int) -> str:
+def _text(entry: Entry, location: int) -> str:
     if isinstance(entry, StdioEntry):
-        return entry.args[place]
-    return entry.url if place == _URL_PLACE else entry.network.proxy
+        return entry.args[location]
+    return entry.url if location == _URL_INDEX else entry.network.proxy
 
 
-def _with_text(entry: Entry, place: int, text: str) -> Entry:
+def _with_text(entry: Entry, location: int, text: str) -> Entry:
     if isinstance(entry, StdioEntry):
-        return replace(entry, args=(*entry.args[:place], text, *entry.args[place + 1 :]))
-    if place == _URL_PLACE:
+        return replace(entry, args=(*entry.args[:location], text, *entry.args[location + 1 :]))
+    if location == _URL_INDEX:
         return replace(entry, url=text)
     return replace(entry, network=replace(entry.network, proxy=text))

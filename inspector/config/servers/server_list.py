@@ -55,7 +55,7 @@ class RemovedEntry:
 
     name: str
     value: JSON
-    place: int
+    location: int
 
 
 class ServerListFile:
@@ -134,9 +134,9 @@ class ServerListFile:
         with self._file.changing():
             document = self._file.read()
             servers = _servers(document)
-            place = list(servers).index(name) + 1 if name in servers else len(servers)
+            location = list(servers).index(name) + 1 if name in servers else len(servers)
             written = _write_over(entry, servers.get(name))
-            self._write(document, _inserted(servers, entry.name, written, place))
+            self._write(document, _inserted(servers, entry.name, written, location))
 
     def remove(self, name: str) -> RemovedEntry | None:
         with self._file.changing():
@@ -144,8 +144,8 @@ class ServerListFile:
             servers = _servers(document)
             if name not in servers:
                 return None
-            place = list(servers).index(name)
-            taken = RemovedEntry(name, servers.pop(name), place)
+            location = list(servers).index(name)
+            taken = RemovedEntry(name, servers.pop(name), location)
             self._write(document, servers)
             return taken
 
@@ -158,7 +158,7 @@ class ServerListFile:
                 raise ConfigError(
                     f"There is a server {taken.name!r} in {self.path} again.", "Rename or remove it first."
                 )
-            self._write(document, _inserted(servers, taken.name, taken.value, taken.place))
+            self._write(document, _inserted(servers, taken.name, taken.value, taken.location))
 
     def set_enabled(self, entry: Entry, enabled: bool) -> None:
         self.save(replace(entry, enabled=enabled))
@@ -202,10 +202,10 @@ def read_entry(name: str, value: JSON) -> Entry:
         entry = _validator(kind).validate_python({**_snake_cased(known), **given, "name": name})
     except ValidationError as exc:
         first = exc.errors()[0]
-        place = ".".join(_member(str(part)) for part in first["loc"])
-        is_address = place in ("command", "url")
+        location = ".".join(_member(str(part)) for part in first["loc"])
+        is_address = location in ("command", "url")
         next_step = 'A server needs "command" or "url".' if is_address else "Correct it in the file."
-        raise ConfigError(f"{place}: {first['msg'].lower()}.", next_step) from exc
+        raise ConfigError(f"{location}: {first['msg'].lower()}.", next_step) from exc
     if isinstance(entry, HttpEntry):
         entry = replace(entry, auth=auth)
     check_era(entry.era)
@@ -239,9 +239,9 @@ def _write_over(entry: Entry, known: JSON) -> JSONObject:
     return write_entry(entry, known if isinstance(known, dict) else {})
 
 
-def _inserted(servers: JSONObject, name: str, value: JSON, place: int) -> JSONObject:
+def _inserted(servers: JSONObject, name: str, value: JSON, location: int) -> JSONObject:
     items = list(servers.items())
-    return dict([*items[:place], (name, value), *items[place:]])
+    return dict([*items[:location], (name, value), *items[location:]])
 
 
 def write_entry(entry: Entry, known: JSONObject | None = None) -> JSONObject:
@@ -317,15 +317,15 @@ def _read_given(member: str, value: JSON) -> JSON | dict[str, Given]:
     return {name: _read_reference(f"{member}.{name}", content) for name, content in value.items()}
 
 
-def _read_reference(place: str, content: JSON) -> Given:
+def _read_reference(location: str, content: JSON) -> Given:
     if isinstance(content, str):
         return content
     if not isinstance(content, dict):
-        raise ConfigError(f"{place}: input should be a valid string.", "Correct it in the file.")
+        raise ConfigError(f"{location}: input should be a valid string.", "Correct it in the file.")
     ref = content.get("ref")
     if not isinstance(ref, str) or not is_name(ref):
         raise ConfigError(
-            f"{place}: it names no secret.", 'Give a text, or the name of a stored secret: {"ref": "…"}.'
+            f"{location}: it names no secret.", 'Give a text, or the name of a stored secret: {"ref": "…"}.'
         )
     return SecretRef(ref)
 

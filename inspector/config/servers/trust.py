@@ -92,7 +92,7 @@ _TWINS = re.compile(
 )
 _ODD_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]")
 _LOOPBACK = re.compile(r"localhost|.+\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 def warnings_for(entry: Entry) -> tuple[str, ...]:
@@ -205,12 +205,12 @@ def _program_name(command: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     shown = list(dict.fromkeys(one_line(shorten(name, 60)) for name in names))
-    more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
-    return ", ".join(shown[:_MOST_NAMED]) + more
+    more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
+    return ", ".join(shown[:_MAX_NAMED]) + more
 
 
 _APART = ("disabled", "enabled", "autoRestart", "autoConnect", "watch", "notes", "colour")
-_LONGEST_DIGEST_SHOWN = 8
+_MAX_DIGEST_SHOWN_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,13 +317,13 @@ class TrustStore:
 
     # --------------------------------------------------------------
 
-    def _others(self, document: JSONObject, *place: str) -> list[Approval]:
+    def _others(self, document: JSONObject, *location: str) -> list[Approval]:
         approvals = _approvals(document)
-        return [each for each in approvals if (each.file, each.folder, each.name) != place]
+        return [each for each in approvals if (each.file, each.folder, each.name) != location]
 
     def _kept(self, content: JSONObject, salt: str) -> JSONObject:
         def mask(value: str) -> str:
-            return f"{MASK} ({digest_of({'secret': value}, salt)[:_LONGEST_DIGEST_SHOWN]})"
+            return f"{MASK} ({digest_of({'secret': value}, salt)[:_MAX_DIGEST_SHOWN_LENGTH]})"
 
         return masked(content, mask)
 

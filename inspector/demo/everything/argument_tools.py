@@ -153,7 +153,7 @@ TREE: Schema = {
 ANYTHING: Schema = {"type": "object", "additionalProperties": True}
 
 
-async def _say_back(call: Call) -> Outcome:
+async def _echo_text(call: Call) -> Outcome:
     return text("Received:\n" + json.dumps(call.arguments, ensure_ascii=False, indent=2))
 
 
@@ -172,16 +172,16 @@ def argument_tools() -> list[DemoTool]:
     return [
         tool("echo", "Echo", "Returns the message.", _echo, message),
         tool("add_numbers", "Add numbers", "Adds two numbers.", _add, two_numbers, output_schema=total),
-        tool("args_none", "No arguments", "Takes nothing.", _say_back),
-        tool("args_simple", "Simple arguments", "Text, whole number, number, yes or no.", _say_back, SIMPLE),
-        tool("args_nested", "Nested arguments", "Objects in objects.", _say_back, NESTED),
-        tool("args_union", "Union arguments", "oneOf with a discriminator, and anyOf.", _say_back, UNION),
-        tool("args_enum", "Enumerations", "Plain, titled, numeric, multiple choice.", _say_back, ENUM),
-        tool("args_array", "Arrays", "Of strings, of objects, of arrays.", _say_back, ARRAY),
-        tool("args_optional", "Optional arguments", "Optional, nullable, defaulted.", _say_back, OPTIONAL),
-        tool("args_formats", "String formats", "Dates, addresses, patterns, long text.", _say_back, FORMATS),
-        tool("args_recursive", "Recursive arguments", "A tree, by $ref to itself.", _say_back, TREE),
-        tool("args_anything", "Any arguments", "An object of no described shape.", _say_back, ANYTHING),
+        tool("args_none", "No arguments", "Takes nothing.", _echo_text),
+        tool("args_simple", "Simple arguments", "Text, whole number, number, yes or no.", _echo_text, SIMPLE),
+        tool("args_nested", "Nested arguments", "Objects in objects.", _echo_text, NESTED),
+        tool("args_union", "Union arguments", "oneOf with a discriminator, and anyOf.", _echo_text, UNION),
+        tool("args_enum", "Enumerations", "Plain, titled, numeric, multiple choice.", _echo_text, ENUM),
+        tool("args_array", "Arrays", "Of strings, of objects, of arrays.", _echo_text, ARRAY),
+        tool("args_optional", "Optional arguments", "Optional, nullable, defaulted.", _echo_text, OPTIONAL),
+        tool("args_formats", "String formats", "Dates, addresses, patterns, long text.", _echo_text, FORMATS),
+        tool("args_recursive", "Recursive arguments", "A tree, by $ref to itself.", _echo_text, TREE),
+        tool("args_anything", "Any arguments", "An object of no described shape.", _echo_text, ANYTHING),
     ]
 
 
@@ -245,8 +245,8 @@ async def _return_embedded(call: Call) -> Outcome:
 
 
 async def _return_mixed(call: Call) -> Outcome:
-    words = types.TextContent(text="One of each:")
-    return types.CallToolResult(content=[words, _image(), _audio(), _link(), _embedded()])
+    text = types.TextContent(text="One of each:")
+    return types.CallToolResult(content=[text, _image(), _audio(), _link(), _embedded()])
 
 
 async def _forecast(call: Call) -> Outcome:

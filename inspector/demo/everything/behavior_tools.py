@@ -62,11 +62,19 @@ async def _crash(call: Call) -> Outcome:
     os._exit(call.arguments["code"])
 
 
-def _number(default: float, least: float, most: float, description: str, kind: str = "integer") -> Schema:
-    return {"type": kind, "default": default, "minimum": least, "maximum": most, "description": description}
+def _number(
+    default: float, minimum: float, maximum: float, description: str, kind: str = "integer"
+) -> Schema:
+    return {
+        "type": kind,
+        "default": default,
+        "minimum": minimum,
+        "maximum": maximum,
+        "description": description,
+    }
 
 
-def _words(default: str, description: str) -> Schema:
+def _label(default: str, description: str) -> Schema:
     return {**STRING, "default": default, "description": description}
 
 
@@ -78,7 +86,7 @@ def behavior_tools() -> list[DemoTool]:
             "Fail",
             "Returns a tool error (isError).",
             _fail,
-            schema(message=_words("The tool could not do its work.", "The text of the error.")),
+            schema(message=_label("The tool could not do its work.", "The text of the error.")),
         ),
         tool(
             "protocol_error",
@@ -87,7 +95,7 @@ def behavior_tools() -> list[DemoTool]:
             _protocol_error,
             schema(
                 code=_number(-32603, -32768, 32767, "The error code."),
-                message=_words("Deliberate protocol error", "The error message."),
+                message=_label("Deliberate protocol error", "The error message."),
             ),
         ),
         tool(
@@ -114,7 +122,7 @@ def behavior_tools() -> list[DemoTool]:
             _write_stderr,
             schema(
                 lines=_number(3, 1, 10000, "How many lines."),
-                text=_words("A line for the console", "What each line says."),
+                text=_label("A line for the console", "What each line says."),
             ),
         ),
         tool(
@@ -124,7 +132,7 @@ def behavior_tools() -> list[DemoTool]:
             _crash,
             schema(
                 code=_number(3, 0, 255, "The exit code."),
-                message=_words("Fatal: crashing because I was asked to.", "Written to stderr before."),
+                message=_label("Fatal: crashing because I was asked to.", "Written to stderr before."),
             ),
             annotations=DESTROYS,
         ),

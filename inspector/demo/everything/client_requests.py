@@ -4,7 +4,7 @@ In the session shape a server request is sent while the call is open. In the sta
 is an `input_required` result, and the client retries the call with the reply. `RawResult`, `request_raw`
 and `notify_raw` get messages past the SDK that its models reject or do not know.
 
-"Servers MUST treat requestState as attacker-controlled": `seal` signs it, and `unseal` accepts nothing
+"Servers MUST treat requestState as attacker-controlled": `encrypt` signs it, and `decrypt` accepts nothing
 else.
 """
 
@@ -77,25 +77,25 @@ def form(message: str, requested: Schema) -> types.ElicitRequest:
 
 
 async def ask(
-    call: Call, request: types.InputRequest, answer_type: type[Answer]
+    call: Call, request: types.InputRequest, result_type: type[Answer]
 ) -> Answer | types.InputRequiredResult:
     """Return the reply to one request; in the stateless era, first the result that asks for it."""
     if not is_stateless(call):
-        return await send(call, request, answer_type)
-    answer = answer_in(call, _KEY, answer_type)
-    return types.InputRequiredResult(input_requests={_KEY: request}) if answer is None else answer
+        return await send(call, request, result_type)
+    response = response_in(call, _KEY, result_type)
+    return types.InputRequiredResult(input_requests={_KEY: request}) if response is None else response
 
 
-async def send(call: Call, request: types.InputRequest, answer_type: type[Answer]) -> Answer:
+async def send(call: Call, request: types.InputRequest, result_type: type[Answer]) -> Answer:
     """Send a server request, as in the handshake era."""
     related = ServerMessageMetadata(related_request_id=call.context.request_id)
-    return await call.session.send_request(request, answer_type, metadata=related)
+    return await call.session.send_request(request, result_type, metadata=related)
 
 
-def answer_in(call: Call, key: str, answer_type: type[Answer]) -> Answer | None:
+def response_in(call: Call, key: str, result_type: type[Answer]) -> Answer | None:
     """Return the reply that this round of the call carries for a key (stateless era)."""
-    answer = (call.params.input_responses or {}).get(key)
-    return answer if isinstance(answer, answer_type) else None
+    response = (call.params.input_responses or {}).get(key)
+    return response if isinstance(response, result_type) else None
 
 
 # ------------------------------------------------------------------ tools that ask
@@ -165,8 +165,8 @@ async def request_raw(
     """Send a request of any shape and return its result. Raises MCPError if it is rejected."""
     request = cast(types.ServerRequest, _Request(name=method, params=params))
     metadata = ServerMessageMetadata(related_request_id=related)
-    answer = await session.send_request(request, _Answer, metadata=metadata)
-    return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+    response = await session.send_request(request, _Answer, metadata=metadata)
+    return response.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 async def notify_raw(
@@ -183,24 +183,24 @@ _KEY_SEALING = secrets.token_bytes(32)
 _TAIL = ' "ü→\\u00fc" '
 
 
-def seal(value: Any) -> str:
+def encrypt(value: Any) -> str:
     """Serialize a JSON value and sign it with a key of this process."""
-    words = json.dumps(value, ensure_ascii=False)
-    return f"{words}\n{_seal_of(words)}{_TAIL}"
+    text = json.dumps(value, ensure_ascii=False)
+    return f"{text}\n{_encryption_of(text)}{_TAIL}"
 
 
-def unseal(state: str | None) -> Any:
+def decrypt(state: str | None) -> Any:
     """Verify and parse a sealed value.
 
     Raises ValueError, with a sentence, if it did not come back unchanged.
     """
     if state is None:
         raise ValueError("The requestState did not come back.")
-    words, _, rest = state.partition("\n")
-    if not hmac.compare_digest(rest.encode(), f"{_seal_of(words)}{_TAIL}".encode()):
+    text, _, rest = state.partition("\n")
+    if not hmac.compare_digest(rest.encode(), f"{_encryption_of(text)}{_TAIL}".encode()):
         raise ValueError("The requestState did not come back exactly as it was sent.")
-    return json.loads(words)
+    return json.loads(text)
 
 
-def _seal_of(words: str) -> str:
-    return hmac.new(_KEY_SEALING, words.encode(), hashlib.sha256).hexdigest()
+def _encryption_of(text: str) -> str:
+    return hmac.new(_KEY_SEALING, text.encode(), hashlib.sha256).hexdigest()

@@ -22,16 +22,16 @@ from inspector.demo.everything.argument_tools import STRING
 from inspector.demo.everything.behavior_tools import CHANGES
 from inspector.demo.everything.client_requests import (
     OPEN_WORLD,
-    answer_in,
     ask,
     asking_tool,
+    decrypt,
+    encrypt,
     form,
     is_stateless,
-    seal,
+    response_in,
     takes_forms,
     takes_pages,
     undeclared,
-    unseal,
 )
 from inspector.demo.everything.state import Background, connection_of
 from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text, tool
@@ -136,24 +136,24 @@ async def _elicit_password(call: Call) -> Outcome:
     """Ask for a password. Reports only that something was received, never the value."""
     if not takes_forms(call):
         return undeclared("elicitation (form)")
-    asked = form("Please sign in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
-    answer = await ask(call, asked, types.ElicitResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    if answer.action != "accept":
-        return text(f"The form was not filled in: {answer.action}.")
+    requested = form("Please sign in. This demo breaks a rule: a form must not ask for this.", _PASSWORD)
+    response = await ask(call, requested, types.ElicitResult)
+    if isinstance(response, types.InputRequiredResult):
+        return response
+    if response.action != "accept":
+        return text(f"The form was not filled in: {response.action}.")
     return text("I was told a password, and have forgotten it already.")
 
 
 async def _elicit(call: Call, message: str, wanted: Schema) -> Outcome:
     if not takes_forms(call):
         return undeclared("elicitation (form)")
-    answer = await ask(call, form(message, wanted), types.ElicitResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    if answer.action != "accept":
-        return text(f"The form was not filled in: {answer.action}.")
-    return text("Received:\n" + json.dumps(answer.content, ensure_ascii=False, indent=2))
+    response = await ask(call, form(message, wanted), types.ElicitResult)
+    if isinstance(response, types.InputRequiredResult):
+        return response
+    if response.action != "accept":
+        return text(f"The form was not filled in: {response.action}.")
+    return text("Received:\n" + json.dumps(response.content, ensure_ascii=False, indent=2))
 
 
 def form_tools() -> list[DemoTool]:
@@ -181,7 +181,7 @@ def form_tools() -> list[DemoTool]:
     ]
 
 
-_PATIENCE = 5.0  # seconds, before a user who is not done yet is sent to the page again
+_TIMEOUT = 5.0  # seconds, before a user who is not done yet is sent to the page again
 _SIGN_IN = "https://example.com/sign-in?page="
 
 
@@ -192,13 +192,13 @@ async def _elicit_url(call: Call) -> Outcome:
     params = types.ElicitRequestURLParams(
         message="Please confirm on this page.", url=call.arguments["url"], elicitation_id=number
     )
-    answer = await ask(call, types.ElicitRequest(params=params), types.ElicitResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    if answer.action == "accept" and number is not None:
+    response = await ask(call, types.ElicitRequest(params=params), types.ElicitResult)
+    if isinstance(response, types.InputRequiredResult):
+        return response
+    if response.action == "accept" and number is not None:
         await anyio.sleep(call.arguments["seconds"])
         await call.session.send_elicit_complete(number, related_request_id=call.context.request_id)
-    return text(f"The page was answered with: {answer.action}.")
+    return text(f"The page was answered with: {response.action}.")
 
 
 # ------------------------------------------------------------------ pages that a call waits for
@@ -328,22 +328,24 @@ async def _ask_in_rounds(call: Call, pages: Pages) -> Outcome:
     ids: list[str] = []
     if call.params.request_state is not None:
         try:
-            ids = unseal(call.params.request_state)
+            ids = decrypt(call.params.request_state)
         except ValueError as problem:
             return failure(str(problem))
-        answers = [answer_in(call, id, types.ElicitResult) for id in ids]
-        refused = next((answer.action for answer in answers if answer and answer.action != "accept"), None)
+        responses = [response_in(call, id, types.ElicitResult) for id in ids]
+        refused = next(
+            (response.action for response in responses if response and response.action != "accept"), None
+        )
         if refused is not None:
             pages.forget(ids)
             return text(f"The page was answered with: {refused}.")
-        with anyio.move_on_after(_PATIENCE + call.arguments["seconds"]):
+        with anyio.move_on_after(_TIMEOUT + call.arguments["seconds"]):
             await pages.wait(ids)
         if pages.are_done(ids):
             pages.forget(ids)
             return _welcome(len(ids))
     ids = ids or pages.open(call, call.arguments["count"])
     requests = {id: types.ElicitRequest(params=_sign_in(number)) for number, id in enumerate(ids, 1)}
-    return types.InputRequiredResult(input_requests={**requests}, request_state=seal(ids))
+    return types.InputRequiredResult(input_requests={**requests}, request_state=encrypt(ids))
 
 
 def _sign_in(number: int, id: str | None = None) -> types.ElicitRequestURLParams:

@@ -23,7 +23,7 @@ from inspector.demo.everything.resources import (
 )
 from inspector.demo.toolbox import Context
 
-_MOST = 100
+_MAX_COUNT = 100
 """2025-11-25, Completion: "Maximum 100 items per response"."""
 
 
@@ -35,7 +35,9 @@ async def complete(context: Context, params: types.CompleteRequestParams) -> typ
         for value in _candidates(params.ref, params.argument.name, known or {})
         if value.casefold().startswith(start)
     ]
-    completion = types.Completion(values=values[:_MOST], total=len(values), has_more=len(values) > _MOST)
+    completion = types.Completion(
+        values=values[:_MAX_COUNT], total=len(values), has_more=len(values) > _MAX_COUNT
+    )
     return types.CompleteResult(completion=completion)
 
 
@@ -62,12 +64,12 @@ def _candidates(
 Messages = list[types.PromptMessage]
 
 
-def _user(words: str) -> types.PromptMessage:
-    return types.PromptMessage(role="user", content=types.TextContent(text=words))
+def _user(text: str) -> types.PromptMessage:
+    return types.PromptMessage(role="user", content=types.TextContent(text=text))
 
 
-def _assistant(words: str) -> types.PromptMessage:
-    return types.PromptMessage(role="assistant", content=types.TextContent(text=words))
+def _assistant(text: str) -> types.PromptMessage:
+    return types.PromptMessage(role="assistant", content=types.TextContent(text=text))
 
 
 def _greet(arguments: Mapping[str, str]) -> Messages:
@@ -84,11 +86,11 @@ def _review(arguments: Mapping[str, str]) -> Messages:
 
 
 def _illustrated(arguments: Mapping[str, str]) -> Messages:
-    picture = types.ImageContent(data=as_base64(png()), mime_type="image/png")
+    image = types.ImageContent(data=as_base64(png()), mime_type="image/png")
     note = types.TextResourceContents(uri="demo://readme", mime_type="text/markdown", text="# Everything")
     return [
         _user("Describe the picture, then say whether the note mentions it."),
-        types.PromptMessage(role="user", content=picture),
+        types.PromptMessage(role="user", content=image),
         types.PromptMessage(role="user", content=types.EmbeddedResource(resource=note)),
     ]
 

@@ -215,8 +215,8 @@ def _templated(uri: str) -> types.TextResourceContents | None:
             return None
 
 
-def _text(uri: str, mime_type: str, words: str) -> types.TextResourceContents:
-    return types.TextResourceContents(uri=uri, mime_type=mime_type, text=words)
+def _text(uri: str, mime_type: str, text: str) -> types.TextResourceContents:
+    return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
 
 
 def _json(uri: str, value: object) -> types.TextResourceContents:

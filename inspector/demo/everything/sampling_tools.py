@@ -15,22 +15,22 @@ from mcp.shared.exceptions import MCPError
 
 from inspector.demo.everything.argument_tools import STRING
 from inspector.demo.everything.client_requests import (
-    answer_in,
     ask,
     asking_tool,
     declared,
+    decrypt,
+    encrypt,
     form,
     is_stateless,
-    seal,
+    response_in,
     send,
     takes_forms,
     undeclared,
-    unseal,
 )
 from inspector.demo.everything.resources import CITIES
 from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
 
-_MOST_TURNS = 5
+_MAX_TURNS = 5
 _KEY = "model"
 
 _SampledAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools
@@ -49,15 +49,15 @@ async def _sampling(call: Call) -> Outcome:
             hints=[types.ModelHint(name="small")], speed_priority=0.9, intelligence_priority=0.3
         ),
     )
-    answer = await ask(call, types.CreateMessageRequest(params=params), types.CreateMessageResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    return _said(answer.model, [answer.content])
+    response = await ask(call, types.CreateMessageRequest(params=params), types.CreateMessageResult)
+    if isinstance(response, types.InputRequiredResult):
+        return response
+    return _sampled_text(response.model, [response.content])
 
 
-def _said(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
-    words = [block.text if isinstance(block, types.TextContent) else f"({block.type})" for block in blocks]
-    return text(f"{model} said: {' '.join(words)}")
+def _sampled_text(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
+    parts = [block.text if isinstance(block, types.TextContent) else f"({block.type})" for block in blocks]
+    return text(f"{model} said: {' '.join(parts)}")
 
 
 # ------------------------------------------------------------------ with tools in the question
@@ -76,33 +76,35 @@ async def _sampling_tools(call: Call) -> Outcome:
 
 async def _turns_by_requests(call: Call) -> Outcome:
     messages = [_question(call)]
-    for _ in range(_MOST_TURNS):
-        answer = await send(call, _with_tools(messages), types.CreateMessageResultWithTools)
-        wishes = _tool_uses(answer)
-        if not wishes:
-            return _said(answer.model, answer.content_as_list)
-        messages += _replies(answer, wishes)
+    for _ in range(_MAX_TURNS):
+        response = await send(call, _with_tools(messages), types.CreateMessageResultWithTools)
+        tool_uses = _tool_uses(response)
+        if not tool_uses:
+            return _sampled_text(response.model, response.content_as_list)
+        messages += _replies(response, tool_uses)
     return _too_often()
 
 
 async def _turn_by_rounds(call: Call) -> Outcome:
     """Sample in rounds; the conversation so far is carried in the requestState."""
     messages = [_question(call)]
-    answer = (call.params.input_responses or {}).get(_KEY)
-    if isinstance(answer, _SampledAnswer):
+    response = (call.params.input_responses or {}).get(_KEY)
+    if isinstance(response, _SampledAnswer):
         try:
             messages = [
-                types.SamplingMessage.model_validate(one) for one in unseal(call.params.request_state)
+                types.SamplingMessage.model_validate(one) for one in decrypt(call.params.request_state)
             ]
         except ValueError as problem:
             return failure(str(problem))
-        wishes = _tool_uses(answer)
-        if not wishes:
-            return _said(answer.model, _blocks(answer))
-        messages += _replies(answer, wishes)
-    if len(messages) > 2 * _MOST_TURNS:
+        tool_uses = _tool_uses(response)
+        if not tool_uses:
+            return _sampled_text(response.model, _blocks(response))
+        messages += _replies(response, tool_uses)
+    if len(messages) > 2 * _MAX_TURNS:
         return _too_often()
-    state = seal([message.model_dump(by_alias=True, mode="json", exclude_none=True) for message in messages])
+    state = encrypt(
+        [message.model_dump(by_alias=True, mode="json", exclude_none=True) for message in messages]
+    )
     return types.InputRequiredResult(input_requests={_KEY: _with_tools(messages)}, request_state=state)
 
 
@@ -128,35 +130,37 @@ def _with_tools(messages: list[types.SamplingMessage]) -> types.CreateMessageReq
     )
 
 
-def _blocks(answer: _SampledAnswer) -> list[Any]:
-    return answer.content if isinstance(answer.content, list) else [answer.content]
+def _blocks(response: _SampledAnswer) -> list[Any]:
+    return response.content if isinstance(response.content, list) else [response.content]
 
 
-def _tool_uses(answer: _SampledAnswer) -> list[types.ToolUseContent]:
-    return [block for block in _blocks(answer) if isinstance(block, types.ToolUseContent)]
+def _tool_uses(response: _SampledAnswer) -> list[types.ToolUseContent]:
+    return [block for block in _blocks(response) if isinstance(block, types.ToolUseContent)]
 
 
-def _replies(answer: _SampledAnswer, wishes: list[types.ToolUseContent]) -> list[types.SamplingMessage]:
+def _replies(response: _SampledAnswer, tool_uses: list[types.ToolUseContent]) -> list[types.SamplingMessage]:
     """Return the model's message, and one with only tool results, as the specification requires."""
     return [
-        types.SamplingMessage(role="assistant", content=_blocks(answer)),
-        types.SamplingMessage(role="user", content=[_run(wish) for wish in wishes]),
+        types.SamplingMessage(role="assistant", content=_blocks(response)),
+        types.SamplingMessage(role="user", content=[_run(tool_use) for tool_use in tool_uses]),
     ]
 
 
-def _run(wish: types.ToolUseContent) -> types.ToolResultContent:
-    city = str(wish.input.get("city"))
-    if wish.name == "weather" and city in CITIES:
-        words = json.dumps({"city": city, "temperature": CITIES[city]["temperature"]}, ensure_ascii=False)
-        return types.ToolResultContent(tool_use_id=wish.id, content=[types.TextContent(text=words)])
-    words = f"There is no tool {wish.name!r}." if wish.name != "weather" else f"No weather for {city!r}."
+def _run(tool_use: types.ToolUseContent) -> types.ToolResultContent:
+    city = str(tool_use.input.get("city"))
+    if tool_use.name == "weather" and city in CITIES:
+        parts = json.dumps({"city": city, "temperature": CITIES[city]["temperature"]}, ensure_ascii=False)
+        return types.ToolResultContent(tool_use_id=tool_use.id, content=[types.TextContent(text=parts)])
+    parts = (
+        f"There is no tool {tool_use.name!r}." if tool_use.name != "weather" else f"No weather for {city!r}."
+    )
     return types.ToolResultContent(
-        tool_use_id=wish.id, content=[types.TextContent(text=words)], is_error=True
+        tool_use_id=tool_use.id, content=[types.TextContent(text=parts)], is_error=True
     )
 
 
 def _too_often() -> types.CallToolResult:
-    return failure(f"The model called tools {_MOST_TURNS} times and has not answered yet.")
+    return failure(f"The model called tools {_MAX_TURNS} times and has not answered yet.")
 
 
 # ------------------------------------------------------------------ roots
@@ -165,10 +169,10 @@ def _too_often() -> types.CallToolResult:
 async def _list_roots(call: Call) -> Outcome:
     if declared(call).roots is None:
         return undeclared("roots")
-    answer = await ask(call, types.ListRootsRequest(), types.ListRootsResult)
-    if isinstance(answer, types.InputRequiredResult):
-        return answer
-    lines = [f"{root.uri}  {root.name or ''}".rstrip() for root in answer.roots]
+    response = await ask(call, types.ListRootsRequest(), types.ListRootsResult)
+    if isinstance(response, types.InputRequiredResult):
+        return response
+    lines = [f"{root.uri}  {root.name or ''}".rstrip() for root in response.roots]
     return text("\n".join(lines) or "The client has no roots.")
 
 
@@ -195,7 +199,7 @@ def sampling_tools() -> list[DemoTool]:
     ]
 
 
-_MOST_QUESTIONS = 1000
+_MAX_REQUESTS = 1000
 
 
 def _object(**properties: Schema) -> Schema:
@@ -220,11 +224,11 @@ async def _ask_twice(call: Call) -> Outcome:
         if given.keys() != requests.keys():
             return types.InputRequiredResult(input_requests=requests)
         return text(*(f"{key}: {_shown(given[key])}" for key in requests))
-    answers: dict[str, str] = {}
+    responses: dict[str, str] = {}
     async with anyio.create_task_group() as group:
         for key, request in requests.items():
-            group.start_soon(_collect, call, key, request, answers)
-    return text(*(f"{key}: {answers[key]}" for key in requests))
+            group.start_soon(_collect, call, key, request, responses)
+    return text(*(f"{key}: {responses[key]}" for key in requests))
 
 
 _SECOND: Mapping[str, types.InputRequest] = {
@@ -244,15 +248,15 @@ _ANSWER_TYPES: Mapping[str, type[types.Result]] = {
 }
 
 
-async def _collect(call: Call, key: str, request: types.InputRequest, answers: dict[str, str]) -> None:
+async def _collect(call: Call, key: str, request: types.InputRequest, responses: dict[str, str]) -> None:
     try:
-        answers[key] = _shown(await send(call, request, _ANSWER_TYPES[request.method]))
+        responses[key] = _shown(await send(call, request, _ANSWER_TYPES[request.method]))
     except MCPError as refusal:  # the other request is still pending
-        answers[key] = f"error {refusal.code}: {refusal.message}"
+        responses[key] = f"error {refusal.code}: {refusal.message}"
 
 
-def _shown(answer: types.Result) -> str:
-    members = answer.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+def _shown(response: types.Result) -> str:
+    members = response.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
     return json.dumps(members, ensure_ascii=False)
 
 
@@ -274,11 +278,11 @@ async def _book_trip(call: Call) -> Outcome:
 async def _book_by_requests(call: Call) -> Outcome:
     booking: dict[str, Any] = {}
     for step, (name, message, field) in enumerate(_STEPS):
-        asked = form(_step(step, message), _object(**{name: field}))
-        answer = await send(call, asked, types.ElicitResult)
-        if answer.action != "accept":
-            return _not_booked(answer.action, step)
-        booking |= answer.content or {}
+        requested = form(_step(step, message), _object(**{name: field}))
+        response = await send(call, requested, types.ElicitResult)
+        if response.action != "accept":
+            return _not_booked(response.action, step)
+        booking |= response.content or {}
     return _booked(booking)
 
 
@@ -290,21 +294,21 @@ def _book_by_rounds(call: Call) -> Outcome:
     booking: dict[str, Any] = {}
     if call.params.input_responses is not None or call.params.request_state is not None:
         try:
-            booking = unseal(call.params.request_state)
+            booking = decrypt(call.params.request_state)
         except ValueError as problem:
             return failure(str(problem))
         step = len(booking)
-        answer = answer_in(call, _STEPS[step][0], types.ElicitResult)
-        if answer is not None and answer.action != "accept":
-            return _not_booked(answer.action, step)
-        if answer is not None:
+        response = response_in(call, _STEPS[step][0], types.ElicitResult)
+        if response is not None and response.action != "accept":
+            return _not_booked(response.action, step)
+        if response is not None:
             name = _STEPS[step][0]
-            booking[name] = (answer.content or {}).get(name)
+            booking[name] = (response.content or {}).get(name)
     if len(booking) == len(_STEPS):
         return _booked(booking)
     name, message, field = _STEPS[len(booking)]
-    asked = form(_step(len(booking), message), _object(**{name: field}))
-    return types.InputRequiredResult(input_requests={name: asked}, request_state=seal(booking))
+    requested = form(_step(len(booking), message), _object(**{name: field}))
+    return types.InputRequiredResult(input_requests={name: requested}, request_state=encrypt(booking))
 
 
 def _step(step: int, message: str) -> str:
@@ -327,24 +331,24 @@ async def _ask_forever(call: Call) -> Outcome:
         return undeclared("elicitation (form)")
     if is_stateless(call):
         return _next_round(call)
-    for number in range(1, _MOST_QUESTIONS + 1):
-        answer = await send(call, _again(number), types.ElicitResult)
-        if answer.action != "accept":
-            return _enough(answer.action, number)
-    return failure(f"I asked {_MOST_QUESTIONS} times. Even I have enough now.")
+    for number in range(1, _MAX_REQUESTS + 1):
+        response = await send(call, _again(number), types.ElicitResult)
+        if response.action != "accept":
+            return _enough(response.action, number)
+    return failure(f"I asked {_MAX_REQUESTS} times. Even I have enough now.")
 
 
 def _next_round(call: Call) -> Outcome:
     number = 1
     if call.params.request_state is not None:
         try:
-            number = unseal(call.params.request_state) + 1
+            number = decrypt(call.params.request_state) + 1
         except ValueError as problem:
             return failure(str(problem))
-    answer = answer_in(call, "again", types.ElicitResult)
-    if answer is not None and answer.action != "accept":
-        return _enough(answer.action, number - 1)
-    return types.InputRequiredResult(input_requests={"again": _again(number)}, request_state=seal(number))
+    response = response_in(call, "again", types.ElicitResult)
+    if response is not None and response.action != "accept":
+        return _enough(response.action, number - 1)
+    return types.InputRequiredResult(input_requests={"again": _again(number)}, request_state=encrypt(number))
 
 
 def _again(number: int) -> types.ElicitRequest:

@@ -60,8 +60,8 @@ def build(wire: Wire | None) -> Server[Any]:
     state = State()
     resources = Resources(state)
     background = Background()
-    desk = TaskRunner(state, background)
-    toolbox = _toolbox(state, wire, background, desk)
+    runner = TaskRunner(state, background)
+    toolbox = _toolbox(state, wire, background, runner)
     server = _Server(
         "everything",
         version=inspector.__version__,
@@ -75,7 +75,7 @@ def build(wire: Wire | None) -> Server[Any]:
         ],
         lifespan=background.running,
         on_list_tools=toolbox.list_tools,
-        on_call_tool=desk.guarding(toolbox),
+        on_call_tool=runner.guarding(toolbox),
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read,
@@ -87,7 +87,7 @@ def build(wire: Wire | None) -> Server[Any]:
     )
     # Not `on_set_logging_level`: logging is deprecated in 2026-07-28 and that argument warns about it.
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, state.set_level)
-    desk.register(server)
+    runner.register(server)
     server.middleware += [_declare_tasks, let_raw_results_out]
     return server
 
@@ -100,7 +100,7 @@ async def _declare_tasks(ctx: Context, call_next: CallNext) -> HandlerResult:
     return result
 
 
-def _toolbox(state: State, wire: Wire | None, background: Background, desk: TaskRunner) -> Toolbox:
+def _toolbox(state: State, wire: Wire | None, background: Background, runner: TaskRunner) -> Toolbox:
     toolbox = Toolbox(
         [
             *argument_tools.argument_tools(),
@@ -113,7 +113,7 @@ def _toolbox(state: State, wire: Wire | None, background: Background, desk: Task
             *rounds.round_trip_tools(),
             *oddquestions.invalid_request_tools(),
             *unusual_requests.client_task_tools(),
-            *desk.tools(),
+            *runner.tools(),
         ]
     )
     for changing in behavior_tools.changing_tools(state, toolbox):

@@ -75,10 +75,10 @@ class State:
         In the handshake era, a client that never set a level gets all of them; in the stateless era, each
         request has to ask.
         """
-        least: object = (context.meta or {}).get(_LOG_LEVEL_KEY)
+        minimum: object = (context.meta or {}).get(_LOG_LEVEL_KEY)
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-            least = self._levels.get(connection_of(context), LEVELS[0])
-        return least in LEVELS[: LEVELS.index(level) + 1]
+            minimum = self._levels.get(connection_of(context), LEVELS[0])
+        return minimum in LEVELS[: LEVELS.index(level) + 1]
 
     async def announce_update(self, uri: str) -> None:
         """Notify subscribers that a resource changed, each in the way of its era."""

@@ -64,8 +64,8 @@ class CoreTasks:
     def start(self, call: Call, body: Body) -> RawResult:
         """Start a task; return the raw result of the call, which the SDK has no model for."""
         assert call.params.task is not None
-        asked = call.params.task.ttl
-        run = Run(call.arguments["ttl"] if asked is None else asked, call.arguments["poll_interval"])
+        requested = call.params.task.ttl
+        run = Run(call.arguments["ttl"] if requested is None else requested, call.arguments["poll_interval"])
         token = (call.context.meta or {}).get("progress_token")
 
         async def report(step: int, total: int, message: str) -> None:
@@ -73,16 +73,16 @@ class CoreTasks:
                 params = {"progressToken": token, "progress": step, "total": total, "message": message}
                 await notify_raw(call.session, "notifications/progress", {**params, "_meta": _related(run)})
 
-        async def tell(run: Run) -> None:
-            seen, is_told = 0, False
-            while not is_told:
-                seen = await run.news(seen)
-                is_told = run.is_final
+        async def notify(run: Run) -> None:
+            seen, is_reported = 0, False
+            while not is_reported:
+                seen = await run.wait_for_change(seen)
+                is_reported = run.is_final
                 await notify_raw(call.session, "notifications/tasks/status", core_task_view(run))
 
         created = RawResult({"task": core_task_view(run)})
         self._runs.start(run, body, Work(dict(call.arguments), report, run))
-        self._runs.watch(tell, run)
+        self._runs.watch(notify, run)
         return created
 
     async def get(self, context: Context, params: types.GetTaskRequestParams) -> dict[str, Any]:
@@ -91,8 +91,8 @@ class CoreTasks:
     async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
         run = self._runs.get(params.task_id)
         if run.is_final:
-            words = f"The task is {core_task_view(run)['status']} already and cannot be cancelled"
-            raise MCPError(types.INVALID_PARAMS, words)
+            text = f"The task is {core_task_view(run)['status']} already and cannot be cancelled"
+            raise MCPError(types.INVALID_PARAMS, text)
         run.cancel("Cancelled by the client")
         return core_task_view(run)
 
@@ -106,15 +106,15 @@ class CoreTasks:
         Meanwhile, send the requests that the task needs answered.
         """
         run = self._runs.get(params.task_id)
-        async with anyio.create_task_group() as asking:
+        async with anyio.create_task_group() as group:
             seen = -1
             while not run.is_final:
-                seen = await run.news(seen)
+                seen = await run.wait_for_change(seen)
                 for key, question in run.questions.items():
-                    if not question.is_with_client and question.answer is None:
+                    if not question.is_with_client and question.response is None:
                         question.is_with_client = True
-                        asking.start_soon(_ask, context, run, key, question)
-            asking.cancel_scope.cancel()
+                        group.start_soon(_ask, context, run, key, question)
+            group.cancel_scope.cancel()
         if run.error is not None:
             raise run.error
         if run.result is None:
@@ -124,14 +124,14 @@ class CoreTasks:
 
 
 async def _ask(context: Context, run: Run, key: str, question: Question) -> None:
-    asked = question.request.model_dump(by_alias=True, mode="json", exclude_none=True)
-    params = {**(asked.get("params") or {}), "_meta": _related(run)}
+    requested = question.request.model_dump(by_alias=True, mode="json", exclude_none=True)
+    params = {**(requested.get("params") or {}), "_meta": _related(run)}
     try:
-        answer = await request_raw(context.session, asked["method"], params, context.request_id)
+        response = await request_raw(context.session, requested["method"], params, context.request_id)
     except MCPError as refusal:
-        run.answer(key, refusal)
+        run.response(key, refusal)
     else:
-        run.answer(key, answer)
+        run.response(key, response)
     finally:
         question.is_with_client = False  # cancelled with this tasks/result: the next one asks again
 
@@ -161,8 +161,8 @@ def is_declared(context: Context) -> bool:
 def require_declared(context: Context) -> None:
     if not is_declared(context):
         required: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-        words = f"This needs the extension {EXTENSION}, which the request did not declare"
-        raise MCPError(_MISSING_CAPABILITY, words, required)
+        text = f"This needs the extension {EXTENSION}, which the request did not declare"
+        raise MCPError(_MISSING_CAPABILITY, text, required)
 
 
 def extension_task_view(run: Run) -> dict[str, Any]:
@@ -222,8 +222,8 @@ class ExtensionTasks:
     async def update(self, context: Context, params: TaskUpdateParams) -> dict[str, Any]:
         require_declared(context)
         run = self._runs.get(params.task_id)
-        for key, answer in params.input_responses.items():
-            run.answer(key, answer)
+        for key, response in params.input_responses.items():
+            run.response(key, response)
         return {}
 
     async def cancel(self, context: Context, params: types.CancelTaskRequestParams) -> dict[str, Any]:
@@ -244,17 +244,17 @@ class ExtensionTasks:
 
         Delegates to the SDK's handler, unless tasks are requested, which it does not know.
         """
-        asked = (params.notifications.model_extra or {}).get("taskIds")
+        requested = (params.notifications.model_extra or {}).get("taskIds")
         known = {run.id for run in self._runs.all()}
-        ids = [id for id in asked if id in known] if isinstance(asked, list) else []
+        ids = [id for id in requested if id in known] if isinstance(requested, list) else []
         if not ids or not is_declared(context):
             return await self._listen(context, params)
         return await self._listen_to_tasks(context, params.notifications, ids)
 
     async def _listen_to_tasks(
-        self, context: Context, asked: types.SubscriptionFilter, ids: list[str]
+        self, context: Context, requested: types.SubscriptionFilter, ids: list[str]
     ) -> types.SubscriptionsListenResult:
-        wanted = {key: value for key, value in asked.model_dump(by_alias=True).items() if value}
+        wanted = {key: value for key, value in requested.model_dump(by_alias=True).items() if value}
         honoured = types.SubscriptionFilter.model_validate({**wanted, "taskIds": ids})
         uris = frozenset(honoured.resource_subscriptions or ())
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
@@ -275,7 +275,7 @@ class ExtensionTasks:
             )
             async with receive, send, anyio.create_task_group() as telling:
                 for id in ids:
-                    telling.start_soon(_tell, context, self._runs.get(id), meta)
+                    telling.start_soon(_report, context, self._runs.get(id), meta)
                 async for event in receive:
                     await context.session.send_notification(
                         event_to_notification(event, meta), context.request_id
@@ -285,12 +285,12 @@ class ExtensionTasks:
         return types.SubscriptionsListenResult(_meta=meta)
 
 
-async def _tell(context: Context, run: Run, meta: dict[str, Any]) -> None:
+async def _report(context: Context, run: Run, meta: dict[str, Any]) -> None:
     """Send a task's status, starting with the current one: it may have changed before listening."""
-    seen, is_told = -1, False
-    while not is_told:
-        seen = await run.news(seen)
-        is_told = run.is_final
+    seen, is_reported = -1, False
+    while not is_reported:
+        seen = await run.wait_for_change(seen)
+        is_reported = run.is_final
         await notify_raw(
             context.session,
             "notifications/tasks",
@@ -318,12 +318,12 @@ class Work:
     async def step(self, number: int, total: int) -> None:
         message = f"Step {number} of {total}"
         if self._run is not None:
-            self._run.tell(message)
+            self._run.notify(message)
         await self._report(number, total, message)
 
-    async def ask(self, key: str, request: types.InputRequest, answer_type: type[Answer]) -> Answer:
+    async def ask(self, key: str, request: types.InputRequest, result_type: type[Answer]) -> Answer:
         assert self._run is not None, "only a tool that always runs as a task asks on the way"
-        return answer_type.model_validate(await self._run.ask(key, request), by_name=False)
+        return result_type.model_validate(await self._run.ask(key, request), by_name=False)
 
 
 @dataclass(slots=True)
@@ -332,8 +332,8 @@ class Question:
 
     request: types.InputRequest
     is_with_client: bool = False
-    answer: dict[str, Any] | MCPError | None = None
-    answered: anyio.Event = field(default_factory=anyio.Event)
+    response: dict[str, Any] | MCPError | None = None
+    responded: anyio.Event = field(default_factory=anyio.Event)
 
 
 class Run:
@@ -357,7 +357,7 @@ class Run:
     def is_final(self) -> bool:
         return self.status in _FINAL
 
-    async def news(self, seen: int) -> int:
+    async def wait_for_change(self, seen: int) -> int:
         """Wait until the version differs from `seen`; return the current version."""
         while self.version == seen:
             await self._changed.wait()
@@ -365,41 +365,41 @@ class Run:
 
     # -------------------------------------------------------------- what happens to it
 
-    def tell(self, message: str) -> None:
-        self._stand(self.status, message)
+    def notify(self, message: str) -> None:
+        self._set_status(self.status, message)
 
     async def ask(self, key: str, request: types.InputRequest) -> dict[str, Any]:
         """Ask the client and return its reply. Raises MCPError if it rejects the request."""
         question = self.questions[key] = Question(request)
-        self._stand("input_required", "Waiting for an answer")
-        await question.answered.wait()
+        self._set_status("input_required", "Waiting for an answer")
+        await question.responded.wait()
         del self.questions[key]
         if not self.questions:
-            self._stand("working", "Got an answer")
-        if isinstance(question.answer, MCPError):
-            raise question.answer
-        return question.answer or {}
+            self._set_status("working", "Got an answer")
+        if isinstance(question.response, MCPError):
+            raise question.response
+        return question.response or {}
 
-    def answer(self, key: str, answer: dict[str, Any] | MCPError) -> None:
+    def response(self, key: str, response: dict[str, Any] | MCPError) -> None:
         """Deliver a reply. A key that is not pending is ignored: it was answered before."""
         question = self.questions.get(key)
-        if question is not None and question.answer is None:
-            question.answer = answer
-            question.answered.set()
+        if question is not None and question.response is None:
+            question.response = response
+            question.responded.set()
 
     def complete(self, result: types.CallToolResult) -> None:
         self.result = result
-        self._stand("completed", "The tool reported an error" if result.is_error else "Done")
+        self._set_status("completed", "The tool reported an error" if result.is_error else "Done")
 
     def fail(self, error: MCPError) -> None:
         self.error = error
-        self._stand("failed", error.message)
+        self._set_status("failed", error.message)
 
     def cancel(self, message: str) -> None:
-        self._stand("cancelled", message)
+        self._set_status("cancelled", message)
         self.scope.cancel()
 
-    def _stand(self, status: Status, message: str) -> None:
+    def _set_status(self, status: Status, message: str) -> None:
         if self.is_final:
             return
         self.status, self.message, self.updated_at = status, message, _now()

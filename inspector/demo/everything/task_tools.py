@@ -52,11 +52,11 @@ async def _steps(work: Work) -> types.CallToolResult:
 async def _question(work: Work) -> types.CallToolResult:
     for number in range(1, work.arguments["questions"] + 1):
         await work.step(number, work.arguments["questions"])
-        answer = await work.ask(
+        response = await work.ask(
             f"question-{number}", form(f"Question {number}: go on?", _TRIP), types.ElicitResult
         )
-        if answer.action != "accept":
-            return text(f"Stopped at question {number}: {answer.action}.")
+        if response.action != "accept":
+            return text(f"Stopped at question {number}: {response.action}.")
     return text(f"Got {work.arguments['questions']} answers.")
 
 
@@ -109,8 +109,8 @@ class TaskRunner:
         """Return a `tools/call` handler that rejects task requests for tools that cannot run as one."""
 
         async def call_tool(context: Context, params: types.CallToolRequestParams) -> Outcome:
-            is_asked = params.task is not None and context.protocol_version == task_designs.REVISION
-            if is_asked and params.name not in self._names:
+            is_requested = params.task is not None and context.protocol_version == task_designs.REVISION
+            if is_requested and params.name not in self._names:
                 raise MCPError(types.METHOD_NOT_FOUND, f"The tool {params.name} does not run as a task")
             return await toolbox.call_tool(context, params)
 
@@ -125,7 +125,7 @@ class TaskRunner:
         return replace(plain, definition=plain.definition.model_copy(update={"execution": execution}))
 
     async def _run(self, call: Call, row: _Row) -> Outcome:
-        if row.asks and not takes_forms(call):
+        if row.needs_input and not takes_forms(call):
             return undeclared("elicitation (form)")
         if is_stateless(call):
             if extension.is_declared(call.context):
@@ -167,8 +167,16 @@ def _by_revision(method: str, in_core: _Handler | None, in_extension: _Handler |
 # ------------------------------------------------------------------ the table
 
 
-def _number(default: float, least: float, most: float, description: str, kind: str = "integer") -> Schema:
-    return {"type": kind, "default": default, "minimum": least, "maximum": most, "description": description}
+def _number(
+    default: float, minimum: float, maximum: float, description: str, kind: str = "integer"
+) -> Schema:
+    return {
+        "type": kind,
+        "default": default,
+        "minimum": minimum,
+        "maximum": maximum,
+        "description": description,
+    }
 
 
 _SECONDS = _number(5, 0, 3600, "How long it takes.", "number")
@@ -186,7 +194,7 @@ class _Row:
     body: Body
     support: Support
     arguments: dict[str, Schema]
-    asks: bool = False
+    needs_input: bool = False
 
 
 _ROWS: Sequence[_Row] = (
@@ -205,7 +213,7 @@ _ROWS: Sequence[_Row] = (
         _question,
         "required",
         {"questions": _number(1, 1, 20, "How many questions, one after the other.")},
-        asks=True,
+        needs_input=True,
     ),
     _Row(
         "task_failure",

@@ -16,21 +16,21 @@ import mcp_types as types
 from inspector.demo.everything import task_designs
 from inspector.demo.everything.client_requests import (
     RawResult,
-    answer_in,
     asking_tool,
     declared,
+    decrypt,
+    encrypt,
     form,
     is_stateless,
     request_raw,
-    seal,
+    response_in,
     send,
     takes_forms,
     undeclared,
-    unseal,
 )
 from inspector.demo.toolbox import Call, DemoTool, Outcome, Schema, failure, schema, text
 
-_LEAST_POLL = 0.05
+_MIN_POLL = 0.05
 
 
 async def _ask_as_task(call: Call) -> Outcome:
@@ -69,7 +69,7 @@ async def _follow(call: Call, task: dict[str, Any]) -> list[str]:
     """Poll at the interval the client requests until the task ends; return the statuses seen."""
     statuses = [str(task.get("status"))]
     while statuses[-1] not in ("completed", "failed", "cancelled"):
-        await anyio.sleep(max(_LEAST_POLL, (task.get("pollInterval") or 1000) / 1000))
+        await anyio.sleep(max(_MIN_POLL, (task.get("pollInterval") or 1000) / 1000))
         task = await _request(call, "tasks/get", {"taskId": task["taskId"]})
         if task.get("status") != statuses[-1]:
             statuses.append(str(task.get("status")))
@@ -119,28 +119,28 @@ async def _ask_and_withdraw(call: Call) -> Outcome:
     if not takes_forms(call):
         return undeclared("elicitation (form)")
     seconds = call.arguments["seconds"]
-    asked = form(f"Quick! This question is only open for {seconds:g} s.", _CONFIRM)
+    requested = form(f"Quick! This question is only open for {seconds:g} s.", _CONFIRM)
     if is_stateless(call):
-        return _answer_before_deadline(call, asked, seconds)
+        return _answer_before_deadline(call, requested, seconds)
     with anyio.move_on_after(seconds):  # the SDK sends notifications/cancelled
-        answer = await send(call, asked, types.ElicitResult)
-        return text(f"Answered in time: {answer.action}.")
+        response = await send(call, requested, types.ElicitResult)
+        return text(f"Answered in time: {response.action}.")
     return text(f"The question was taken back after {seconds:g} s.")
 
 
-def _answer_before_deadline(call: Call, asked: types.ElicitRequest, seconds: float) -> Outcome:
-    answer = answer_in(call, "quick", types.ElicitResult)
-    if answer is None:
+def _answer_before_deadline(call: Call, requested: types.ElicitRequest, seconds: float) -> Outcome:
+    response = response_in(call, "quick", types.ElicitResult)
+    if response is None:
         return types.InputRequiredResult(
-            input_requests={"quick": asked}, request_state=seal(time.time() + seconds)
+            input_requests={"quick": requested}, request_state=encrypt(time.time() + seconds)
         )
     try:
-        deadline = unseal(call.params.request_state)
+        deadline = decrypt(call.params.request_state)
     except ValueError as problem:
         return failure(str(problem))
     if time.time() > deadline:
         return text(f"The answer came too late: the question was open for {seconds:g} s.")
-    return text(f"Answered in time: {answer.action}.")
+    return text(f"Answered in time: {response.action}.")
 
 
 # ------------------------------------------------------------------ malformed
@@ -175,10 +175,10 @@ async def _ask_malformed(call: Call) -> Outcome:
                     "inputRequests": {"odd": {"method": method, "params": params}},
                 }
             )
-        answer = given.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+        response = given.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
     else:
-        answer = await request_raw(call.session, method, dict(params), call.context.request_id)
-    return text("The client answered all the same:\n" + json.dumps(answer, ensure_ascii=False))
+        response = await request_raw(call.session, method, dict(params), call.context.request_id)
+    return text("The client answered all the same:\n" + json.dumps(response, ensure_ascii=False))
 
 
 def invalid_request_tools() -> list[DemoTool]:

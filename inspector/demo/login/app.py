@@ -252,7 +252,7 @@ the inspector shows. <a href="/">What this demo is</a></p>
         checked = " checked" if self._notes.bench.on(switch.name) else ""
         return (
             f'<label class="switch"><input type="checkbox" name="{switch.name}"{checked}>'
-            f"<code>{switch.name}</code><span>{escape(switch.says)}</span>"
+            f"<code>{switch.name}</code><span>{escape(switch.description)}</span>"
             f'<span class="id">{" ".join(switch.shows)}</span></label>'
         )
 
@@ -268,7 +268,7 @@ the inspector shows. <a href="/">What this demo is</a></p>
             except (ValueError, RecursionError, TypeError) as problem:
                 return JSONResponse({"error": str(problem)}, 400)
         table = [
-            {"name": switch.name, "group": switch.group, "says": switch.says, "shows": switch.shows}
+            {"name": switch.name, "group": switch.group, "says": switch.description, "shows": switch.shows}
             for switch in SWITCHES.values()
         ]
         return JSONResponse({"on": self._notes.bench.names(), "switches": table})

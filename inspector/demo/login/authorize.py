@@ -45,14 +45,14 @@ class Authorize:
         except Unanswerable as problem:
             return _dead_end(str(problem))
         try:
-            asked = self._asked(parameters, client, redirect)
+            requested = self._requested(parameters, client, redirect)
         except Refused as refusal:
             return self._back(
                 redirect,
                 parameters.get("state", ""),
                 {"error": refusal.error, "error_description": refusal.description},
             )
-        return self._login_page(self._realm.asked.put(asked), asked)
+        return self._login_page(self._realm.requested.put(requested), requested)
 
     # ------------------------------------------------------------------ the request
 
@@ -72,7 +72,7 @@ class Authorize:
             raise Unanswerable("invalid_request: this redirect_uri is not registered for the client.")
         return client, redirect
 
-    def _asked(self, parameters: Mapping[str, str], client: Client, redirect: str) -> Asked:
+    def _requested(self, parameters: Mapping[str, str], client: Client, redirect: str) -> Asked:
         if parameters.get("response_type") != "code":
             raise Refused("unsupported_response_type", "Only response_type=code is supported.")
         if "authorization_code" not in client.grants:
@@ -103,11 +103,11 @@ class Authorize:
         return challenge, method
 
     def _scopes(self, scope: str) -> tuple[str, ...]:
-        asked = tuple(dict.fromkeys(scope.split())) or tuple(self._realm.scopes)[:1]
-        unknown = [name for name in asked if name not in self._realm.scopes]
+        requested = tuple(dict.fromkeys(scope.split())) or tuple(self._realm.scopes)[:1]
+        unknown = [name for name in requested if name not in self._realm.scopes]
         if unknown:
             raise Refused("invalid_scope", f"Unknown scope: {' '.join(unknown)[:200]}")
-        return asked
+        return requested
 
     def _resource(self, resource: str) -> str:
         realm = self._realm
@@ -119,15 +119,15 @@ class Authorize:
 
     # ------------------------------------------------------------------ the page
 
-    def _login_page(self, name: str, asked: Asked, problem: str = "") -> Response:
+    def _login_page(self, name: str, requested: Asked, problem: str = "") -> Response:
         rows = "".join(
             f"<li>{escape(self._realm.scopes[scope])} <code>{escape(scope)}</code></li>"
-            for scope in asked.scopes
+            for scope in requested.scopes
         )
         hint = " or ".join(
             f"<code>{person}</code> / <code>{password}</code>" for person, password in PEOPLE.items()
         )
-        body = f"""<h1>{escape(asked.client.name[:80])} wants to use your account</h1>
+        body = f"""<h1>{escape(requested.client.name[:80])} wants to use your account</h1>
 <p class="from">{escape(self._realm.title)}, {escape(self._realm.origin)}</p>
 <form method="post" action="{escape(self._realm.path)}/authorize">
 <input type="hidden" name="request" value="{escape(name)}">
@@ -140,32 +140,32 @@ class Authorize:
 <p class="hint">This is a demo. Sign in as {hint}.</p>
 <div class="buttons"><button class="main" name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button></div>
-<p class="soft small">You will be sent back to <code>{escape(_place(asked.redirect))}</code>.</p>
+<p class="soft small">You will be sent back to <code>{escape(_location(requested.redirect))}</code>.</p>
 </form>"""
         # Browsers also apply form-action to the redirect that follows the form submission.
-        goes_to = f"'self' {_place(asked.redirect)}"
+        goes_to = f"'self' {_location(requested.redirect)}"
         return page("Sign in", body, status=403 if problem else 200, goes_to=goes_to)
 
     def _decide(self, form: Mapping[str, str]) -> Response:
         realm, name = self._realm, form.get("request", "")
-        asked = realm.asked.get(name)
-        if asked is None:
+        requested = realm.requested.get(name)
+        if requested is None:
             return _dead_end("This page has run out. Start the login again in the app.")
         if form.get("decision") != "allow":
-            realm.asked.drop(name)
+            realm.requested.drop(name)
             denied = {"error": "access_denied", "error_description": "The person said no."}
-            return self._back(asked.redirect, asked.state, denied)
+            return self._back(requested.redirect, requested.state, denied)
         person, password = form.get("name", "").strip().lower(), form.get("password", "")
         if not secrets.compare_digest(PEOPLE.get(person, "").encode(), password.encode()) or not password:
-            return self._login_page(name, asked, "That name and password do not go together.")
-        realm.asked.drop(name)
-        code = realm.codes.put(Agreed(asked, person))
-        return self._back(asked.redirect, asked.state, {"code": code})
+            return self._login_page(name, requested, "That name and password do not go together.")
+        realm.requested.drop(name)
+        code = realm.codes.put(Agreed(requested, person))
+        return self._back(requested.redirect, requested.state, {"code": code})
 
     # ------------------------------------------------------------------ the way back
 
-    def _back(self, redirect: str, state: str, answer: Mapping[str, str]) -> Response:
-        bench, reply = self._realm.bench, dict(answer)
+    def _back(self, redirect: str, state: str, response: Mapping[str, str]) -> Response:
+        bench, reply = self._realm.bench, dict(response)
         if state and not bench.on("state_dropped"):
             reply["state"] = state[:-1] if bench.on("state_changed") else state
         if not bench.on("iss_missing"):
@@ -195,7 +195,7 @@ def _single(query: str) -> dict[str, str]:
     return parameters
 
 
-def _place(redirect: str) -> str:
+def _location(redirect: str) -> str:
     """Return a URL's origin, or its scheme if it has none; safe in a content security policy."""
     parts = urlsplit(redirect)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:"

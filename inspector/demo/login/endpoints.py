@@ -136,29 +136,29 @@ class Register:
             self._spoilt(document), 200 if bench.on("registered_200") else 201, headers=NO_STORE
         )
 
-    def _registered(self, asked: Mapping[str, Any]) -> tuple[Client, dict[str, Any]]:
-        redirects = asked.get("redirect_uris")
+    def _registered(self, requested: Mapping[str, Any]) -> tuple[Client, dict[str, Any]]:
+        redirects = requested.get("redirect_uris")
         if not isinstance(redirects, list) or not redirects or not all(map(is_redirect, redirects)):
             raise Refusal("invalid_redirect_uri", "redirect_uris must be a list of absolute addresses.")
         redirects = self._allowed(redirects)
-        method = self._method(asked)
-        keys = jwks_of(asked)
+        method = self._method(requested)
+        keys = jwks_of(requested)
         if method == "private_key_jwt" and not keys:
             raise Refusal("invalid_client_metadata", "private_key_jwt needs jwks with a key.")
-        grants = tuple(map(str, _list(asked.get("grant_types")))) or (CODE,)
+        grants = tuple(map(str, _list(requested.get("grant_types")))) or (CODE,)
         if not set(grants) <= {CODE, REFRESH} or CODE not in grants:
             raise Refusal("invalid_client_metadata", "grant_types can be authorization_code, refresh_token.")
         has_secret = method.startswith("client_secret")
         client = Client(
             id=f"client-{secrets.token_hex(6)}",
-            name=str(asked.get("client_name") or "An unnamed app"),
+            name=str(requested.get("client_name") or "An unnamed app"),
             redirects=tuple(redirects),
             methods=(method,),
             secret=secrets.token_urlsafe(24) if has_secret else "",
             grants=grants,
             keys=keys,
         )
-        return client, self._document_of(asked, client)
+        return client, self._document_of(requested, client)
 
     def _allowed(self, redirects: list[str]) -> list[str]:
         for redirect in redirects:
@@ -180,15 +180,15 @@ class Register:
         if parts.scheme in ("javascript", "data", "file", "vbscript"):
             raise Refusal("invalid_redirect_uri", f"The scheme {parts.scheme} is not allowed.")
 
-    def _method(self, asked: Mapping[str, Any]) -> str:
-        method = str(asked.get("token_endpoint_auth_method") or "client_secret_basic")
+    def _method(self, requested: Mapping[str, Any]) -> str:
+        method = str(requested.get("token_endpoint_auth_method") or "client_secret_basic")
         if method not in METHODS:
             raise Refusal("invalid_client_metadata", f"Known methods: {', '.join(METHODS)}.")
         if method == "none" and self._realm.bench.on("secrets_only"):
             return "client_secret_basic"
         return method
 
-    def _document_of(self, asked: Mapping[str, Any], client: Client) -> dict[str, Any]:
+    def _document_of(self, requested: Mapping[str, Any], client: Client) -> dict[str, Any]:
         known = ("client_uri", "logo_uri", "scope", "contacts", "software_id", "software_version", "jwks")
         document: dict[str, Any] = {
             "client_id": client.id,
@@ -198,8 +198,8 @@ class Register:
             "grant_types": list(client.grants),
             "response_types": ["code"],
             "token_endpoint_auth_method": client.methods[0],
-            "application_type": asked.get("application_type", "web"),
-            **{name: asked[name] for name in known if name in asked},
+            "application_type": requested.get("application_type", "web"),
+            **{name: requested[name] for name in known if name in requested},
         }
         if client.secret:
             document |= {"client_secret": client.secret, "client_secret_expires_at": 0}

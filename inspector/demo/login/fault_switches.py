@@ -16,7 +16,7 @@ class Switch:
 
     name: str
     group: str
-    says: str
+    description: str
     shows: tuple[str, ...] = ()
 
 
@@ -250,8 +250,8 @@ _TABLE: dict[str, dict[str, tuple[str, ...]]] = {
 
 def _switches() -> Iterator[Switch]:
     for group, rows in _TABLE.items():
-        for name, (says, *shows) in rows.items():
-            yield Switch(name, group, says, tuple(shows))
+        for name, (description, *shows) in rows.items():
+            yield Switch(name, group, description, tuple(shows))
 
 
 SWITCHES: dict[str, Switch] = {switch.name: switch for switch in _switches()}

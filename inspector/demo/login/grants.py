@@ -89,29 +89,29 @@ class Grants:
     def _code(self, form: Form, client: Client, jkt: str) -> Reply:
         realm, code = self._realm, form.get("code", "")
         agreed = realm.codes.get(code)
-        if agreed is None or agreed.asked.client.id != client.id:
+        if agreed is None or agreed.requested.client.id != client.id:
             raise Refusal("invalid_grant", "The code is unknown, used or too old.")
         if not realm.bench.on("code_twice"):
             realm.codes.drop(code)
         self._check_code(form, agreed, jkt)
-        grant = Grant(client.id, agreed.subject, agreed.asked.scopes, agreed.asked.resource, jkt)
+        grant = Grant(client.id, agreed.subject, agreed.requested.scopes, agreed.requested.resource, jkt)
         if realm.bench.on("less_scope"):
             grant = replace(grant, scopes=(READ,))
         reply = realm.tokens.issue(grant, refreshable=REFRESH in client.grants)
         if "openid" in grant.scopes:
-            reply |= self._identity(client.id, agreed.subject, agreed.asked.nonce)
+            reply |= self._identity(client.id, agreed.subject, agreed.requested.nonce)
         return reply
 
     def _check_code(self, form: Form, agreed: Agreed, jkt: str) -> None:
-        asked, bench = agreed.asked, self._realm.bench
-        if form.get("redirect_uri") != asked.redirect and not bench.on("loose_redirects"):
+        requested, bench = agreed.requested, self._realm.bench
+        if form.get("redirect_uri") != requested.redirect and not bench.on("loose_redirects"):
             raise Refusal("invalid_grant", "redirect_uri is not the one of the authorization request.")
-        fits = _verifies(form.get("code_verifier", ""), asked.challenge, asked.method)
-        if not fits and not bench.on("pkce_ignored"):
+        matches = _verifies(form.get("code_verifier", ""), requested.challenge, requested.method)
+        if not matches and not bench.on("pkce_ignored"):
             raise Refusal("invalid_grant", "code_verifier does not fit code_challenge.")
-        if form.get("resource", asked.resource) != asked.resource:
+        if form.get("resource", requested.resource) != requested.resource:
             raise Refusal("invalid_target", "resource is not the one of the authorization request.")
-        if asked.jkt and asked.jkt != jkt and not bench.on("bearer_for_proof"):
+        if requested.jkt and requested.jkt != jkt and not bench.on("bearer_for_proof"):
             raise Refusal("invalid_dpop_proof", "The code is bound to another key.")
 
     def _refresh(self, form: Form, client: Client, jkt: str) -> Reply:
@@ -264,10 +264,10 @@ def id_token_reply(claims: Claims, realm: Realm) -> dict[str, Any]:
     for name, spoil in _SPOILT.items():
         if bench.on(name):
             claims = {**claims, **spoil(claims)}
-    said = {name: value for name, value in claims.items() if value is not None}
+    reported = {name: value for name, value in claims.items() if value is not None}
     if bench.on("idp_alg_none"):
-        return {"id_token": f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part(said)}."}
-    signed = realm.key.sign(said)
+        return {"id_token": f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part(reported)}."}
+    signed = realm.key.sign(reported)
     return {"id_token": f"{signed.rpartition('.')[0]}." if bench.on("idp_no_signature") else signed}
 
 

@@ -158,12 +158,12 @@ class ServerDocument:
         own = self._realm.path + self._realm.issuer_path
         if self._realm.bench.on("asm_appended"):
             return OAUTH if path == f"{own}/.well-known/{OAUTH}" else ""
-        places = {
+        locations = {
             f"/.well-known/{OAUTH}{own}": OAUTH,
             f"/.well-known/{OPENID}{own}": OPENID,
             f"{own}/.well-known/{OPENID}": OPENID,
         }
-        return places.get(path, "")
+        return locations.get(path, "")
 
 
 def server_document(realm: Realm) -> Document:

@@ -28,7 +28,7 @@ from inspector.demo.login.realm import READ, SHARE, WRITE, Realm
 from inspector.demo.login.tokens import ALGORITHMS, Grant
 from inspector.demo.toolbox import Call, Outcome, Toolbox, failure, schema, structured, text, tool
 
-_LARGEST_BODY = 1024 * 1024
+_MAX_BODY_SIZE = 1024 * 1024
 
 
 class Gate:
@@ -48,13 +48,13 @@ class Gate:
         if body is None:
             await PlainTextResponse("The body is larger than 1 MiB.", 413)(scope, receive, send)
             return
-        answer = self._answer(scope, _message(body))
-        if answer is not None:
-            await answer(scope, receive, send)
+        response = self._response(scope, _message(body))
+        if response is not None:
+            await response(scope, receive, send)
         else:
             await self._app(scope, _replay(body, receive), self._rewriting(scope, send))
 
-    def _answer(self, scope: Scope, message: dict[str, Any]) -> Response | None:
+    def _response(self, scope: Scope, message: dict[str, Any]) -> Response | None:
         """Return the gate's own response; None lets the request through, with its token if any."""
         scheme, token = self._credentials(scope)
         if not token:
@@ -232,7 +232,7 @@ async def _read(receive: Receive) -> bytes | None:
         message = await receive()
         chunk: bytes = message.get("body", b"")
         body += chunk
-        if len(body) > _LARGEST_BODY:
+        if len(body) > _MAX_BODY_SIZE:
             return None
         if not message.get("more_body"):
             return body
@@ -261,7 +261,7 @@ def _message(body: bytes) -> dict[str, Any]:
 NEEDS: dict[str, str] = {"read_notes": READ, "write_note": WRITE}
 """Which scope a tool needs; any token will do for the others."""
 
-_MOST_NOTES = 100
+_MAX_NOTES = 100
 
 
 class Verifier(TokenVerifier):
@@ -305,8 +305,8 @@ def build() -> Server[Any]:
         return structured({"notes": notes})
 
     async def write_note(call: Call) -> Outcome:
-        if len(notes) >= _MOST_NOTES:
-            return failure(f"There is no room for more than {_MOST_NOTES} notes.")
+        if len(notes) >= _MAX_NOTES:
+            return failure(f"There is no room for more than {_MAX_NOTES} notes.")
         notes.append(call.arguments["text"])
         return text(f"Written by {_user(call).subject}: there are {len(notes)} notes now.")
 

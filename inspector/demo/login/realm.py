@@ -27,7 +27,7 @@ EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 
 METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
 
-_LARGEST_DOCUMENT = 64 * 1024
+_MAX_DOCUMENT_SIZE = 64 * 1024
 _FETCH_LIMIT = 5.0
 
 
@@ -130,7 +130,7 @@ async def read_document(url: str) -> Client:
             body = b""
             async for chunk in response.aiter_bytes():
                 body += chunk
-                if len(body) > _LARGEST_DOCUMENT:
+                if len(body) > _MAX_DOCUMENT_SIZE:
                     raise BadDocument("The client document is larger than 64 KiB.")
         if response.status_code != 200:
             raise BadDocument(f"The client document was answered with {response.status_code}.")
@@ -203,7 +203,7 @@ COMPANY_SCOPES = {
     "offline_access": "Stay signed in",
 }
 
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 _CODE_LIFE = 60.0
 
 T = TypeVar("T")
@@ -228,7 +228,7 @@ class Asked:
 class Agreed:
     """What an authorization code was issued for."""
 
-    asked: Asked
+    requested: Asked
     subject: str
 
 
@@ -270,7 +270,7 @@ class Realm:
     key: Key = field(default_factory=Key)
 
     def __post_init__(self) -> None:
-        self.asked: Kept[Asked] = Kept(_PATIENCE)
+        self.requested: Kept[Asked] = Kept(_TIMEOUT)
         self.codes: Kept[Agreed] = Kept(_CODE_LIFE)
         self.tokens = Tokens(lambda: self.issuer, self.key, self.bench)
         self.seen = Seen()
@@ -315,5 +315,5 @@ class Realm:
         """Forget all registered clients and logins."""
         self.clients.forget()
         self.tokens.forget()
-        self.asked.clear()
+        self.requested.clear()
         self.codes.clear()

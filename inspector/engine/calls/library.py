@@ -141,8 +141,8 @@ class CallLibrary:
             calls = [call for call in folder.loaded.calls if call.server == before]
             if calls and not folder.is_own:
                 are = "is" if len(calls) == 1 else "are"
-                words = f"{plural(len(calls), 'saved call')} in {one_line(str(folder.path))}"
-                problems.append(f"{words} {are} still for {before!r}: files of that folder are not changed.")
+                text = f"{plural(len(calls), 'saved call')} in {one_line(str(folder.path))}"
+                problems.append(f"{text} {are} still for {before!r}: files of that folder are not changed.")
                 continue
             for call in calls:
                 try:
@@ -167,8 +167,8 @@ class CallLibrary:
         self, call: SavedCall, folder: Path | None = None, *, overwrite: bool = False
     ) -> SavedCall:
         """Save a call in `folder`, else in its own, else in ours. Return the call as on disk."""
-        place = self._folder(folder or call.folder)
-        return await asyncio.to_thread(lambda: place.save(call, overwrite=overwrite))
+        location = self._folder(folder or call.folder)
+        return await asyncio.to_thread(lambda: location.save(call, overwrite=overwrite))
 
     async def set_watched(self, call: SavedCall, watched: bool) -> SavedCall:
         """Set whether a call is repeated when its server's files change. Return the updated call."""
@@ -263,23 +263,23 @@ class CallLibrary:
 
     async def variable_values(self, folder: Path | None = None) -> dict[str, JSON]:
         """Return the variables in the folder's files; problems are reported."""
-        place = folder or self._own
-        if place is None:
+        location = folder or self._own
+        if location is None:
             return {}
-        values, problems = await asyncio.to_thread(VariablesFile(place).load)
+        values, problems = await asyncio.to_thread(VariablesFile(location).load)
         for problem in problems:
             self.problem_found.emit(problem)
-        return await self._with_secrets(place, values)
+        return await self._with_secrets(location, values)
 
     async def set_variable(self, name: str, value: JSON, folder: Path | None = None) -> None:
         """Set a variable. If its name is secret, the value goes to the secret store."""
         kept = value
         if self._secrets is not None and is_secret(name) and value not in ("", None):
-            place = _secret_name(self._folder(folder).path, name)
+            location = _secret_name(self._folder(folder).path, name)
             try:
-                await self._secrets.put(place, to_wire(value).decode())
+                await self._secrets.put(location, to_wire(value).decode())
             except SecretsUnavailable as exc:
-                await self._secrets.put(place, to_wire(value).decode(), for_this_run=True)
+                await self._secrets.put(location, to_wire(value).decode(), for_this_run=True)
                 self.problem_found.emit(f"The variable {name} is kept for this run only: {exc}")
             kept = IN_SECRETS
         await self._with_variables(folder, lambda file: file.set(name, kept))

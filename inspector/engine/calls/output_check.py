@@ -15,9 +15,9 @@ from inspector.base.plain_text import one_line
 from inspector.protocol.jsonrpc import Kind, read
 from inspector.schema.validation import validate
 
-MOST_DIFFERENCES = 100
+MAX_DIFFERENCES = 100
 TIME_LIMIT = 5.0
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE_LENGTH = 300
 
 
 class OutputState(Enum):
@@ -47,7 +47,7 @@ class Difference:
 class OutputCheck:
     """Result of validating structured content.
 
-    `reason` says why all or part of it was not checked. `remarks` are about things that are allowed but not
+    `reason` says why all or part of it was not checked. `notes` are about things that are allowed but not
     recommended. Each is a sentence.
     """
 
@@ -55,48 +55,48 @@ class OutputCheck:
     differences: tuple[Difference, ...] = ()
     has_more: bool = False  # more than listed
     reason: str = ""
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def pack(answer: bytes, output_schema: JSON) -> bytes:
+def pack(response: bytes, output_schema: JSON) -> bytes:
     """Return the input of `check_packed`; `output_schema` is None if none is declared."""
-    return pickle.dumps((answer, output_schema))
+    return pickle.dumps((response, output_schema))
 
 
 def check_packed(data: bytes) -> OutputCheck:
-    answer, schema = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
-    return check_output(answer, schema)
+    response, schema = pickle.loads(data)  # noqa: S301  # packed by ourselves, a moment ago
+    return check_output(response, schema)
 
 
-def check_output(answer: bytes, output_schema: JSON) -> OutputCheck:
+def check_output(response: bytes, output_schema: JSON) -> OutputCheck:
     """Check a tools/call response against the tool's schema. Never raises for its content."""
     try:
-        message = read(answer)
+        message = read(response)
         result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
     except JSONProblem as exc:
         return OutputCheck(OutputState.UNCHECKED, reason=f"The answer cannot be read: {exc}.")
     has_content = "structuredContent" in result
-    remarks = _mirror_remarks(result) if has_content else ()
+    notes = _mirror_remarks(result) if has_content else ()
     if output_schema is None:
-        return OutputCheck(OutputState.NOT_DECLARED, remarks=remarks)
+        return OutputCheck(OutputState.NOT_DECLARED, notes=notes)
     if not has_content:
         is_error = result.get("isError") is True
         return OutputCheck(OutputState.NOT_EXPECTED if is_error else OutputState.MISSING)
     verdict = validate(output_schema, result["structuredContent"])
     found = [Difference(error.pointer, _cut(error.problem)) for error in verdict.errors]
     if not found and verdict.unchecked:
-        return OutputCheck(OutputState.UNCHECKED, reason=verdict.unchecked, remarks=remarks)
+        return OutputCheck(OutputState.UNCHECKED, reason=verdict.unchecked, notes=notes)
     return OutputCheck(
         OutputState.DIFFERS if found else OutputState.FITS,
-        tuple(found[:MOST_DIFFERENCES]),
-        len(found) > MOST_DIFFERENCES,
+        tuple(found[:MAX_DIFFERENCES]),
+        len(found) > MAX_DIFFERENCES,
         verdict.unchecked,
-        remarks,
+        notes,
     )
 
 
 def _cut(text: str) -> str:
-    return shorten(one_line(text[: 2 * _LONGEST_MESSAGE]), _LONGEST_MESSAGE)
+    return shorten(one_line(text[: 2 * _MAX_MESSAGE_LENGTH]), _MAX_MESSAGE_LENGTH)
 
 
 def _mirror_remarks(result: JSONObject) -> tuple[str, ...]:

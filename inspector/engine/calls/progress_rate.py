@@ -7,9 +7,9 @@ from collections import deque
 
 from inspector.base.units import duration, three_digits
 
-_LEAST_SPAN_S = 0.2  # too short for a meaningful rate
+_MIN_SPAN_S = 0.2  # too short for a meaningful rate
 _WINDOW_S = 10.0  # sliding window
-_LEAST_APART_S = 0.05
+_MIN_APART_S = 0.05
 _SLOW = 0.1  # per second; below, show the rate per minute
 
 
@@ -27,7 +27,7 @@ class ProgressRate:
         self._total = total if total is not None and math.isfinite(total) and total > 0 else None
         if self._seen and progress < self._seen[-1][1]:
             self._seen.clear()
-        if len(self._seen) > 1 and now - self._seen[-2][0] < _LEAST_APART_S:
+        if len(self._seen) > 1 and now - self._seen[-2][0] < _MIN_APART_S:
             self._seen.pop()
         self._seen.append((now, progress))
         while len(self._seen) > 2 and now - self._seen[1][0] > _WINDOW_S:
@@ -37,10 +37,10 @@ class ProgressRate:
         """Return units per second, None if unknown."""
         if not self._seen:
             return None
-        (begun, least), (latest, most) = self._seen[0], self._seen[-1]
-        if latest - begun < _LEAST_SPAN_S or most <= least:
+        (begun, minimum), (latest, maximum) = self._seen[0], self._seen[-1]
+        if latest - begun < _MIN_SPAN_S or maximum <= minimum:
             return None
-        return (most - least) / (latest - begun)
+        return (maximum - minimum) / (latest - begun)
 
     def seconds_left(self, now: float) -> float | None:
         """Return the estimated seconds left; None without a total or rate."""
@@ -61,7 +61,7 @@ class ProgressRate:
             return f"{100 * progress / self._total:.3g} %"
         return f"{progress:,.6g} of {self._total:,.6g}"
 
-    def words(self, now: float) -> str:
+    def text(self, now: float) -> str:
         """Return `12 %/s · 5 s left`; "" if unknown."""
         rate = self.rate()
         if rate is None:

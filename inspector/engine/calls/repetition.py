@@ -22,8 +22,8 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.traffic.compare.diff import Diff, Ignoring
 from inspector.traffic.compare.texts import carried, compare_texts
 
-MOST_TIMES = 100_000
-MOST_IN_FLIGHT = 64
+MAX_TIMES = 100_000
+MAX_IN_FLIGHT = 64
 _ANSWERED = (OutcomeKind.RESULT, OutcomeKind.TOOL_ERROR, OutcomeKind.RPC_ERROR)
 
 
@@ -37,10 +37,10 @@ class RepeatPlan:
 
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
-        if not 1 <= self.times <= MOST_TIMES:
-            raise UserError(f"A call can be made 1 to {MOST_TIMES:,} times.", "Choose a number between.")
-        if not 1 <= self.in_flight <= MOST_IN_FLIGHT:
-            raise UserError(f"1 to {MOST_IN_FLIGHT} calls can be on their way.", "Choose a number between.")
+        if not 1 <= self.times <= MAX_TIMES:
+            raise UserError(f"A call can be made 1 to {MAX_TIMES:,} times.", "Choose a number between.")
+        if not 1 <= self.in_flight <= MAX_IN_FLIGHT:
+            raise UserError(f"1 to {MAX_IN_FLIGHT} calls can be on their way.", "Choose a number between.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class RepeatReport:
     wanted: int
     done: int = 0
     kinds: tuple[tuple[OutcomeKind, int], ...] = ()
-    least_ns: int = 0
+    min_ns: int = 0
     median_ns: int = 0
     p95_ns: int = 0
-    most_ns: int = 0
+    max_ns: int = 0
     elapsed_ns: int = 0  # total
     first_error: CallOutcome | None = None
     latest: CallOutcome | None = None
@@ -158,10 +158,10 @@ class _Tally:
         return self._times[max(rank, 1) - 1]
 
 
-LEAST_INTERVAL = 1.0
-MOST_INTERVAL = 24 * 3600.0
+MIN_INTERVAL = 1.0
+MAX_INTERVAL = 24 * 3600.0
 DEFAULT_INTERVAL = 5.0
-Looking: TypeAlias = Awaitable[CallOutcome]
+Search: TypeAlias = Awaitable[CallOutcome]
 WATCH_IGNORING = Ignoring(ids=True, times=True, metadata=True)
 
 
@@ -177,7 +177,7 @@ class WatchPlan:
 
     def check(self) -> None:
         """Raise UserError if the plan is invalid."""
-        if not LEAST_INTERVAL <= self.interval <= MOST_INTERVAL:
+        if not MIN_INTERVAL <= self.interval <= MAX_INTERVAL:
             raise UserError("A watch looks every 1 s to 24 h.", "Choose an interval between.")
         self.ignoring.check()
 
@@ -199,10 +199,10 @@ class Observation:
 
 
 async def watch(
-    look: Callable[[], Looking],
+    inspect: Callable[[], Search],
     compare: Callable[[CallOutcome, CallOutcome], Awaitable[Diff]],
     plan: WatchPlan,
-    on_sight: Callable[[Observation], None],
+    on_observation: Callable[[Observation], None],
     lost: asyncio.Future[str],
     clock: Clock,
 ) -> str:
@@ -215,11 +215,11 @@ async def watch(
     latest: Observation | None = None
     while not lost.done():
         due, at = loop.time() + plan.interval, clock.wall_ns()
-        outcome = await look()
+        outcome = await inspect()
         if lost.done() or outcome.is_lost:
             return lost.result() if lost.done() else outcome.summary
         latest = await _sighting(latest, outcome, at, compare)
-        on_sight(latest)
+        on_observation(latest)
         await asyncio.wait([lost], timeout=max(0.0, due - loop.time()))
     return lost.result()
 
@@ -233,7 +233,7 @@ async def _sighting(
     if latest is None:
         return Observation(1, at, outcome)
     before = latest.outcome
-    diff = await compare(before, outcome) if before.answer and outcome.answer else None
+    diff = await compare(before, outcome) if before.response and outcome.response else None
     if before.kind is not outcome.kind:
         has_changed = True
     else:
@@ -256,12 +256,12 @@ def compare_packed(data: bytes) -> Diff:
     return carried(compare_texts(comparable_part(before), comparable_part(after), ignoring))
 
 
-def comparable_part(answer: bytes) -> bytes:
+def comparable_part(response: bytes) -> bytes:
     """Return a response without its id; unchanged if it cannot be parsed."""
     try:
-        message = read_exactly(answer.decode())
+        message = read_exactly(response.decode())
         if not isinstance(message, dict):
-            return answer
+            return response
         return to_wire({name: value for name, value in message.items() if name not in ("jsonrpc", "id")})
     except (UnicodeDecodeError, JSONProblem):
-        return answer
+        return response

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _Run: TypeAlias = "asyncio.Task[None]"
 
-LONGEST_CALL = 60.0  # total timeout in seconds, unless the call has its own
+MAX_CALL = 60.0  # total timeout in seconds, unless the call has its own
 BY_HAND = "run by hand"
 
 
@@ -73,7 +73,7 @@ class RerunResult:
     def can_accept(self) -> bool:
         """True if there is a result that is not the expected one already."""
         is_expected = self.state is RerunState.SAME and self.is_accepted
-        return self.outcome is not None and bool(self.outcome.answer) and not is_expected
+        return self.outcome is not None and bool(self.outcome.response) and not is_expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Reruns:
         result = next((each for each in self._view(server).results if each.call.path == path), None)
         if result is None or result.outcome is None or not result.can_accept:
             raise ConfigError("There is no result to accept.", "Run the call first.")
-        essence = repetition.comparable_part(result.outcome.answer)
+        essence = repetition.comparable_part(result.outcome.response)
         await self._engine.calls.set_expected(result.call, essence)
         self._put(
             server, replace(result, state=RerunState.SAME, expected=essence, is_accepted=True, diff=None)
@@ -183,9 +183,9 @@ class Reruns:
         await self._engine.calls.set_watched(call, watched)
         self.changed.emit(await self.view(server))
 
-    async def ignore(self, server: str, call: SavedCall, place: str) -> None:
+    async def ignore(self, server: str, call: SavedCall, location: str) -> None:
         """Ignore this place in comparisons from now on. Raises UserError."""
-        plan = replace(repetition.WATCH_IGNORING, paths=(*call.ignore, place))
+        plan = replace(repetition.WATCH_IGNORING, paths=(*call.ignore, location))
         plan.check()
         saved = await self._engine.calls.save(replace(call, ignore=plan.paths))
         result = next((each for each in self._view(server).results if each.call.path == call.path), None)
@@ -201,7 +201,7 @@ class Reruns:
         view = await self._new_run(server, cause, before)
         if not view.results:
             return
-        self._say(replace(view, is_running=True))
+        self._publish(replace(view, is_running=True))
         try:
             for result in view.results:
                 self._put(server, replace(result, state=RerunState.RUNNING))
@@ -212,10 +212,10 @@ class Reruns:
     async def _fail(self, server: str, cause: str, failure: str, before: _Run | None) -> None:
         """Report a run that could not start: the server is down."""
         view = await self._new_run(server, cause, before)
-        words = f"The server did not come up. {failure}"
-        results = tuple(replace(each, state=RerunState.FAILED, problem=words) for each in view.results)
+        text = f"The server did not come up. {failure}"
+        results = tuple(replace(each, state=RerunState.FAILED, problem=text) for each in view.results)
         if results:
-            self._say(replace(view, results=results))
+            self._publish(replace(view, results=results))
         self._end(server)
 
     async def _new_run(self, server: str, cause: str, before: _Run | None) -> RerunView:
@@ -235,7 +235,7 @@ class Reruns:
         results = [
             replace(each, state=RerunState.STOPPED) if each.state in unsure else each for each in view.results
         ]
-        self._say(replace(view, results=tuple(results), is_running=False))
+        self._publish(replace(view, results=tuple(results), is_running=False))
 
     async def _result(self, server: str, call: SavedCall) -> RerunResult:
         if not await self._engine.calls.is_allowed(call):
@@ -253,7 +253,7 @@ class Reruns:
             call.as_task,
             await engine.calls.variables(call.folder),
             call.capabilities,
-            call.total or LONGEST_CALL,
+            call.total or MAX_CALL,
         )
         try:
             return await engine.processes.measured(server, lambda: engine.by_hand.call(server, made))
@@ -262,7 +262,7 @@ class Reruns:
 
     async def _compared(self, result: RerunResult, outcome: CallOutcome) -> RerunResult:
         result = replace(result, outcome=outcome, diff=None, problem="")
-        if not outcome.answer:
+        if not outcome.response:
             return replace(result, state=RerunState.FAILED, problem=outcome.summary)
         try:
             accepted = await self._engine.calls.expected(result.call)
@@ -271,7 +271,7 @@ class Reruns:
         expected = accepted or self._good.get(_key(result.call), b"")
         if not expected:
             if outcome.kind is OutcomeKind.RESULT:
-                self._good[_key(result.call)] = repetition.comparable_part(outcome.answer)
+                self._good[_key(result.call)] = repetition.comparable_part(outcome.response)
             return replace(result, state=RerunState.NEW)
         result = replace(result, expected=expected, is_accepted=accepted is not None)
         return await self._with_diff(result, outcome)
@@ -280,7 +280,7 @@ class Reruns:
         ignoring = replace(repetition.WATCH_IGNORING, paths=result.call.ignore)
         try:
             ignoring.check()
-            packed = repetition.pack(result.expected, outcome.answer, ignoring)
+            packed = repetition.pack(result.expected, outcome.response, ignoring)
             diff = await self._engine.work(repetition.compare_packed, packed)
         except UserError as exc:
             return replace(result, state=RerunState.DIFFERENT, problem=str(exc))
@@ -310,9 +310,9 @@ class Reruns:
         view = self._view(server)
         path = result.call.path
         results = tuple(result if each.call.path == path else each for each in view.results)
-        self._say(replace(view, results=results))
+        self._publish(replace(view, results=results))
 
-    def _say(self, view: RerunView) -> None:
+    def _publish(self, view: RerunView) -> None:
         self._views[view.server] = view
         self.changed.emit(view)
 

@@ -31,7 +31,7 @@ def meta_warnings(meta: JSONObject) -> tuple[str, ...]:
     Such keys are sent anyway: a debugger must be able to. Only `progressToken` is always ours: progress
     could not be matched otherwise.
     """
-    return tuple(remark for key in meta if (remark := _remark(key)))
+    return tuple(note for key in meta if (note := _note(key)))
 
 
 def is_reserved(key: str) -> bool:
@@ -40,7 +40,7 @@ def is_reserved(key: str) -> bool:
     return bool(slash) and not _RESERVED.isdisjoint(prefix.lower().split("."))
 
 
-def _remark(key: str) -> str:
+def _note(key: str) -> str:
     shown = f"“{one_line(shorten(key, 60))}”"
     if key == "progressToken":
         return f"{shown} is replaced by our own, so that progress finds its call."
@@ -87,7 +87,7 @@ class ToolAnnotations:
         return not self.is_read_only and self.destructive is not False
 
     @property
-    def says_it_destroys(self) -> bool:
+    def is_marked_destructive(self) -> bool:
         """True if declared: reason to ask before the first call."""
         return not self.is_read_only and self.destructive is True
 
@@ -105,7 +105,7 @@ _SAYS_NOTHING = {"type", "title", "description", "$schema", "$id", "additionalPr
 
 def takes_arguments(tool: Tool) -> bool:
     """True if the schema has anything to fill in, i.e. is more than just an object."""
-    return any(said for name, said in tool.input_schema.items() if name not in _SAYS_NOTHING)
+    return any(reported for name, reported in tool.input_schema.items() if name not in _SAYS_NOTHING)
 
 
 class TaskChoice(Enum):

@@ -67,9 +67,9 @@ class ToolCall:
 
     def options(self) -> JSONObject:
         """Return the non-default options, with the member names of a saved call."""
-        said: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
-        said |= {"task": self.as_task or None, "capabilities": self.capabilities}
-        return {member: value for member, value in said.items() if value is not None}
+        options: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
+        options |= {"task": self.as_task or None, "capabilities": self.capabilities}
+        return {member: value for member, value in options.items() if value is not None}
 
     def expanded(self) -> ToolCall:
         """Return the call as sent. Raises UserError naming variables without a value."""
@@ -151,7 +151,7 @@ class ToolCaller:
                     )
         except LensError as exc:
             return failed(exc, self._since(started))
-        outcome = answered(done.exchange.answer, done.exchange.row, self._since(started))
+        outcome = responded(done.exchange.response, done.exchange.row, self._since(started))
         # The log also detects isError in messages that were too big to be parsed on arrival.
         is_tool_error = engine.log.status(done.exchange.row) is TrafficStatus.TOOL_ERROR
         return replace(outcome, kind=OutcomeKind.TOOL_ERROR) if is_tool_error else outcome
@@ -188,33 +188,35 @@ class ToolCaller:
     # -------------------------------------------------------------- watching
 
     async def watch_tool(
-        self, server: str, call: ToolCall, plan: WatchPlan, on_sight: Callable[[Observation], None]
+        self, server: str, call: ToolCall, plan: WatchPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Call a tool periodically and report changes; return the reason if the server is lost.
 
         Variables are expanded once. Raises UserError if it cannot start.
         """
-        return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_sight)
+        return await self._watch(server, plan, partial(self.call, server, call.expanded()), on_observation)
 
     async def watch_resource(
-        self, server: str, uri: str, plan: WatchPlan, on_sight: Callable[[Observation], None]
+        self, server: str, uri: str, plan: WatchPlan, on_observation: Callable[[Observation], None]
     ) -> str:
         """Read a resource periodically; otherwise like `watch_tool`."""
-        return await self._watch(server, plan, partial(self._engine.read_resource, server, uri), on_sight)
+        return await self._watch(
+            server, plan, partial(self._engine.read_resource, server, uri), on_observation
+        )
 
     async def _watch(
         self,
         server: str,
         plan: WatchPlan,
-        look: Callable[[], repetition.Looking],
-        on_sight: Callable[[Observation], None],
+        inspect: Callable[[], repetition.Search],
+        on_observation: Callable[[Observation], None],
     ) -> str:
         async def compare(before: CallOutcome, after: CallOutcome) -> Diff:
-            packed = repetition.pack(before.answer, after.answer, plan.ignoring)
+            packed = repetition.pack(before.response, after.response, plan.ignoring)
             return await self._engine.work(repetition.compare_packed, packed)
 
         async with self._loss_of(server) as lost:
-            return await watch(look, compare, plan, on_sight, lost, self._engine.clock)
+            return await watch(inspect, compare, plan, on_observation, lost, self._engine.clock)
 
     @asynccontextmanager
     async def _loss_of(self, server: str) -> AsyncIterator[asyncio.Future[str]]:
@@ -240,12 +242,12 @@ class ToolCaller:
 
     # -------------------------------------------------------------- results
 
-    async def check_output(self, answer: bytes, output_schema: JSON) -> OutputCheck:
+    async def check_output(self, response: bytes, output_schema: JSON) -> OutputCheck:
         """Check the result against the tool's outputSchema, in another process with a time limit."""
         if output_schema is None:
-            return await self._engine.work(output_check.check_packed, output_check.pack(answer, None))
+            return await self._engine.work(output_check.check_packed, output_check.pack(response, None))
         try:
-            packed = output_check.pack(answer, output_schema)
+            packed = output_check.pack(response, output_schema)
             return await self._engine.work_apart(output_check.check_packed, packed)
         except UserError as exc:
             return OutputCheck(OutputState.UNCHECKED, reason=exc.summary)
@@ -259,16 +261,16 @@ class ToolCaller:
 
 
 async def conclude(
-    asking: Coroutine[Any, Any, CompletedCall], clock: Clock, human: HumanWaitTime
+    call: Coroutine[Any, Any, CompletedCall], clock: Clock, human: HumanWaitTime
 ) -> CallOutcome:
     """Await a response; an exception becomes an outcome too. `human` counts the user's time."""
     started = clock.monotonic_ns()
     try:
-        exchange = (await asking).exchange
+        exchange = (await call).exchange
     except LensError as exc:
         outcome = failed(exc, clock.monotonic_ns() - started)
     else:
-        outcome = answered(exchange.answer, exchange.row, clock.monotonic_ns() - started)
+        outcome = responded(exchange.response, exchange.row, clock.monotonic_ns() - started)
     return replace(outcome, waited_ns=human.ns)
 
 
@@ -280,18 +282,18 @@ def failed(error: LensError, elapsed_ns: int) -> CallOutcome:
     return CallOutcome(OutcomeKind.FAILED, elapsed_ns, b"", None, summary, next_step, is_lost=is_lost)
 
 
-def answered(answer: Message, row: int, elapsed_ns: int) -> CallOutcome:
+def responded(response: Message, row: int, elapsed_ns: int) -> CallOutcome:
     """Return the outcome of a response: a result, an error, or an unreadable message."""
     kind, summary = OutcomeKind.RESULT, ""
     try:
-        if answer.kind is Kind.ERROR:
-            error = error_of(answer)
+        if response.kind is Kind.ERROR:
+            error = error_of(response)
             kind, summary = OutcomeKind.RPC_ERROR, f"{visible(error.message)} ({error.code})"
-        elif answer.parsed is None and answer.problem:
-            answer.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
+        elif response.parsed is None and response.problem:
+            response.body()  # flagged but not parsed on arrival: raises if it cannot be parsed
     except JSONProblem as exc:
-        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {answer.problem or exc}"
-    return CallOutcome(kind, elapsed_ns, answer.raw, row, summary)
+        kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {response.problem or exc}"
+    return CallOutcome(kind, elapsed_ns, response.raw, row, summary)
 
 
 # ------------------------------------------------------------------ calls that became tasks
@@ -311,13 +313,13 @@ async def conclude_task(
         result = await fetching
     except RpcError as exc:
         error: JSONObject = {"code": exc.code, "message": exc.message, "data": exc.data}
-        outcome = replace(outcome, answer=_composed(id, "error", error), is_composed=True)
+        outcome = replace(outcome, response=_composed(id, "error", error), is_composed=True)
         summary = f"{visible(exc.message)} ({exc.code})"
         return replace(outcome, kind=OutcomeKind.RPC_ERROR, summary=summary)
     except RequestCancelled as exc:
         return replace(outcome, kind=OutcomeKind.CANCELLED, summary=exc.summary, next_step=exc.next_step)
     kind = OutcomeKind.TOOL_ERROR if result.get("isError") is True else OutcomeKind.RESULT
-    return replace(outcome, kind=kind, answer=_composed(id, "result", result), is_composed=True)
+    return replace(outcome, kind=kind, response=_composed(id, "result", result), is_composed=True)
 
 
 def _composed(id: RequestId | None, member: str, value: JSONObject) -> bytes:
@@ -344,7 +346,7 @@ def raw_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> 
     failure = reply.failure
     return RawOutcome(
         row,
-        _answer_row(log, row),
+        _response_row(log, row),
         elapsed_ns,
         failure.summary if failure is not None else "",
         failure.next_step if failure is not None else "",
@@ -352,7 +354,7 @@ def raw_outcome(log: TrafficLog, row: int, elapsed_ns: int, reply: RawReply) -> 
     )
 
 
-def _answer_row(log: TrafficLog, row: int) -> int | None:
+def _response_row(log: TrafficLog, row: int) -> int | None:
     """Return the response's row, else the first message received in the same HTTP exchange.
 
     The latter is for responses that cannot be paired, such as an error without an id. A WebSocket is a

@@ -24,7 +24,7 @@ from inspector.engine.content.text_formats import (
 from inspector.protocol.jsonrpc import read
 from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognised
 
-_MOST_TABLE = 32 * 1024 * 1024
+_MAX_TABLE_SIZE = 32 * 1024 * 1024
 
 
 class ContentKind(Enum):
@@ -176,8 +176,8 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     found = recognised(data, "")
     kinds = {DecodingKind.IMAGE: ContentKind.PICTURE, DecodingKind.AUDIO: ContentKind.SOUND}
     if found is None or found.kind not in kinds or found.data != data:
-        is_said = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
-        problem = f"it is said to be {mime_type}, and does not begin like one" if is_said else ""
+        is_stated = mime_type in KNOWN_TYPES and mime_type.startswith(("image/", "audio/"))
+        problem = f"it is said to be {mime_type}, and does not begin like one" if is_stated else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type
     problem = f"it is said to be {mime_type}, and is {found.mime_type}" if is_other else ""
@@ -204,7 +204,7 @@ _BY_END: dict[str, TextFormat] = {
 def text_content(text: str, flavour: TextFormat, mime_type: str = "", uri: str = "") -> Content:
     """Return text in its declared or detected format; a very long table stays text."""
     kind = _KINDS[flavour]
-    table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MOST_TABLE else None
+    table = read_table(text) if kind is ContentKind.TABLE and len(text) <= _MAX_TABLE_SIZE else None
     if kind is ContentKind.TABLE and table is None:
         kind = ContentKind.TEXT
     return Content(kind, _utf8(text), mime_type, uri, table=table)
@@ -229,16 +229,16 @@ def _string(item: JSONObject, member: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_MOST_GUESSED = 32 * 1024 * 1024
+_MAX_GUESSED = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A content block. `type` is from the server; `remarks` are its annotations as text."""
+    """A content block. `type` is from the server; `notes` are its annotations as text."""
 
     type: str
     content: Content
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,26 +284,26 @@ def _part(item: JSON) -> Part:
     kind, text = item.get("type"), item.get("text")
     if kind == "text" and isinstance(text, str) and content.kind is ContentKind.TEXT:
         content = _flavoured(text)
-    return Part(kind if isinstance(kind, str) else "", content, tuple(_remarks(item)))
+    return Part(kind if isinstance(kind, str) else "", content, tuple(_notes(item)))
 
 
 def _flavoured(text: str) -> Content:
     """Return text in the format it seems to have; a very long one as plain text."""
-    return text_content(text, detect_format(text) if len(text) <= _MOST_GUESSED else "plain")
+    return text_content(text, detect_format(text) if len(text) <= _MAX_GUESSED else "plain")
 
 
-def _remarks(item: JSONObject) -> list[str]:
+def _notes(item: JSONObject) -> list[str]:
     """Return the server's description and annotations of a block, truncated."""
     description = item.get("description")
-    words = [description[:500]] if isinstance(description, str) else []
+    parts = [description[:500]] if isinstance(description, str) else []
     given = item.get("annotations")
     annotations = given if isinstance(given, dict) else {}
     audience, priority = annotations.get("audience"), annotations.get("priority")
     if isinstance(audience, list):
-        words.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
+        parts.append("for " + " and ".join(str(role)[:40] for role in audience[:4]))
     if isinstance(priority, int | float) and not isinstance(priority, bool):
-        words.append(f"priority {priority:g}")
+        parts.append(f"priority {priority:g}")
     modified = annotations.get("lastModified")
     if isinstance(modified, str):
-        words.append(f"changed {modified[:40]}")
-    return [word for word in words if word]
+        parts.append(f"changed {modified[:40]}")
+    return [word for word in parts if word]

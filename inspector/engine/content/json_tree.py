@@ -17,12 +17,12 @@ from inspector.base.json.values import compact, read_number
 from inspector.engine.workers import AT_ONCE
 
 # Limits for a large text, breadth first: the outline matters more than one corner.
-MOST_VALUES = 10_000
-WIDEST = 1_000
-LONGEST_TEXT = 64 * 1024
+MAX_VALUES = 10_000
+MAX_WIDTH = 1_000
+MAX_TEXT_LENGTH = 64 * 1024
 _ALL_TEXT = 1024 * 1024
 # Above this a tree would need gigabytes. Commas in strings count too: excluding them needs parsing.
-_MOST_COMMAS = 3_000_000
+_MAX_COMMAS = 3_000_000
 
 
 class Number(str):
@@ -68,7 +68,7 @@ class JsonTree:
 
 def json_tree(raw: bytes) -> JsonTree:
     """Parse JSON into a tree. A large one is reduced to what a user may look at."""
-    if raw.count(b",") > _MOST_COMMAS:
+    if raw.count(b",") > _MAX_COMMAS:
         return JsonTree(problem="it has more values than a tree can show")
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     try:
@@ -119,7 +119,7 @@ class _Cutter:
 
     def __init__(self) -> None:
         self.has_cut = False
-        self._values_left = MOST_VALUES
+        self._values_left = MAX_VALUES
         self._text_left = _ALL_TEXT
         self._open: deque[Callable[[], None]] = deque()
 
@@ -153,13 +153,13 @@ class _Cutter:
 
     def _take(self, count: int) -> int:
         """Return how many values of a container still fit."""
-        taken = min(count, WIDEST, self._values_left)
+        taken = min(count, MAX_WIDTH, self._values_left)
         self._values_left -= taken
         self.has_cut |= taken < count
         return taken
 
     def _copy_text(self, text: str) -> str:
-        length = min(len(text), LONGEST_TEXT, max(self._text_left, 100))
+        length = min(len(text), MAX_TEXT_LENGTH, max(self._text_left, 100))
         self._text_left -= length
         if length == len(text):
             return text

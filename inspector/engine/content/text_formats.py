@@ -20,7 +20,7 @@ from inspector.base.json.values import JSONProblem, parse
 TextFormat: TypeAlias = Literal["plain", "json", "markdown", "csv"]
 
 _HEAD = 64 * 1024
-_MOST_PARSED = 4 * 1024 * 1024
+_MAX_PARSED = 4 * 1024 * 1024
 _BY_TYPE: dict[str, TextFormat] = {
     "application/json": "json",
     "text/json": "json",
@@ -49,25 +49,25 @@ _HINTS = tuple(
     )
 )
 _SEPARATORS = ",\t;|"
-_LOOKED_AT = 30  # lines examined for a table
-_WIDEST_NAME = 60  # characters of a column name
+_INSPECTED = 30  # lines examined for a table
+_MAX_NAME_WIDTH = 60  # characters of a column name
 
 
 def declared_format(mime_type: str) -> TextFormat | None:
     """Return the format declared by the MIME type, None if that is not specific."""
-    said = mime_type.partition(";")[0].strip().lower()
-    if said.endswith("+json"):
+    declared = mime_type.partition(";")[0].strip().lower()
+    if declared.endswith("+json"):
         return "json"
-    if said in _UNTOLD:
+    if declared in _UNTOLD:
         return None
-    return _BY_TYPE.get(said, "plain")
+    return _BY_TYPE.get(declared, "plain")
 
 
 def detect_format(text: str, mime_type: str = "") -> TextFormat:
     """Return the format by MIME type if specific, else by content."""
-    said = declared_format(mime_type)
-    if said is not None:
-        return said
+    declared = declared_format(mime_type)
+    if declared is not None:
+        return declared
     if looks_like_json(text):
         return "json"
     if looks_like_csv(text):
@@ -80,7 +80,7 @@ def looks_like_json(text: str) -> bool:
     start, end = text[:100].lstrip()[:1], text[-100:].rstrip()[-1:]
     if (start, end) not in (("{", "}"), ("[", "]")):
         return False
-    if len(text) > _MOST_PARSED:
+    if len(text) > _MAX_PARSED:
         return True
     try:
         parse(text)
@@ -96,13 +96,13 @@ def looks_like_markdown(text: str) -> bool:
 
 def looks_like_csv(text: str) -> bool:
     """True for rows of equal width under a header of distinct, short names."""
-    lines = [line for line in text[:_HEAD].splitlines()[: _LOOKED_AT + 1] if line.strip()]
-    if len(text) > _HEAD or len(lines) > _LOOKED_AT:
+    lines = [line for line in text[:_HEAD].splitlines()[: _INSPECTED + 1] if line.strip()]
+    if len(text) > _HEAD or len(lines) > _INSPECTED:
         lines = lines[:-1]  # may be truncated
-    return len(lines) >= 2 and any(_fits(lines, separator) for separator in _SEPARATORS)
+    return len(lines) >= 2 and any(_matches(lines, separator) for separator in _SEPARATORS)
 
 
-def _fits(lines: list[str], separator: str) -> bool:
+def _matches(lines: list[str], separator: str) -> bool:
     if separator not in lines[0]:
         return False
     try:
@@ -117,7 +117,7 @@ def _fits(lines: list[str], separator: str) -> bool:
 
 def _are_names(header: list[str]) -> bool:
     bare = [cell.strip() for cell in header]
-    if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _WIDEST_NAME for cell in bare):
+    if len(set(bare)) < len(bare) or not all(0 < len(cell) <= _MAX_NAME_WIDTH for cell in bare):
         return False
     # "Hello, world" is a sentence; so is anything that ends like one.
     return not any(cell[:1] == " " for cell in header[1:]) and not bare[-1].endswith((".", "!", "?", ":"))
@@ -148,9 +148,9 @@ def pretty_text(raw: bytes) -> PrettyText:
     return PrettyText(shown[:HEAD], max(len(text), len(shown)), is_json=True)
 
 
-MOST_ROWS = 5_000
-MOST_COLUMNS = 200
-MOST_CELL = 1_000
+MAX_ROWS = 5_000
+MAX_COLUMNS = 200
+MAX_CELL_LENGTH = 1_000
 _SEPARATORS_TABLES = ",;\t|"
 
 
@@ -168,18 +168,18 @@ def read_table(text: str) -> Table | None:
     reader = csv.reader(_lines(text), delimiter=_separator(text), strict=False)
     rows: list[tuple[str, ...]] = []
     notes: list[str] = []
-    widest = 0
+    max_width = 0
     try:
         for row in reader:
-            if len(rows) > MOST_ROWS:
-                notes.append(f"Only the first {MOST_ROWS:,} rows are shown.")
+            if len(rows) > MAX_ROWS:
+                notes.append(f"Only the first {MAX_ROWS:,} rows are shown.")
                 break
-            widest = max(widest, len(row))
-            rows.append(tuple(cell[:MOST_CELL] for cell in row[:MOST_COLUMNS]))
+            max_width = max(max_width, len(row))
+            rows.append(tuple(cell[:MAX_CELL_LENGTH] for cell in row[:MAX_COLUMNS]))
     except csv.Error as exc:
         notes.append(f"It cannot be read beyond row {len(rows):,}: {exc}.")
-    if widest > MOST_COLUMNS:
-        notes.append(f"Only the first {MOST_COLUMNS:,} of {widest:,} columns are shown.")
+    if max_width > MAX_COLUMNS:
+        notes.append(f"Only the first {MAX_COLUMNS:,} of {max_width:,} columns are shown.")
     return Table(rows[0], tuple(rows[1:]), " ".join(notes)) if rows else None
 
 

@@ -114,17 +114,17 @@ class Doctor:
             raise ConfigError(f"{server!r} was not examined yet.", "Examine it first.")
         return as_text(view)
 
-    def look_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
+    def inspect_at(self, entry: Entry) -> AsyncGenerator[CheckResult | Diagnosis, None]:
         """Check a server that is not trusted: starts nothing and contacts nothing."""
         from inspector.engine.doctor.examination import run_examination
 
         return run_examination(entry, replace(self._tools(), may_contact=False))
 
     async def look_over(self, found: str) -> Examination:
-        """Like `look_at`, for a server in another tool's file, by its id. Raises ConfigError."""
+        """Like `inspect_at`, for a server in another tool's file, by its id. Raises ConfigError."""
         entry = await self._engine.found.entry_of(found)
         view = Examination(entry.name, entry.address)
-        async with aclosing(self.look_at(entry)) as items:
+        async with aclosing(self.inspect_at(entry)) as items:
             async for item in items:
                 if isinstance(item, CheckResult):
                     view = replace(view, results=view.with_result(item))
@@ -173,8 +173,8 @@ class Doctor:
         return ExamTools(engine.log, self._guard, engine.clock, engine.settings)
 
     def _certificates(self) -> Path | None:
-        catalogue = self._engine.servers.catalogue
-        return catalogue.path.parent / "certificates" if catalogue is not None else None
+        server_list = self._engine.servers.catalogue
+        return server_list.path.parent / "certificates" if server_list is not None else None
 
     def _show(self, view: Examination) -> None:
         self._views[view.server] = view

@@ -70,8 +70,8 @@ class _TokenOnly:
         self._owner.has_token |= bool(headers)
         return headers
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
-        self._inner.answered(status, url, headers)
+    def responded(self, status: int, url: str, headers: Headers) -> None:
+        self._inner.responded(status, url, headers)
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
         return False
@@ -109,7 +109,7 @@ class Exam:
     def running(self, id: str, found: str = "") -> CheckResult:
         return CheckResult(id, CheckState.RUNNING, found)
 
-    def told(
+    def check_result(
         self,
         id: str,
         found: str,
@@ -131,7 +131,7 @@ class Exam:
 
     # -------------------------------------------------------------- talking
 
-    def new_talk(
+    def new_session(
         self, entry: Entry, is_hopeless: Callable[[ObservedTraffic], bool] | None = None
     ) -> ProbeSession:
         """Open a separate connection. Raises ConfigError."""
@@ -140,34 +140,36 @@ class Exam:
         return ProbeSession(routes, tools.log, self.entry.name, tools.clock, self.settings, is_hopeless)
 
     async def after_agreement(
-        self, talk: ProbeSession, heard: ObservedTraffic
+        self, session: ProbeSession, traffic: ObservedTraffic
     ) -> AsyncGenerator[CheckResult, None]:
         """Check version, capabilities and the first list."""
-        agreement = heard.agreement
+        agreement = traffic.agreement
         assert agreement is not None
         shown = f"{agreement.server.name} {agreement.server.version}".strip()
-        yield self.told(
+        yield self.check_result(
             "version", f"{agreement.revision}{f', {shown}' if shown else ''}", details=(agreement.how,)
         )
         odd = diagnose_agreement(agreement)
         offered = ", ".join(agreement.capabilities) or "none"
-        yield self.told("capabilities", offered, diagnosis=odd[0] if odd else None)
+        yield self.check_result("capabilities", offered, diagnosis=odd[0] if odd else None)
         self.warnings += odd[1:]
         yield self.running("list")
-        seen = await talk.list_first(self.tools.list_limit)
-        if not seen.method:
+        probe = await session.list_first(self.tools.list_limit)
+        if not probe.method:
             yield self.skipped("list", "The server offers nothing to list.")
             return
         found = (
-            "" if seen.error else f"{seen.method}: {plural(seen.count, seen.method.partition('/')[0][:-1])}"
+            ""
+            if probe.error
+            else f"{probe.method}: {plural(probe.count, probe.method.partition('/')[0][:-1])}"
         )
-        yield self.told("list", found, seen.elapsed_ns, diagnose_list(seen))
+        yield self.check_result("list", found, probe.elapsed_ns, diagnose_list(probe))
 
-    def era_of(self, heard: ObservedTraffic) -> str:
-        assert heard.agreement is not None
+    def era_of(self, traffic: ObservedTraffic) -> str:
+        assert traffic.agreement is not None
         return (
             "stateless (server/discover)"
-            if heard.agreement.era is Era.STATELESS
+            if traffic.agreement.era is Era.STATELESS
             else "handshake (initialize)"
         )
 

@@ -44,18 +44,18 @@ async def run_examination(entry: Entry, tools: ExamTools) -> AsyncGenerator[Chec
     """
     exam: Exam = ProcessExam(entry, tools) if isinstance(entry, StdioEntry) else UrlExam(entry, tools)
     mask = masker(tools.log.credentials)
-    seen: set[str] = set()
+    probe: set[str] = set()
     async with aclosing(exam.walk()) as results:
         async for result in results:
             if result.state is not CheckState.RUNNING:
-                seen.add(result.id)
+                probe.add(result.id)
             yield _masked_result(result, mask)
     why = _why_left_out(exam)
     for id in exam.steps:
-        if id not in seen:
+        if id not in probe:
             yield CheckResult(id, CheckState.SKIPPED, why)
     if not tools.may_contact and exam.failure is None:
-        first = next(id for id in exam.steps if id not in seen)
+        first = next(id for id in exam.steps if id not in probe)
         exam.warnings.insert(0, replace(_NOT_TRUSTED, step=first))
     for diagnosis in (*((exam.failure,) if exam.failure is not None else ()), *exam.warnings):
         yield _masked_diagnosis(diagnosis, mask)

@@ -60,7 +60,7 @@ async def connect(name: ResolvedName, port: int, limit: float = LIMIT) -> Connec
         if error is None:
             return ConnectionProbe(port, (*tried, (address, "")), address)
         errors.append(error)
-        tried.append((address, _in_words(error)))
+        tried.append((address, _as_text(error)))
     return ConnectionProbe(
         port,
         tuple(tried),
@@ -91,7 +91,7 @@ async def _try(address: str, port: int, limit: float) -> OSError | TimeoutError 
     return None
 
 
-def _in_words(error: OSError | TimeoutError) -> str:
+def _as_text(error: OSError | TimeoutError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "refused"
     if isinstance(error, TimeoutError):
@@ -130,8 +130,8 @@ async def probe_tls(host: str, address: str, port: int, network: Network, limit:
     context = await asyncio.to_thread(make_tls_context, network)
     began = time.perf_counter_ns()
     try:
-        seen = await _handshake(host, address, port, context, limit)
-        return replace(seen, is_verified=network.verify)
+        probe = await _handshake(host, address, port, context, limit)
+        return replace(probe, is_verified=network.verify)
     except ssl.SSLCertVerificationError as exc:
         refusal, elapsed = exc, time.perf_counter_ns() - began
     except ssl.SSLError as exc:
@@ -189,18 +189,18 @@ async def read_banner(host: str, address: str, port: int, limit: float = 1.0) ->
 
     Each of the two may take up to `limit` seconds.
     """
-    said = b""
+    banner = b""
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(limit):
             reader, writer = await asyncio.open_connection(address, port)
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(limit):
-                    said = await reader.read(200)
-            if not said and not reader.at_eof():
+                    banner = await reader.read(200)
+            if not banner and not reader.at_eof():
                 writer.write(f"HEAD / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
                 async with asyncio.timeout(limit):
-                    said = await reader.read(200)
+                    banner = await reader.read(200)
         finally:
             await _leave(writer)
-    return one_line(said.decode(errors="replace").strip())
+    return one_line(banner.decode(errors="replace").strip())

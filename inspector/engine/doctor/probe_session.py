@@ -44,9 +44,9 @@ from inspector.transport.base import (
     WireEvent,
 )
 
-_MOST_LINES = 200
-_MOST_OF_LINE = 2000
-_MOST_FRAMES = 50
+_MAX_LINES = 200
+_MAX_LINE_LENGTH = 2000
+_MAX_FRAMES = 50
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class ObservedHttp:
     asked_at: int
     status: int = 0
     headers: Headers = ()
-    answered_at: int = 0
+    responded_at: int = 0
     body: bytes = b""
     error: str = ""
 
@@ -82,7 +82,7 @@ class ObservedTraffic:
     exit_status: str = ""
     stray: list[str] = field(default_factory=list)  # non-protocol lines on stdout
     broken: list[str] = field(default_factory=list)  # lines that look like JSON but are no messages
-    stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
+    stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
     messages: list[Message] = field(default_factory=list)
     exchanges: list[ObservedHttp] = field(default_factory=list)
     events: list[str] = field(default_factory=list)  # SSE event names
@@ -92,7 +92,7 @@ class ObservedTraffic:
     error: UserError | None = None
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """All human-readable output."""
         return "\n".join((*self.stray, *self.broken, *self.stderr))
 
@@ -102,22 +102,22 @@ class ObservedTraffic:
 
         A 202, as for notifications, counts only if there is nothing else.
         """
-        answered = [each for each in self.exchanges if each.status]
-        posts = [each for each in answered if each.method == "POST"]
+        responded = [each for each in self.exchanges if each.status]
+        posts = [each for each in responded if each.method == "POST"]
         requests = [each for each in posts if each.status != 202]
-        return next(reversed(requests or posts or answered), None)
+        return next(reversed(requests or posts or responded), None)
 
-    def answers(self, kind: Kind) -> list[Message]:
+    def responses(self, kind: Kind) -> list[Message]:
         return [message for message in self.messages if message.kind is kind]
 
 
 class TrafficListener:
-    """Collects a transport's events. `started` and `heard_something` are set when it happens."""
+    """Collects a transport's events. `started` and `received_anything` are set when it happens."""
 
     def __init__(self, clock: Clock) -> None:
-        self.heard = ObservedTraffic(began=clock.monotonic_ns())
+        self.traffic = ObservedTraffic(began=clock.monotonic_ns())
         self.started = asyncio.Event()
-        self.heard_something = asyncio.Event()
+        self.received_anything = asyncio.Event()
         self._numbers: dict[int, ObservedHttp] = {}
         self._is_leaving = False
 
@@ -128,9 +128,9 @@ class TrafficListener:
     def leave(self, at: int) -> None:
         """Note that we close the connection, so that the process's exit is not taken as evidence."""
         self._is_leaving = True
-        self.heard.ended = at
+        self.traffic.ended = at
 
-    def hear(self, event: WireEvent) -> None:
+    def on_event(self, event: WireEvent) -> None:
         match event:
             case ProcessStarted():
                 self._on_started(event)
@@ -138,63 +138,63 @@ class TrafficListener:
                 self._on_frames(event)
             case StderrReceived():
                 self._note_output(event.at)
-                self.heard.stderr.extend(_line(line) for line in event.lines if line.strip())
+                self.traffic.stderr.extend(_line(line) for line in event.lines if line.strip())
             case ProcessExited() if not self._is_leaving:
-                self.heard.exit_status = event.status
+                self.traffic.exit_status = event.status
             case HttpRequested():
                 self._on_requested(event)
             case HttpAnswered() if event.exchange in self._numbers:
-                seen = self._numbers[event.exchange]
-                seen.status, seen.headers, seen.answered_at = event.status, event.headers, event.at
+                probe = self._numbers[event.exchange]
+                probe.status, probe.headers, probe.responded_at = event.status, event.headers, event.at
             case HttpEnded() if event.exchange in self._numbers:
-                seen = self._numbers[event.exchange]
-                seen.body, seen.error = event.body, event.error
-            case SseReceived() if len(self.heard.events) < _MOST_FRAMES:
-                self.heard.events.append(event.event)
-            case RequestFailed() if len(self.heard.failures) < _MOST_FRAMES:
-                self.heard.failures.append(event.error)
+                probe = self._numbers[event.exchange]
+                probe.body, probe.error = event.body, event.error
+            case SseReceived() if len(self.traffic.events) < _MAX_FRAMES:
+                self.traffic.events.append(event.event)
+            case RequestFailed() if len(self.traffic.failures) < _MAX_FRAMES:
+                self.traffic.failures.append(event.error)
             case Closed() if not self._is_leaving:
-                self.heard.closed = event.summary
+                self.traffic.closed = event.summary
 
     def _on_started(self, event: ProcessStarted) -> None:
-        self.heard.stray, self.heard.broken, self.heard.messages = [], [], []
-        self.heard.stderr.clear()
-        self.heard.exit_status = self.heard.closed = ""
-        self.heard.pid, self.heard.started_at = event.pid, event.at
-        self.heard.first_output_at = 0
+        self.traffic.stray, self.traffic.broken, self.traffic.messages = [], [], []
+        self.traffic.stderr.clear()
+        self.traffic.exit_status = self.traffic.closed = ""
+        self.traffic.pid, self.traffic.started_at = event.pid, event.at
+        self.traffic.first_output_at = 0
         self.started.set()
 
     def _on_requested(self, event: HttpRequested) -> None:
-        seen = ObservedHttp(event.method, event.url, event.at)
-        self._numbers[event.exchange] = seen
-        if len(self.heard.exchanges) < _MOST_FRAMES:
-            self.heard.exchanges.append(seen)
+        probe = ObservedHttp(event.method, event.url, event.at)
+        self._numbers[event.exchange] = probe
+        if len(self.traffic.exchanges) < _MAX_FRAMES:
+            self.traffic.exchanges.append(probe)
 
     def _on_frames(self, event: FramesReceived) -> None:
         self._note_output(event.at)
         for frame in event.frames:
             if isinstance(frame, Overlong):
-                self._keep(self.heard.broken, frame.head)
+                self._keep(self.traffic.broken, frame.head)
                 continue
             message = read(frame)
             if message.kind is Kind.TEXT:
-                self._keep(self.heard.stray, frame)
+                self._keep(self.traffic.stray, frame)
             elif message.kind is Kind.INVALID:
-                self._keep(self.heard.broken, frame)
-            elif len(self.heard.messages) < _MOST_FRAMES:
-                self.heard.messages.append(message)
+                self._keep(self.traffic.broken, frame)
+            elif len(self.traffic.messages) < _MAX_FRAMES:
+                self.traffic.messages.append(message)
 
     def _keep(self, lines: list[str], line: bytes) -> None:
-        if len(lines) < _MOST_LINES and line.strip():
+        if len(lines) < _MAX_LINES and line.strip():
             lines.append(_line(line))
 
     def _note_output(self, at: int) -> None:
-        self.heard.first_output_at = self.heard.first_output_at or at
-        self.heard_something.set()
+        self.traffic.first_output_at = self.traffic.first_output_at or at
+        self.received_anything.set()
 
 
 def _line(raw: bytes) -> str:
-    return raw[:_MOST_OF_LINE].decode(errors="replace").rstrip("\r\n")
+    return raw[:_MAX_LINE_LENGTH].decode(errors="replace").rstrip("\r\n")
 
 
 class _Tapped:
@@ -203,26 +203,26 @@ class _Tapped:
     def __init__(
         self,
         inner: Transport,
-        ear: TrafficListener,
+        listener: TrafficListener,
         clock: Clock,
         is_hopeless: Callable[[ObservedTraffic], bool] | None,
     ) -> None:
         self._inner = inner
-        self._ear = ear
+        self._listener = listener
         self._clock = clock
         self._is_hopeless = is_hopeless
 
     async def open(self, report: Report) -> None:
-        heard = self._ear.heard
-        is_hopeless = self._is_hopeless if heard.exit_status else None
-        if is_hopeless is not None and await asyncio.to_thread(is_hopeless, heard):
-            raise ConnectFailed(f"The process {heard.exit_status}, and said why.")
+        traffic = self._listener.traffic
+        is_hopeless = self._is_hopeless if traffic.exit_status else None
+        if is_hopeless is not None and await asyncio.to_thread(is_hopeless, traffic):
+            raise ConnectFailed(f"The process {traffic.exit_status}, and said why.")
 
         def both(event: WireEvent) -> None:
-            self._ear.hear(event)
+            self._listener.on_event(event)
             report(event)
 
-        self._ear.new_wire()
+        self._listener.new_wire()
         await self._inner.open(both)
 
     async def send(self, message: Message, envelope: Envelope = PLAIN) -> None:
@@ -241,7 +241,7 @@ class _Tapped:
         self._inner.resume()
 
     async def close(self) -> None:
-        self._ear.leave(self._clock.monotonic_ns())
+        self._listener.leave(self._clock.monotonic_ns())
         await self._inner.close()
 
 
@@ -272,7 +272,7 @@ class ProbeSession:
         settings: Settings,
         is_hopeless: Callable[[ObservedTraffic], bool] | None = None,
     ) -> None:
-        self.ear = TrafficListener(clock)
+        self.listener = TrafficListener(clock)
         self._clock = clock
         self._is_hopeless = is_hopeless
         tapped = [replace(route, make_transport=self._tapped(route.make_transport)) for route in routes]
@@ -281,20 +281,20 @@ class ProbeSession:
         self._settings = settings
 
     def _tapped(self, make: Callable[[], Transport]) -> Callable[[], Transport]:
-        return lambda: _Tapped(make(), self.ear, self._clock, self._is_hopeless)
+        return lambda: _Tapped(make(), self.listener, self._clock, self._is_hopeless)
 
     async def connect(self) -> None:
         """Connect. Never raises UserError: the outcome is in `Heard`."""
-        heard = self.ear.heard
+        traffic = self.listener.traffic
         self._recorder.note(RecordKind.LOCAL, "The doctor connects, beside any connection that there is.")
-        heard.began = self._clock.monotonic_ns()
+        traffic.began = self._clock.monotonic_ns()
         try:
             await self._session.connect()
-            heard.agreement = self._session.state.agreement
-            heard.ended = self._clock.monotonic_ns()
+            traffic.agreement = self._session.state.agreement
+            traffic.ended = self._clock.monotonic_ns()
         except UserError as exc:
-            heard.error = exc
-            heard.ended = heard.ended or self._clock.monotonic_ns()
+            traffic.error = exc
+            traffic.ended = traffic.ended or self._clock.monotonic_ns()
 
     async def list_first(self, limit: float) -> ObservedList:
         """Request the first page of the first list that the server declares."""
@@ -307,8 +307,8 @@ class ProbeSession:
         method, error, count, is_timeout, is_malformed = f"{kind}/list", "", 0, False, False
         try:
             async with asyncio.timeout(limit):
-                answer = (await self._session.request(method, timeout=limit)).answer
-            count, error, is_malformed = _read_list(answer, kind)
+                response = (await self._session.request(method, timeout=limit)).response
+            count, error, is_malformed = _read_list(response, kind)
         except TimeoutError:
             error, is_timeout = f"No answer within {limit:g} s.", True
         except LensError as exc:
@@ -323,12 +323,12 @@ class ProbeSession:
             await self._session.close()
 
 
-def _read_list(answer: Message, kind: str) -> tuple[int, str, bool]:
+def _read_list(response: Message, kind: str) -> tuple[int, str, bool]:
     try:
-        if answer.kind is Kind.ERROR:
-            error = error_of(answer)
+        if response.kind is Kind.ERROR:
+            error = error_of(response)
             return 0, f"{error.message} ({error.code})", False
-        items = answer.result.get(kind)
+        items = response.result.get(kind)
     except JSONProblem as exc:
         return 0, str(exc), True
     if not isinstance(items, list):

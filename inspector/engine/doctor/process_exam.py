@@ -25,7 +25,7 @@ from inspector.engine.doctor.programs import (
     version_of,
 )
 from inspector.engine.doctor.results import PROCESS_STEPS, CheckResult, Diagnosis
-from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, says_why
+from inspector.engine.doctor.rules.output import diagnose_exit, diagnose_silence, diagnose_stray, explains
 from inspector.engine.doctor.rules.protocol import diagnose_messages, diagnose_settings
 from inspector.transport.process import Command
 from inspector.transport.task_scope import TaskScope
@@ -50,11 +50,11 @@ class ProcessExam(Exam):
         command = Command((entry.command, *entry.args), plain_of(entry), entry.cwd)
         yield self.running("command")
         began = self.now()
-        seen = await asyncio.to_thread(inspect_program, command)
-        diagnosis = diagnose_program(seen)
+        probe = await asyncio.to_thread(inspect_program, command)
+        diagnosis = diagnose_program(probe)
         details = (f"Working folder: {entry.cwd}",) if entry.cwd else ()
-        found = "" if diagnosis is not None else seen.found
-        yield self.told("command", found, self.now() - began, diagnosis, details)
+        found = "" if diagnosis is not None else probe.found
+        yield self.check_result("command", found, self.now() - began, diagnosis, details)
         if self.is_over() or not self.tools.may_contact:
             return
         too_old: Diagnosis | None = None
@@ -63,10 +63,10 @@ class ProcessExam(Exam):
         else:
             yield self.running("runtime")
             began = self.now()
-            version = await version_of(seen.found, command, self.tools.guard)
-            too_old = diagnose_version(seen.found, version)
+            version = await version_of(probe.found, command, self.tools.guard)
+            too_old = diagnose_version(probe.found, version)
             yield self._version(version.version or version.problem, self.now() - began, too_old)
-        async with aclosing(self._talk(entry, too_old)) as results:
+        async with aclosing(self._open_session(entry, too_old)) as results:
             async for result in results:
                 yield result
 
@@ -79,120 +79,126 @@ class ProcessExam(Exam):
     def _settings(self, entry: Entry | ConfigError) -> CheckResult:
         if isinstance(entry, ConfigError):
             is_secret = bool(references_of(self.entry))
-            return self.told(
+            return self.check_result(
                 "settings", "", diagnosis=diagnose_settings(self.entry, entry, is_secret=is_secret)
             )
         assert isinstance(entry, StdioEntry)
         names = ", ".join(entry.env) or "none"
-        words = " ".join(masked_text((entry.command, *entry.args)))
-        return self.told("settings", words, details=(f"Configured variables: {names}",))
+        text = " ".join(masked_text((entry.command, *entry.args)))
+        return self.check_result("settings", text, details=(f"Configured variables: {names}",))
 
     def _version(self, found: str, elapsed: int, too_old: Diagnosis | None) -> CheckResult:
         """Return the runtime's result. Too old is a warning, unless the server fails because of it."""
-        result = self.told("runtime", found, elapsed)
+        result = self.check_result("runtime", found, elapsed)
         if too_old is None:
             return result
-        return self.told("runtime", found, elapsed, replace(too_old, is_warning=True))
+        return self.check_result("runtime", found, elapsed, replace(too_old, is_warning=True))
 
     # -------------------------------------------------------------- the conversation
 
-    async def _talk(self, entry: StdioEntry, too_old: Diagnosis | None) -> AsyncGenerator[CheckResult, None]:
+    async def _open_session(
+        self, entry: StdioEntry, too_old: Diagnosis | None
+    ) -> AsyncGenerator[CheckResult, None]:
         yield self.running("started")
         try:
-            talk = self.new_talk(entry, says_why)
+            session = self.new_session(entry, explains)
         except ConfigError as exc:
-            yield self.told("settings", "", diagnosis=diagnose_settings(entry, exc, is_secret=False))
+            yield self.check_result("settings", "", diagnosis=diagnose_settings(entry, exc, is_secret=False))
             return
         scope = TaskScope()
-        connecting = scope.spawn(f"examine {entry.name}", talk.connect())
+        connecting = scope.spawn(f"examine {entry.name}", session.connect())
         try:
-            if await _either(connecting, talk.ear.started):
-                yield self._started(talk.ear.heard)
+            if await _either(connecting, session.listener.started):
+                yield self._started(session.listener.traffic)
                 yield self.running("output", f"Waiting, for up to {self.settings.connect_timeout:g} s.")
-                await _either(connecting, talk.ear.heard_something)
+                await _either(connecting, session.listener.received_anything)
             await connecting
-            async with aclosing(self._judged(talk, too_old)) as results:
+            async with aclosing(self._judged(session, too_old)) as results:
                 async for result in results:
                     yield result
         finally:
             await scope.close()
-            await talk.close()
+            await session.close()
 
-    def _started(self, heard: ObservedTraffic) -> CheckResult:
-        return self.told("started", f"Process {heard.pid}", max(0, heard.started_at - heard.began))
+    def _started(self, traffic: ObservedTraffic) -> CheckResult:
+        return self.check_result(
+            "started", f"Process {traffic.pid}", max(0, traffic.started_at - traffic.began)
+        )
 
     async def _judged(
-        self, talk: ProbeSession, too_old: Diagnosis | None
+        self, session: ProbeSession, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:
-        heard = talk.ear.heard
-        if heard.agreement is None:
-            diagnosis = await asyncio.to_thread(self._why, heard)  # scans the server's output
+        traffic = session.listener.traffic
+        if traffic.agreement is None:
+            diagnosis = await asyncio.to_thread(self._why, traffic)  # scans the server's output
             if too_old is not None and diagnosis.id in _BY_OLD_RUNTIME:
                 self.warnings = [each for each in self.warnings if each.id != too_old.id]
                 diagnosis = too_old
-            for result in self._failed(heard, diagnosis):
+            for result in self._failed(traffic, diagnosis):
                 yield result
             return
-        yield self._output(heard)
-        yield self._stray(heard)
-        yield self.told("handshake", "The server answered.", heard.ended - heard.began)
-        yield self.told("era", self.era_of(heard))
-        async for result in self.after_agreement(talk, heard):
+        yield self._output(traffic)
+        yield self._stray(traffic)
+        yield self.check_result("handshake", "The server answered.", traffic.ended - traffic.began)
+        yield self.check_result("era", self.era_of(traffic))
+        async for result in self.after_agreement(session, traffic):
             yield result
 
-    def _why(self, heard: ObservedTraffic) -> Diagnosis:
-        if not heard.started_at:
+    def _why(self, traffic: ObservedTraffic) -> Diagnosis:
+        if not traffic.started_at:
             return Diagnosis(
                 "start-refused",
                 "started",
-                words_of(heard.error) or "The system refused to start it.",
-                heard.error.next_step if heard.error is not None else "",
+                words_of(traffic.error) or "The system refused to start it.",
+                traffic.error.next_step if traffic.error is not None else "",
             )
-        if heard.exit_status:
-            return diagnose_exit(heard)
-        if heard.closed:
+        if traffic.exit_status:
+            return diagnose_exit(traffic)
+        if traffic.closed:
             return Diagnosis(
                 "stdout-closed",
                 "output",
                 "The process runs on, but has closed its output: no answer can come.",
                 "It may have become a service in the background: start it in the foreground.",
-                tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-6:]),
+                tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-6:]),
             )
         assert isinstance(self.entry, StdioEntry)
         limit, installs = self.settings.connect_timeout, is_installer(self.entry.command)
-        return diagnose_messages(heard, self.entry) or diagnose_silence(heard, limit, is_installer=installs)
+        return diagnose_messages(traffic, self.entry) or diagnose_silence(
+            traffic, limit, is_installer=installs
+        )
 
-    def _failed(self, heard: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
+    def _failed(self, traffic: ObservedTraffic, diagnosis: Diagnosis) -> list[CheckResult]:
         """Return the steps up to the failed one, as far as they were run."""
         results: list[CheckResult] = []
-        elapsed = heard.ended - heard.began
+        elapsed = traffic.ended - traffic.began
         began = self.steps.index("started")
         step = diagnosis.step if diagnosis.step in self.steps[began:] else "handshake"
         for id in self.steps[began : self.steps.index(step)]:
             if id == "started":
-                results.append(self._started(heard))
+                results.append(self._started(traffic))
             elif id == "output":
-                results.append(self._output(heard))
+                results.append(self._output(traffic))
             elif id == "stray":
-                results.append(self._stray(heard))
+                results.append(self._stray(traffic))
             elif id == "handshake":
-                results.append(self.told("handshake", "The server answered.", elapsed))
-        return [*results, self.told(step, "", elapsed, diagnosis)]
+                results.append(self.check_result("handshake", "The server answered.", elapsed))
+        return [*results, self.check_result(step, "", elapsed, diagnosis)]
 
-    def _output(self, heard: ObservedTraffic) -> CheckResult:
-        if not heard.first_output_at:
+    def _output(self, traffic: ObservedTraffic) -> CheckResult:
+        if not traffic.first_output_at:
             return self.skipped("output", "It wrote nothing.")
-        first = next(iter((*heard.stderr, *heard.stray)), "") or "A message on stdout."
+        first = next(iter((*traffic.stderr, *traffic.stray)), "") or "A message on stdout."
         shown = shorten(one_line(first), 160)
-        elapsed = max(0, heard.first_output_at - heard.started_at)
-        return self.told("output", shown, elapsed, details=tuple(list(heard.stderr)[:20]))
+        elapsed = max(0, traffic.first_output_at - traffic.started_at)
+        return self.check_result("output", shown, elapsed, details=tuple(list(traffic.stderr)[:20]))
 
-    def _stray(self, heard: ObservedTraffic) -> CheckResult:
-        diagnosis = diagnose_stray(heard)
-        count = len(heard.stray)
+    def _stray(self, traffic: ObservedTraffic) -> CheckResult:
+        diagnosis = diagnose_stray(traffic)
+        count = len(traffic.stray)
         found = f"{plural(count, 'line')} that {'is' if count == 1 else 'are'} no message" if count else ""
-        return self.told(
-            "stray", found or "Only messages.", diagnosis=diagnosis, details=tuple(heard.stray[:20])
+        return self.check_result(
+            "stray", found or "Only messages.", diagnosis=diagnosis, details=tuple(traffic.stray[:20])
         )
 
 

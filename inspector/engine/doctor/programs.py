@@ -29,7 +29,7 @@ _HEAD = 256  # bytes of the file to read
 class ProgramInfo:
     """The file that a command would start; if `found` is empty, `problem` says why.
 
-    `elsewhere` are files of that name outside the PATH. `head` are the first bytes of the file;
+    `alternative` are files of that name outside the PATH. `head` are the first bytes of the file;
     `interpreter` is from its `#!` line.
     """
 
@@ -40,7 +40,7 @@ class ProgramInfo:
     path: str = ""  # the path checked, if the command is a path
     exists: bool = False
     is_folder: bool = False
-    elsewhere: tuple[str, ...] = ()
+    alternative: tuple[str, ...] = ()
     cwd: str = ""
     is_cwd_there: bool = True
     head: bytes = b""
@@ -70,7 +70,7 @@ def inspect_program(command: Command) -> ProgramInfo:
         path=path,
         exists=os.path.exists(path) if path else bool(found),
         is_folder=os.path.isdir(path) if path else False,
-        elsewhere=() if found or is_path else tuple(_elsewhere(name, env)),
+        alternative=() if found or is_path else tuple(_find_alternative(name, env)),
         cwd=command.cwd,
         is_cwd_there=not command.cwd or os.path.isdir(command.cwd),
         head=head,
@@ -89,13 +89,13 @@ _PLACES = (
 )
 
 
-def _elsewhere(name: str, env: Mapping[str, str]) -> list[str]:
+def _find_alternative(name: str, env: Mapping[str, str]) -> list[str]:
     if not name or os.path.basename(name) != name:
         return []
     home = env.get("HOME") or os.path.expanduser("~")
     found: dict[str, None] = {}
-    for place in _PLACES:
-        pattern = glob.escape(home) + place[1:] if place.startswith("~") else place
+    for location in _PLACES:
+        pattern = glob.escape(home) + location[1:] if location.startswith("~") else location
         for folder in sorted(glob.glob(pattern), reverse=True):  # newest version first
             if (file := shutil.which(name, path=folder)) is not None:
                 found[file] = None
@@ -122,44 +122,44 @@ def _interpreter(head: bytes) -> str:
 _STEP = "command"
 
 
-def diagnose_program(seen: ProgramInfo) -> Diagnosis | None:
+def diagnose_program(info: ProgramInfo) -> Diagnosis | None:
     """Return None if the command can be started, as far as its file shows."""
-    if not seen.name:
+    if not info.name:
         return Diagnosis(
             "no-command", _STEP, "There is no command to start.", "Edit the server and give one."
         )
-    if not seen.is_cwd_there:
+    if not info.is_cwd_there:
         return Diagnosis(
             "folder-missing",
             _STEP,
-            f"The working folder {seen.cwd} does not exist.",
+            f"The working folder {info.cwd} does not exist.",
             "Create it, or edit the server's working folder.",
         )
-    if seen.found:
-        return _file(seen)
-    return _path(seen) if seen.is_path else _name(seen)
+    if info.found:
+        return _file(info)
+    return _path(info) if info.is_path else _name(info)
 
 
-def _name(seen: ProgramInfo) -> Diagnosis:
-    name = one_line(seen.name)
-    if any(character.isspace() for character in seen.name):
-        first, *rest = seen.name.split()
+def _name(info: ProgramInfo) -> Diagnosis:
+    name = one_line(info.name)
+    if any(character.isspace() for character in info.name):
+        first, *rest = info.name.split()
         return Diagnosis(
             "line-as-command",
             _STEP,
             f"The whole line “{name}” is given as the command. No shell splits it.",
             f"Give “{one_line(first)}” as the command, and “{one_line(' '.join(rest))}” as its arguments.",
         )
-    runtime = runtime_of(seen.name)
-    if seen.elsewhere:
-        places = ", ".join(seen.elsewhere[:3])
+    runtime = runtime_of(info.name)
+    if info.alternative:
+        locations = ", ".join(info.alternative[:3])
         return Diagnosis(
             "not-on-path",
             _STEP,
             f"{name} is not on the PATH that the server gets; there is one in "
-            f"{os.path.dirname(seen.elsewhere[0])}.",
-            f"Give its full path, {seen.elsewhere[0]}, as the command, or set PATH for the server.",
-            (f"Found: {places}",),
+            f"{os.path.dirname(info.alternative[0])}.",
+            f"Give its full path, {info.alternative[0]}, as the command, or set PATH for the server.",
+            (f"Found: {locations}",),
         )
     if runtime is not None:
         return Diagnosis(
@@ -183,72 +183,72 @@ def _missing(runtime: Runtime) -> str:
     return f"{runtime.what} is not installed here"
 
 
-def _path(seen: ProgramInfo) -> Diagnosis:
-    if not seen.exists:
+def _path(info: ProgramInfo) -> Diagnosis:
+    if not info.exists:
         return Diagnosis(
             "file-missing",
             _STEP,
-            f"There is no file {seen.path}.",
+            f"There is no file {info.path}.",
             "Check the path. A relative one counts from the server's working folder.",
         )
-    if seen.is_folder:
+    if info.is_folder:
         return Diagnosis(
-            "is-folder", _STEP, f"{seen.path} is a folder, not a program.", "Give the program inside it."
+            "is-folder", _STEP, f"{info.path} is a folder, not a program.", "Give the program inside it."
         )
     return Diagnosis(
         "not-executable",
         _STEP,
-        f"{seen.path} is a file that may not be run.",
-        f"Make it executable (chmod +x {os.path.basename(seen.path)}), or give its interpreter as the "
+        f"{info.path} is a file that may not be run.",
+        f"Make it executable (chmod +x {os.path.basename(info.path)}), or give its interpreter as the "
         "command and the file as its first argument.",
     )
 
 
-def _file(seen: ProgramInfo) -> Diagnosis | None:
+def _file(info: ProgramInfo) -> Diagnosis | None:
     """Check whether the system can run the file."""
-    if seen.interpreter:
-        return _script(seen)
-    if seen.head.startswith(b"\x7fELF") and not _fits_here(seen.head):
+    if info.interpreter:
+        return _script(info)
+    if info.head.startswith(b"\x7fELF") and not _fits_here(info.head):
         return Diagnosis(
             "wrong-machine",
             _STEP,
-            f"{seen.found} is made for another kind of processor than this {platform.machine()}.",
+            f"{info.found} is made for another kind of processor than this {platform.machine()}.",
             "Install the build for this machine.",
         )
-    if seen.head and not _is_binary(seen.head):
+    if info.head and not _is_binary(info.head):
         return Diagnosis(
             "no-first-line",
             _STEP,
-            f"{seen.found} is a script without a first line that says what runs it.",
+            f"{info.found} is a script without a first line that says what runs it.",
             "Begin it with a line such as #!/usr/bin/env python3, or give the interpreter as the command.",
         )
     return None
 
 
-def _script(seen: ProgramInfo) -> Diagnosis | None:
-    first_line = seen.head.partition(b"\n")[0]
+def _script(info: ProgramInfo) -> Diagnosis | None:
+    first_line = info.head.partition(b"\n")[0]
     if first_line.endswith(b"\r"):
         return Diagnosis(
             "windows-line-ends",
             _STEP,
-            f"{seen.found} has the line ends of Windows: the system looks for an interpreter whose name ends "
+            f"{info.found} has the line ends of Windows: the system looks for an interpreter whose name ends "
             "in a carriage return.",
             "Save it with Unix line ends (dos2unix, or “LF” in the editor).",
             (one_line(first_line.decode(errors="replace")),),
         )
-    if not seen.is_interpreter_there:
+    if not info.is_interpreter_there:
         return Diagnosis(
             "interpreter-missing",
             _STEP,
-            f"{seen.found} is to be run by {one_line(seen.interpreter)}, which is not there.",
+            f"{info.found} is to be run by {one_line(info.interpreter)}, which is not there.",
             "Correct its first line, or install that interpreter. A virtual environment that was moved has "
             "old paths in its scripts: make it anew.",
         )
-    if not seen.can_interpreter_run:
+    if not info.can_interpreter_run:
         return Diagnosis(
             "interpreter-not-executable",
             _STEP,
-            f"{seen.found} is to be run by {one_line(seen.interpreter)}, which may not be run.",
+            f"{info.found} is to be run by {one_line(info.interpreter)}, which may not be run.",
             "Correct its first line, or make the interpreter executable.",
         )
     return None
@@ -259,35 +259,35 @@ _MACHINES = {"x86_64": (62, 3), "amd64": (62, 3), "aarch64": (183, 40), "arm64":
 
 
 def _fits_here(head: bytes) -> bool:
-    fitting = _MACHINES.get(platform.machine().lower())
-    if fitting is None or len(head) < 20:
+    matching = _MACHINES.get(platform.machine().lower())
+    if matching is None or len(head) < 20:
         return True  # unknown
-    return int.from_bytes(head[18:20], "big" if head[5:6] == b"\x02" else "little") in fitting
+    return int.from_bytes(head[18:20], "big" if head[5:6] == b"\x02" else "little") in matching
 
 
 def _is_binary(head: bytes) -> bool:
     return b"\0" in head or head.startswith((b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
 
 
-def diagnose_version(program: str, seen: VersionInfo) -> Diagnosis | None:
+def diagnose_version(program: str, info: VersionInfo) -> Diagnosis | None:
     """Warn about a runtime that is known to be too old."""
     runtime = runtime_of(program)
-    if runtime is None or not runtime.oldest or not seen.version:
+    if runtime is None or not runtime.oldest or not info.version:
         return None
-    major = major_of(seen.version)
+    major = major_of(info.version)
     if not 0 < major < runtime.oldest:
         return None
     return Diagnosis(
         "runtime-too-old",
         "runtime",
-        f"{runtime.what} {seen.version} is older than {runtime.oldest}, which most servers need.",
+        f"{runtime.what} {info.version} is older than {runtime.oldest}, which most servers need.",
         f"Install a newer {runtime.what}, or give the full path of one as the command.",
-        (f"{program} says {seen.version}",),
+        (f"{program} says {info.version}",),
     )
 
 
 _LIMIT = 5.0
-_MOST = 4096
+_MAX_COUNT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,23 +358,23 @@ async def version_of(program: str, command: Command, guard: OrphanGuard) -> Vers
     """Ask a known runtime for its version. Nothing else is ever started here."""
     listener = _Listener()
     flag = _FLAGS.get(_stem(program), "--version")
-    asked = Command((program, flag), command.env, command.cwd)
+    requested = Command((program, flag), command.env, command.cwd)
     try:
-        child = await ChildProcess.start(asked, listener, guard)
+        child = await ChildProcess.start(requested, listener, guard)
     except ConnectFailed as exc:
         return VersionInfo(problem=exc.summary)
     try:
         is_over = await within(_LIMIT, listener.exited)
     finally:
         await child.stop()
-    said = next((line for line in listener.text().splitlines() if line.strip()), "")
+    reported = next((line for line in listener.text().splitlines() if line.strip()), "")
     if not is_over:
         return VersionInfo(problem=f"It did not tell its version within {_LIMIT:g} s.")
     if not listener.is_success:
         return VersionInfo(
-            problem=f"{os.path.basename(program)} {flag} {listener.status}: {one_line(said)[:200]}"
+            problem=f"{os.path.basename(program)} {flag} {listener.status}: {one_line(reported)[:200]}"
         )
-    return VersionInfo(one_line(said)[:80])
+    return VersionInfo(one_line(reported)[:80])
 
 
 class _Listener:
@@ -383,23 +383,23 @@ class _Listener:
     def __init__(self) -> None:
         self.exited = asyncio.Event()
         self.status = ""
-        self._said = b""
+        self._output = b""
 
     @property
     def is_success(self) -> bool:
         return self.status.endswith("code 0")
 
     def text(self) -> str:
-        return self._said.decode(errors="replace")
+        return self._output.decode(errors="replace")
 
     def on_started(self, pid: int) -> None:
         pass
 
     def on_stdout(self, data: bytes) -> None:
-        self._said = (self._said + data)[:_MOST]
+        self._output = (self._output + data)[:_MAX_COUNT]
 
     def on_stderr(self, data: bytes) -> None:
-        self._said = (self._said + data)[:_MOST]
+        self._output = (self._output + data)[:_MAX_COUNT]
 
     def on_stdout_closed(self) -> None:
         pass

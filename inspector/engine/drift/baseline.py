@@ -27,8 +27,8 @@ from inspector.protocol.drift import Became, ItemChange, compare_offers, keyed
 from inspector.traffic.compare.diff import Diff
 from inspector.traffic.compare.texts import compare_packed, pack
 
-MOST_BYTES = 64 * 1024 * 1024
-MOST_FILES = 500  # the least recently written are deleted first
+MAX_BYTES = 64 * 1024 * 1024
+MAX_FILES = 500  # the least recently written are deleted first
 _VERSION = 1
 
 
@@ -64,7 +64,7 @@ def baseline_path(folder: Path, server: str, identity: str) -> Path:
 def read_baseline(path: Path) -> Baseline | None:
     """Read a baseline; None if there is none. Raises ConfigError."""
     try:
-        document = parse(read_text(path, MOST_BYTES))
+        document = parse(read_text(path, MAX_BYTES))
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as exc:
@@ -80,18 +80,18 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
         data = b"".join(_written(baseline))
     except JSONProblem as exc:
         raise ConfigError(f"The lists of {baseline.server!r} cannot be remembered: {exc}.") from exc
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise ConfigError(
-            f"The lists of {baseline.server!r} are not remembered: they are bigger than {size(MOST_BYTES)}."
+            f"The lists of {baseline.server!r} are not remembered: they are bigger than {size(MAX_BYTES)}."
         )
     write_bytes(path, data, is_private=True)
 
 
-def prune(folder: Path, most: int = MOST_FILES) -> None:
+def prune(folder: Path, maximum: int = MAX_FILES) -> None:
     """Delete the least recently written baselines beyond the limit."""
     with contextlib.suppress(OSError):
         files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for path in files[: max(0, len(files) - most)]:
+        for path in files[: max(0, len(files) - maximum)]:
             path.unlink(missing_ok=True)
 
 
@@ -166,27 +166,27 @@ class ItemDiff:
 
 
 def packed(
-    place: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
+    location: Place, now_ns: int, offer: Mapping[str, Sequence[JSONObject]], seen: str = ""
 ) -> Iterator[bytes]:
     """Yield the input of `check` and `accept` in pieces, so that the caller can pause between.
 
     `seen` is the digest of the lists that the user accepts.
     """
     counts: JSONObject = {kind: len(items) for kind, items in offer.items()}
-    yield to_wire({**_head(place), "now": now_ns, "counts": counts, "seen": seen})
+    yield to_wire({**_head(location), "now": now_ns, "counts": counts, "seen": seen})
     for items in offer.values():
         for start in range(0, len(items), _SLICE):
             yield b"".join(b"\n" + _line(item) for item in items[start : start + _SLICE])
 
 
-def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> bytes:
+def packed_item(location: Place, change: ItemChange, item: JSONObject | None) -> bytes:
     """Return the input of `item_diff`; `item` is the current version."""
     if change.became is Became.RENAMED:
         old: list[JSON] = [change.old_name, change.old_number]
     else:
         old = [change.name, change.number]
     head: JSONObject = {
-        **_head(place),
+        **_head(location),
         "kind": change.kind,
         "old": old,
         "wasThere": change.became is not Became.ADDED,
@@ -196,15 +196,15 @@ def packed_item(place: Place, change: ItemChange, item: JSONObject | None) -> by
 
 def check(data: bytes) -> BaselineCheck:
     """Compare with the baseline. Where there is none yet, these lists become it."""
-    place, now_ns, offer = _unpacked(data)
+    location, now_ns, offer = _unpacked(data)
     digest = _digest_of(data)
     try:
-        known = read_baseline(place.path)
+        known = read_baseline(location.path)
         if known is None:
-            _write(place, now_ns, offer)
+            _write(location, now_ns, offer)
             return BaselineCheck(now_ns, digest=digest)
         if missing := {kind: items for kind, items in offer.items() if kind not in known.offer}:
-            _write(place, known.taken_ns, {**known.offer, **missing})
+            _write(location, known.taken_ns, {**known.offer, **missing})
     except ConfigError as exc:
         return BaselineCheck(0, digest=digest, problem=str(exc))
     return BaselineCheck(known.taken_ns, compare_offers(known.offer, offer), digest)
@@ -212,18 +212,18 @@ def check(data: bytes) -> BaselineCheck:
 
 def accept(data: bytes) -> BaselineCheck:
     """Make these lists the baseline if they are the ones seen; lists not fetched are kept."""
-    place, now_ns, offer = _unpacked(data)
+    location, now_ns, offer = _unpacked(data)
     digest = _digest_of(data)
     if _object(data.partition(b"\n")[0])["seen"] != digest:
         return BaselineCheck(
             0, problem="The server offers something else by now. Look at what changed again."
         )
     try:
-        known = read_baseline(place.path)
+        known = read_baseline(location.path)
     except ConfigError:  # unreadable, and about to be replaced
         known = None
     try:
-        _write(place, now_ns, {**(known.offer if known is not None else {}), **offer})
+        _write(location, now_ns, {**(known.offer if known is not None else {}), **offer})
     except ConfigError as exc:
         return BaselineCheck(0, problem=str(exc))
     return BaselineCheck(now_ns, digest=digest)
@@ -237,7 +237,7 @@ def item_diff(data: bytes) -> ItemDiff:
     old = b""
     if head["wasThere"]:
         try:
-            known = read_baseline(_place(head).path)
+            known = read_baseline(_location(head).path)
         except ConfigError as exc:
             return ItemDiff(None, str(exc))
         item = keyed(kind, known.offer.get(kind, ())).get((name, number)) if known is not None else None
@@ -252,16 +252,16 @@ def _digest_of(data: bytes) -> str:
     return hashlib.sha256(b"\n".join(sorted(data.split(b"\n")[1:]))).hexdigest()
 
 
-def _write(place: Place, taken_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> None:
-    write_baseline(place.path, Baseline(place.server, place.identity, taken_ns, offer))
-    prune(place.folder)
+def _write(location: Place, taken_ns: int, offer: Mapping[str, Sequence[JSONObject]]) -> None:
+    write_baseline(location.path, Baseline(location.server, location.identity, taken_ns, offer))
+    prune(location.folder)
 
 
-def _head(place: Place) -> JSONObject:
-    return {"folder": str(place.folder), "server": place.server, "identity": place.identity}
+def _head(location: Place) -> JSONObject:
+    return {"folder": str(location.folder), "server": location.server, "identity": location.identity}
 
 
-def _place(head: JSONObject) -> Place:
+def _location(head: JSONObject) -> Place:
     return Place(Path(str(head["folder"])), str(head["server"]), str(head["identity"]))
 
 
@@ -277,7 +277,7 @@ def _unpacked(data: bytes) -> tuple[Place, int, dict[str, list[JSONObject]]]:
         assert isinstance(count, int)
         offer[kind] = [_object(line) for line in lines[at : at + count]]
         at += count
-    return _place(head), now_ns, offer
+    return _location(head), now_ns, offer
 
 
 def _object(line: bytes) -> JSONObject:

@@ -53,14 +53,14 @@ _CAPABILITY = {"tools": "tools", "resources": "resources", "templates": "resourc
 class DriftView:
     """Differences between a server's lists and its baseline, taken at `taken_ns`.
 
-    `is_kept`: the user has seen these changes and keeps the baseline. `problem` says why there is no
+    `is_saved`: the user has seen these changes and keeps the baseline. `problem` says why there is no
     comparison. `seen` identifies exactly these lists; pass it back with the decision.
     """
 
     server: str
     taken_ns: int = 0
     changes: tuple[ItemChange, ...] = ()
-    is_kept: bool = False
+    is_saved: bool = False
     problem: str = ""
     seen: str = ""
 
@@ -69,7 +69,7 @@ class DriftView:
 class _Watched:
     """The lists seen so far on one connection."""
 
-    place: Place
+    location: Place
     offer: dict[str, Sequence[JSONObject]]
     stale: set[str] = field(default_factory=set)  # lists with a pending list_changed
     is_settled: bool = False  # the first lists have arrived
@@ -119,8 +119,8 @@ class Drift:
         checked = watched.checked if watched is not None else None
         if checked is None:
             return DriftView(server)
-        is_kept = bool(checked.changes) and self._kept.get(server) == checked.digest
-        return DriftView(server, checked.taken_ns, checked.changes, is_kept, checked.problem, checked.digest)
+        is_saved = bool(checked.changes) and self._kept.get(server) == checked.digest
+        return DriftView(server, checked.taken_ns, checked.changes, is_saved, checked.problem, checked.digest)
 
     # -------------------------------------------------------------- what the person does
 
@@ -134,11 +134,11 @@ class Drift:
         Raises UserError if the server has changed since: only what was shown can be accepted.
         """
         watched = self._require(server)
-        checked = await self._run(accept, await self._packed(watched, seen), watched.place)
+        checked = await self._run(accept, await self._packed(watched, seen), watched.location)
         if checked.problem:
             raise ConfigError(checked.problem)
         self._kept.pop(server, None)
-        self._tell(server, watched, checked)
+        self._report(server, watched, checked)
 
     async def keep(self, server: str, seen: str) -> None:
         """Keep the baseline. Changes that the user has `seen` are not reported again in this run."""
@@ -150,7 +150,7 @@ class Drift:
         """Return one change, member by member. Raises UserError."""
         watched = self._require(server)
         item = keyed(change.kind, watched.offer.get(change.kind, ())).get((change.name, change.number))
-        found = await self._run(item_diff, packed_item(watched.place, change, item), watched.place)
+        found = await self._run(item_diff, packed_item(watched.location, change, item), watched.location)
         if found.diff is None:
             raise UserError(found.problem)
         return found.diff
@@ -172,8 +172,8 @@ class Drift:
         elif view.name not in self._connected and view.agreement is not None:
             self._connected.add(view.name)
             if self._engine.settings.remember_lists and self._folder is not None:
-                place = Place(self._folder, view.name, identity_of(self._engine.entry(view.name)))
-                self._begin(view.name, _Watched(place, _first_offer(view.agreement)))
+                location = Place(self._folder, view.name, identity_of(self._engine.entry(view.name)))
+                self._begin(view.name, _Watched(location, _first_offer(view.agreement)))
 
     def _begin(self, server: str, watched: _Watched) -> None:
         before = self._watched.get(server)
@@ -267,13 +267,13 @@ class Drift:
             while watched.is_behind and self._watched.get(server) is watched:
                 watched.is_behind = False
                 with contextlib.suppress(UserError):  # the worker process failed: next time, then
-                    self._tell(
-                        server, watched, await self._run(check, await self._packed(watched), watched.place)
+                    self._report(
+                        server, watched, await self._run(check, await self._packed(watched), watched.location)
                     )
         finally:
             watched.is_checking = False
 
-    def _tell(self, server: str, watched: _Watched, checked: BaselineCheck) -> None:
+    def _report(self, server: str, watched: _Watched, checked: BaselineCheck) -> None:
         if self._watched.get(server) is watched:
             watched.checked = checked
             self.changed.emit(self.view(server))
@@ -281,14 +281,14 @@ class Drift:
     async def _packed(self, watched: _Watched, seen: str = "") -> bytes:
         """Serialize a few items at a time, yielding to the loop: there may be ten thousand tools."""
         pieces: list[bytes] = []
-        for piece in packed(watched.place, self._engine.clock.wall_ns(), dict(watched.offer), seen):
+        for piece in packed(watched.location, self._engine.clock.wall_ns(), dict(watched.offer), seen):
             pieces.append(piece)
             await asyncio.sleep(0)
         return b"".join(pieces)
 
-    async def _run(self, function: Callable[[bytes], T], data: bytes, place: Place) -> T:
+    async def _run(self, function: Callable[[bytes], T], data: bytes, location: Place) -> T:
         """Run on a thread, or in another process for large data."""
-        if len(data) + await asyncio.to_thread(_file_size, place.path) > AT_ONCE:
+        if len(data) + await asyncio.to_thread(_file_size, location.path) > AT_ONCE:
             return await self._engine.work(function, data, apart=True)
         return await asyncio.to_thread(function, data)
 

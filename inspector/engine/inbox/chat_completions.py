@@ -51,22 +51,22 @@ from inspector.transport.base import Headers
 from inspector.transport.http_exchange import Exchanges
 from inspector.transport.network import Network
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 _PATH = "/chat/completions"
 _SHOWN = 300  # characters of the service's error message
 
 
-async def request_completion(endpoint: Endpoint, key: str | None, asked: SamplingRequest) -> JSONObject:
+async def request_completion(endpoint: Endpoint, key: str | None, requested: SamplingRequest) -> JSONObject:
     """Return a result for `sampling/createMessage`. Raises UserError with cause and next step."""
     url = chat_url(endpoint.url)
     headers = _headers(key)
     try:
-        body = to_wire(chat_request(asked, endpoint.model, endpoint.extra))
+        body = to_wire(chat_request(requested, endpoint.model, endpoint.extra))
     except ValueError as exc:
         raise UserError(f"The question cannot be put to the endpoint: {exc}.") from exc
     try:
         async with asyncio.timeout(endpoint.timeout):
-            status, answer = await _post(url, headers, body)
+            status, reply = await _post(url, headers, body)
     except TimeoutError:
         raise UserError(
             f"The endpoint did not answer within {endpoint.timeout:g} s.", "Give it more time."
@@ -75,8 +75,8 @@ async def request_completion(endpoint: Endpoint, key: str | None, asked: Samplin
         # Not chained: the library's message may contain a header.
         raise UserError(_without(key, exc.summary), _without(key, exc.next_step)) from None
     if status != 200:
-        raise _refused(status, answer, key)
-    return _read(answer, endpoint.model, key)
+        raise _refused(status, reply, key)
+    return _read(reply, endpoint.model, key)
 
 
 def chat_url(url: str) -> str:
@@ -112,7 +112,7 @@ def _headers(key: str | None) -> Headers:
 
 
 async def _post(url: str, headers: Headers, body: bytes) -> tuple[int, bytes]:
-    exchanges = Exchanges(url, Network(message_cap=MOST_BYTES), SystemClock(), _nobody)
+    exchanges = Exchanges(url, Network(message_cap=MAX_BYTES), SystemClock(), _discard)
     try:
         async with exchanges.begin("POST", url, headers, body) as exchange:
             return exchange.status, await exchange.read_body()
@@ -120,13 +120,13 @@ async def _post(url: str, headers: Headers, body: bytes) -> tuple[int, bytes]:
         await exchanges.close()
 
 
-def _nobody(event: object) -> None:
+def _discard(event: object) -> None:
     """Record nothing: requests to the endpoint are not server traffic."""
 
 
-def _refused(status: int, answer: bytes, key: str | None) -> UserError:
-    said = _said(answer, key)
-    what = f"The endpoint answered with HTTP status {status}{f': {said}' if said else ''}"
+def _refused(status: int, reply: bytes, key: str | None) -> UserError:
+    server_message = _error_text(reply, key)
+    what = f"The endpoint answered with HTTP status {status}{f': {server_message}' if server_message else ''}"
     if 300 <= status < 400:
         return UserError(f"{what}.", "It sends us elsewhere, and we do not follow: give the new address.")
     if status in (401, 403):
@@ -138,9 +138,9 @@ def _refused(status: int, answer: bytes, key: str | None) -> UserError:
     return UserError(f"{what}.", "Check the rule, or look at the log of the endpoint.")
 
 
-def _said(answer: bytes, key: str | None) -> str:
+def _error_text(reply: bytes, key: str | None) -> str:
     """Return the error message, wherever the service puts it, else the start of the body."""
-    text = answer[: 64 * 1024].decode(errors="replace")
+    text = reply[: 64 * 1024].decode(errors="replace")
     try:
         body: JSON = parse(text)
     except JSONProblem:
@@ -150,8 +150,8 @@ def _said(answer: bytes, key: str | None) -> str:
         return _short(error, key)
     if not isinstance(error, dict):
         return ""
-    words = next(filter(None, (text_of(error, name) for name in ("message", "detail"))), "")
-    return _short(words, key)
+    message = next(filter(None, (text_of(error, name) for name in ("message", "detail"))), "")
+    return _short(message, key)
 
 
 def _short(text: str, key: str | None) -> str:
@@ -159,9 +159,9 @@ def _short(text: str, key: str | None) -> str:
     return one_line(shorten(_without(key, text).strip(), _SHOWN)).rstrip(".")
 
 
-def _read(answer: bytes, model: str, key: str | None) -> JSONObject:
+def _read(reply: bytes, model: str, key: str | None) -> JSONObject:
     try:
-        return read_chat_response(parse(answer.decode()), model)
+        return read_chat_response(parse(reply.decode()), model)
     except ValueError as exc:  # includes JSONProblem and UnicodeDecodeError
         raise UserError(
             f"The answer of the endpoint cannot be used: {_without(key, one_line(str(exc)))}.",
@@ -184,19 +184,19 @@ _STOP_REASONS = {
 }
 
 
-def chat_request(asked: SamplingRequest, model: str, extra: JSONObject | None = None) -> JSONObject:
+def chat_request(requested: SamplingRequest, model: str, extra: JSONObject | None = None) -> JSONObject:
     """Return the body to post. `extra` is merged into it; null removes a member.
 
     Without a model, the server's first preference is requested. Raises ValueError.
     """
-    wanted = model or next(iter(asked.preferences.hints), "")
-    body: JSONObject = {"model": wanted or None, "messages": list(_messages(asked))}
-    body["max_tokens"] = asked.max_tokens
-    body["temperature"] = asked.temperature
-    body["stop"] = list(asked.stop_sequences) or None
-    if asked.tools:
-        body["tools"] = [_tool(tool) for tool in asked.tools]
-        body["tool_choice"] = asked.tool_choice or None
+    wanted = model or next(iter(requested.preferences.hints), "")
+    body: JSONObject = {"model": wanted or None, "messages": list(_messages(requested))}
+    body["max_tokens"] = requested.max_tokens
+    body["temperature"] = requested.temperature
+    body["stop"] = list(requested.stop_sequences) or None
+    if requested.tools:
+        body["tools"] = [_tool(tool) for tool in requested.tools]
+        body["tool_choice"] = requested.tool_choice or None
     body |= extra or {}
     body.pop("stream", None)  # the response is read as a whole
     if not body["model"]:
@@ -204,10 +204,10 @@ def chat_request(asked: SamplingRequest, model: str, extra: JSONObject | None = 
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _messages(asked: SamplingRequest) -> Iterator[JSONObject]:
-    if asked.system_prompt:
-        yield {"role": "system", "content": asked.system_prompt}
-    for number, message in enumerate(asked.messages, 1):
+def _messages(requested: SamplingRequest) -> Iterator[JSONObject]:
+    if requested.system_prompt:
+        yield {"role": "system", "content": requested.system_prompt}
+    for number, message in enumerate(requested.messages, 1):
         try:
             yield from _message(message)
         except ValueError as exc:
@@ -229,8 +229,8 @@ def _message(message: SamplingMessage) -> Iterator[JSONObject]:
             parts.append(_part(block))
     if parts or calls or not message.blocks:
         nothing = None if calls else ""
-        said: JSONObject = {"role": message.role, "content": _content(parts) if parts else nothing}
-        yield {**said, "tool_calls": calls} if calls else said
+        server_message: JSONObject = {"role": message.role, "content": _content(parts) if parts else nothing}
+        yield {**server_message, "tool_calls": calls} if calls else server_message
 
 
 def _content(parts: list[JSON]) -> JSON:
@@ -277,8 +277,8 @@ def _tool_result(block: JSONObject) -> tuple[str, list[JSON]]:
             texts.append(to_wire(item).decode())
     if not texts and "structuredContent" in block:
         texts.append(to_wire(block["structuredContent"]).decode())
-    words = "\n".join(texts)
-    return (f"Error: {words}" if block.get("isError") is True else words), list(others)
+    message = "\n".join(texts)
+    return (f"Error: {message}" if block.get("isError") is True else message), list(others)
 
 
 def _tool(tool: Tool) -> JSONObject:

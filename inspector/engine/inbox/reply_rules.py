@@ -51,7 +51,7 @@ class RuleInput:
     """A server request as passed to the rules."""
 
     server: str
-    question: RequestItem
+    input_request: RequestItem
     revision: Revision
 
 
@@ -59,14 +59,14 @@ class RuleInput:
 class Attempt:
     """Trial run of a rule: the reply it would send, or the `reason` why it would not."""
 
-    asked: RuleInput
+    requested: RuleInput
     reply: Reply | None = None
     reason: str = ""
-    remarks: tuple[str, ...] = ()  # what is wrong with the reply
+    notes: tuple[str, ...] = ()  # what is wrong with the reply
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptPlace:
+class ScriptPosition:
     """How many replies of a rule's script have been used so far."""
 
     given: int
@@ -106,7 +106,7 @@ class ReplyRules:
         Each problem in it is reported once.
         """
         if self._file is not None:
-            await asyncio.to_thread(self._look, self._file)
+            await asyncio.to_thread(self._inspect, self._file)
         return self._loaded.rules
 
     async def save(self, rules: Sequence[ReplyRule], instead_of: Sequence[ReplyRule] | None = None) -> None:
@@ -118,15 +118,15 @@ class ReplyRules:
         else:
             await asyncio.to_thread(self._save, self._file, tuple(rules))
 
-    async def script_place(self, rule: ReplyRule) -> ScriptPlace:
+    async def script_position(self, rule: ReplyRule) -> ScriptPosition:
         """Return the script's position. Raises UserError if the script cannot be read."""
-        return ScriptPlace(self._given.get(rule.id, 0), len(await self._script(rule)))
+        return ScriptPosition(self._given.get(rule.id, 0), len(await self._script(rule)))
 
     async def start_over(self, rule: ReplyRule) -> None:
         """Restart the rule's script with the first reply."""
         self._given.pop(rule.id, None)
 
-    def _look(self, file: ReplyRulesFile) -> None:
+    def _inspect(self, file: ReplyRulesFile) -> None:
         if file.stamp() != self._loaded.stamp:
             self._loaded = file.load()
             for problem in (*self._loaded.problems, *filter(None, map(_filter_problem, self._loaded.rules))):
@@ -138,15 +138,15 @@ class ReplyRules:
 
     # -------------------------------------------------------------- answering
 
-    async def reply(self, server: str, question: RequestItem, revision: Revision) -> Reply | None:
+    async def reply(self, server: str, input_request: RequestItem, revision: Revision) -> Reply | None:
         """Return the automatic reply; None leaves the request to the user.
 
         Raises UserError if a rule matches but cannot reply.
         """
-        self.last = asked = RuleInput(server, question, revision)
-        rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, question)]
-        rule = await asyncio.to_thread(_first_that_fits, rules, asked) if rules else None
-        return await self._answer(rule, asked, is_unasked=True) if rule is not None else None
+        self.last = requested = RuleInput(server, input_request, revision)
+        rules = [rule for rule in await self.rules() if rule.is_on and suits(rule, input_request)]
+        rule = await asyncio.to_thread(_first_that_fits, rules, requested) if rules else None
+        return await self._response(rule, requested, is_unasked=True) if rule is not None else None
 
     async def attempt(self, rule: ReplyRule) -> Attempt:
         """Try a rule, enabled or not, on the last request; a script does not advance.
@@ -157,26 +157,28 @@ class ReplyRules:
             raise UserError(
                 "No server has asked anything yet.", "Call a tool that asks for something, then try again."
             )
-        asked = self.last
+        requested = self.last
         try:
-            if not suits(rule, asked.question):
-                return Attempt(asked, reason=f"This rule does not answer {asked.question.method}.")
-            if not await asyncio.to_thread(fits, rule, asked):
-                return Attempt(asked, reason="The filter does not fit this question.")
-            reply = await self._answer(rule, asked, is_trial=True)
+            if not suits(rule, requested.input_request):
+                return Attempt(
+                    requested, reason=f"This rule does not answer {requested.input_request.method}."
+                )
+            if not await asyncio.to_thread(matches, rule, requested):
+                return Attempt(requested, reason="The filter does not fit this question.")
+            reply = await self._response(rule, requested, is_trial=True)
         except UserError as exc:
-            return Attempt(asked, reason=str(exc))
-        return Attempt(asked, reply, remarks=_remarks(asked, reply))
+            return Attempt(requested, reason=str(exc))
+        return Attempt(requested, reply, notes=_notes(requested, reply))
 
-    async def draft(self, rule: ReplyRule, asked: RuleInput) -> Reply:
+    async def draft(self, rule: ReplyRule, requested: RuleInput) -> Reply:
         """Return a rule's reply at the user's request, whether or not it is enabled or matches.
 
         Raises UserError if it cannot reply.
         """
-        return await self._answer(rule, asked)
+        return await self._response(rule, requested)
 
-    async def _answer(
-        self, rule: ReplyRule, asked: RuleInput, *, is_trial: bool = False, is_unasked: bool = False
+    async def _response(
+        self, rule: ReplyRule, requested: RuleInput, *, is_trial: bool = False, is_unasked: bool = False
     ) -> Reply:
         """Return a rule's reply.
 
@@ -187,35 +189,35 @@ class ReplyRules:
                 case RuleKind.CANNED:
                     return _reply(rule, rule.answer)
                 case RuleKind.ECHO:
-                    return Reply(_echo(_sampling(asked)), rule=rule.title)
+                    return Reply(_echo(_sampling(requested)), rule=rule.title)
                 case RuleKind.SCRIPT:
-                    return await self._next_of_script(rule, asked.question, is_trial=is_trial)
+                    return await self._next_of_script(rule, requested.input_request, is_trial=is_trial)
                 case RuleKind.ENDPOINT:
                     if is_unasked:
                         self._require_pace(rule)
-                    return Reply(await self._ask_endpoint(rule, _sampling(asked)), rule=rule.title)
+                    return Reply(await self._ask_endpoint(rule, _sampling(requested)), rule=rule.title)
         except UserError as exc:
             raise UserError(f"Rule “{rule.title}”: {exc.summary}", exc.next_step) from exc
 
-    async def _next_of_script(self, rule: ReplyRule, question: RequestItem, *, is_trial: bool) -> Reply:
+    async def _next_of_script(self, rule: ReplyRule, input_request: RequestItem, *, is_trial: bool) -> Reply:
         async with self._turn:
-            answers, place = await self._script(rule), self._given.get(rule.id, 0)
-            if not answers:
+            replies, index = await self._script(rule), self._given.get(rule.id, 0)
+            if not replies:
                 raise UserError("Its script holds no answers.", "Write some into it.")
-            if place >= len(answers) and not rule.loops:
+            if index >= len(replies) and not rule.loops:
                 raise UserError(
-                    f"Its script has given all of its {plural(len(answers), 'answer')}.",
+                    f"Its script has given all of its {plural(len(replies), 'answer')}.",
                     "Start it over, or let it begin again by itself.",
                 )
-            answer = answers[place % len(answers)]
-            if not _suits_answer(answer, question):
+            reply = replies[index % len(replies)]
+            if not _suits_reply(reply, input_request):
                 raise UserError(
-                    f"Answer {place % len(answers) + 1:,} of its script is none to {question.method}.",
+                    f"Answer {index % len(replies) + 1:,} of its script is none to {input_request.method}.",
                     "Narrow the filter of the rule, or correct the script.",
                 )
             if not is_trial:
-                self._given[rule.id] = place + 1
-            return _reply(rule, answer)
+                self._given[rule.id] = index + 1
+            return _reply(rule, reply)
 
     async def _script(self, rule: ReplyRule) -> list[JSON]:
         if not rule.script.strip():
@@ -224,14 +226,14 @@ class ReplyRules:
         return await asyncio.to_thread(_read_script, rule.script.strip(), folder)
 
     def _require_pace(self, rule: ReplyRule) -> None:
-        most = rule.endpoint.per_minute
-        if not self._per_minute.take(rule.id, most):
+        limit = rule.endpoint.per_minute
+        if not self._per_minute.take(rule.id, limit):
             raise UserError(
-                f"Its endpoint was asked {plural(most, 'time')} within a minute, which is the rule's limit.",
+                f"Its endpoint was asked {plural(limit, 'time')} within a minute, which is the rule's limit.",
                 "Answer it yourself, or raise the limit of the rule.",
             )
 
-    async def _ask_endpoint(self, rule: ReplyRule, asked: SamplingRequest) -> JSONObject:
+    async def _ask_endpoint(self, rule: ReplyRule, requested: SamplingRequest) -> JSONObject:
         key = None
         if rule.endpoint.key:
             key = await self._secret(rule.endpoint.key) if self._secret is not None else None
@@ -241,7 +243,7 @@ class ReplyRules:
                 )
         from inspector.engine.inbox.chat_completions import request_completion
 
-        return await request_completion(rule.endpoint, key, asked)
+        return await request_completion(rule.endpoint, key, requested)
 
 
 def _read_script(path: str, folder: Path) -> list[JSON]:
@@ -255,24 +257,24 @@ def _read_script(path: str, folder: Path) -> list[JSON]:
 # ------------------------------------------------------------------ which rule
 
 
-def suits(rule: ReplyRule, question: RequestItem) -> bool:
+def suits(rule: ReplyRule, input_request: RequestItem) -> bool:
     """True if the rule can answer this kind of request at all."""
     match rule.kind:
         case RuleKind.CANNED:
-            return _suits_answer(rule.answer, question)
+            return _suits_reply(rule.answer, input_request)
         case RuleKind.SCRIPT:
-            return question.method != ROOTS
+            return input_request.method != ROOTS
         case RuleKind.ECHO | RuleKind.ENDPOINT:
-            return question.method == SAMPLING
+            return input_request.method == SAMPLING
 
 
-def fits(rule: ReplyRule, asked: RuleInput) -> bool:
+def matches(rule: ReplyRule, requested: RuleInput) -> bool:
     """True if the rule's filter matches. Raises UserError if the filter is invalid."""
-    return _matches(rule.filter, _log_of(asked))
+    return _matches(rule.filter, _log_of(requested))
 
 
-def _first_that_fits(rules: Sequence[ReplyRule], asked: RuleInput) -> ReplyRule | None:
-    log = _log_of(asked)
+def _first_that_fits(rules: Sequence[ReplyRule], requested: RuleInput) -> ReplyRule | None:
+    log = _log_of(requested)
     for rule in rules:
         with contextlib.suppress(UserError):  # already reported when it was read
             if _matches(rule.filter, log):
@@ -287,16 +289,21 @@ def _matches(filter: str, log: TrafficLog) -> bool:
     return compile(parse(filter), log, now_ns=time.time_ns()).matches(0)
 
 
-def _log_of(asked: RuleInput) -> TrafficLog:
+def _log_of(requested: RuleInput) -> TrafficLog:
     """Return the request as a one-message traffic log, for filters to match against.
 
     It is logged as a request in both eras.
     """
     log, clock = TrafficLog(), SystemClock()
-    recorder = Recorder(log, asked.server, clock)
-    recorder.agreed(str(asked.revision))
-    question = asked.question
-    request: JSONObject = {"jsonrpc": "2.0", "id": 1, "method": question.method, "params": question.params}
+    recorder = Recorder(log, requested.server, clock)
+    recorder.agreed(str(requested.revision))
+    input_request = requested.input_request
+    request: JSONObject = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": input_request.method,
+        "params": input_request.params,
+    }
     try:
         recorder.received([read(to_wire(request))], clock.monotonic_ns())
     except JSONProblem as exc:
@@ -317,37 +324,39 @@ def _filter_problem(rule: ReplyRule) -> str:
 # ------------------------------------------------------------------ what it answers
 
 
-def _suits_answer(answer: JSON, question: RequestItem) -> bool:
+def _suits_reply(reply: JSON, input_request: RequestItem) -> bool:
     """Guess from the reply's shape which requests it answers.
 
     A shape that is no valid reply answers anything: it is wrong on purpose.
     """
-    method = question.method
-    if not isinstance(answer, dict):
+    method = input_request.method
+    if not isinstance(reply, dict):
         return method == SAMPLING
-    if "action" in answer:  # a reply with content is for a form, not consent to open a URL
-        is_page = question.params.get("mode") == "url"
-        return method == ELICITATION and not (is_page and "content" in answer)
-    if "roots" in answer:
+    if "action" in reply:  # a reply with content is for a form, not consent to open a URL
+        is_page = input_request.params.get("mode") == "url"
+        return method == ELICITATION and not (is_page and "content" in reply)
+    if "roots" in reply:
         return method == ROOTS
-    return method == SAMPLING if {"role", "model"} & answer.keys() else True
+    return method == SAMPLING if {"role", "model"} & reply.keys() else True
 
 
-def _reply(rule: ReplyRule, answer: JSON) -> Reply:
-    if isinstance(answer, dict):
-        error = answer.get("error") if len(answer) == 1 else None
+def _reply(rule: ReplyRule, reply: JSON) -> Reply:
+    if isinstance(reply, dict):
+        error = reply.get("error") if len(reply) == 1 else None
         if not isinstance(error, dict):
-            return Reply(answer, rule=rule.title)
+            return Reply(reply, rule=rule.title)
         code = error.get("code")
         assert isinstance(code, int)  # checked by `answer_problem`
         return Reply(None, code, text_of(error, "message"), error.get("data"), rule=rule.title)
-    assert isinstance(answer, str)
-    return Reply(sampled(ASSISTANT, text_block(answer), CANNED_MODEL, END_TURN), rule=rule.title)
+    assert isinstance(reply, str)
+    return Reply(sampled(ASSISTANT, text_block(reply), CANNED_MODEL, END_TURN), rule=rule.title)
 
 
-def _sampling(asked: RuleInput) -> SamplingRequest:
+def _sampling(requested: RuleInput) -> SamplingRequest:
     try:
-        read_as = read_server_request(asked.question.method, asked.question.params, asked.revision)
+        read_as = read_server_request(
+            requested.input_request.method, requested.input_request.params, requested.revision
+        )
     except ValueError as exc:
         raise UserError(f"The question cannot be read: {one_line(str(exc))}.") from exc
     if not isinstance(read_as, SamplingRequest):
@@ -355,23 +364,25 @@ def _sampling(asked: RuleInput) -> SamplingRequest:
     return read_as
 
 
-def _echo(asked: SamplingRequest) -> JSONObject:
+def _echo(requested: SamplingRequest) -> JSONObject:
     """Return the last user message as text."""
-    for message in reversed(asked.messages):
+    for message in reversed(requested.messages):
         texts = [text_of(block, "text") for block in message.blocks if kind_of(block) == "text"]
         if message.role == USER and texts:
             return sampled(ASSISTANT, text_block("\n".join(texts)), ECHO_MODEL, END_TURN)
     raise UserError("There is nothing to echo: no message of a user holds text.")
 
 
-def _remarks(asked: RuleInput, reply: Reply) -> tuple[str, ...]:
+def _notes(requested: RuleInput, reply: Reply) -> tuple[str, ...]:
     if reply.result is None:
         return ()
     try:
-        question = read_server_request(asked.question.method, asked.question.params, asked.revision)
+        input_request = read_server_request(
+            requested.input_request.method, requested.input_request.params, requested.revision
+        )
     except ValueError as exc:
         return (f"The question cannot be read: {one_line(str(exc))}.",)
-    return problems_of(question, reply.result, asked.revision)
+    return problems_of(input_request, reply.result, requested.revision)
 
 
 _MINUTE_NS = 60_000_000_000
@@ -384,13 +395,13 @@ class RateLimit:
         self._clock = clock
         self._times: dict[str, deque[int]] = {}
 
-    def take(self, name: str, most: int) -> bool:
-        """Take one slot; False if `most` were already taken within the last minute."""
+    def take(self, name: str, limit: int) -> bool:
+        """Take one slot; False if `limit` were already taken within the last minute."""
         now = self._clock.monotonic_ns()
         times = self._times.setdefault(name, deque())
         while times and times[0] <= now - _MINUTE_NS:
             times.popleft()
-        if len(times) >= most:
+        if len(times) >= limit:
             return False
         times.append(now)
         return True

@@ -44,7 +44,7 @@ class RequestItem:
     key: str
     method: str
     params: JSONObject
-    remarks: tuple[str, ...] = ()  # what is wrong with it, though it can be answered
+    notes: tuple[str, ...] = ()  # what is wrong with it, though it can be answered
     reply: Reply | None = None
 
 
@@ -52,7 +52,7 @@ class RequestItem:
 class Round:
     """Requests and replies of an earlier round of the same call."""
 
-    questions: tuple[RequestItem, ...]
+    input_requests: tuple[RequestItem, ...]
     waited_ns: int
 
 
@@ -81,15 +81,15 @@ class InboxRequest:
     id: int
     server: str
     revision: Revision
-    questions: tuple[RequestItem, ...]
-    asked_ns: int  # monotonic
-    asked_wall_ns: int
+    input_requests: tuple[RequestItem, ...]
+    requested_ns: int  # monotonic
+    requested_wall_ns: int
     row: int | None = None
     operation: int | None = None
     method: str = ""
     subject: str = ""
     round: int = 0
-    most_rounds: int = 0
+    max_rounds: int = 0
     earlier: tuple[Round, ...] = ()
     task_id: str = ""
     awaits_page: bool = False
@@ -103,4 +103,4 @@ class InboxRequest:
 
     @property
     def unanswered(self) -> tuple[RequestItem, ...]:
-        return tuple(question for question in self.questions if question.reply is None)
+        return tuple(input_request for input_request in self.input_requests if input_request.reply is None)

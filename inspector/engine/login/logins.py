@@ -170,13 +170,15 @@ class LoginController:
     def edit(self, server: str, request: LoginRequest | None) -> None:
         self._login(server).edit(request)
 
-    async def allow_hosts(self, server: str, is_allowed: bool, asked: Question | None = None) -> LoginView:
-        return await self._drive(server, lambda login: login.allow_hosts(is_allowed, asked))
+    async def allow_hosts(
+        self, server: str, is_allowed: bool, requested: Question | None = None
+    ) -> LoginView:
+        return await self._drive(server, lambda login: login.allow_hosts(is_allowed, requested))
 
     async def give_client(
-        self, server: str, client_id: str, secret: str = "", asked: Question | None = None
+        self, server: str, client_id: str, secret: str = "", requested: Question | None = None
     ) -> LoginView:
-        return await self._drive(server, lambda login: login.give_client(client_id, secret, asked))
+        return await self._drive(server, lambda login: login.give_client(client_id, secret, requested))
 
     def paste(self, server: str, text: str) -> None:
         """Accept a pasted redirect URL. Raises UserError if it is not the callback."""
@@ -210,17 +212,17 @@ class LoginController:
     async def sign_out(self, server: str) -> str:
         """Revoke and delete the tokens. Return a sentence about the outcome."""
         account = self._account(server)
-        words = await account.lifetime.sign_out()
-        self._let_go(server, account)
-        return words
+        text = await account.lifetime.sign_out()
+        self._release(server, account)
+        return text
 
     async def forget_tokens(self, server: str) -> None:
         """Delete the tokens locally without revoking them; the client registration stays."""
         account = self._account(server)
         await account.lifetime.forget()
-        self._let_go(server, account)
+        self._release(server, account)
 
-    def _let_go(self, server: str, account: Account) -> None:
+    def _release(self, server: str, account: Account) -> None:
         account.authorizer.adopt(None)
         account.step_up = None
         self.tokens_changed.emit(server)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Stamp: TypeAlias = tuple[int, int]  # (mtime, size) of a file
 
-MOST_SEEN = 20_000  # files and folders
-MOST_GLOBS = 50
-_LONGEST = 500
-_MOST_CHOICES = 64  # expansions of one glob with braces
+MAX_FILES_SEEN = 20_000  # files and folders
+MAX_GLOBS = 50
+_MAX_LENGTH = 500
+_MAX_CHOICES = 64  # expansions of one glob with braces
 _LEFT_OUT = frozenset(
     (
         ".git",
@@ -72,11 +72,11 @@ class FileSnapshot:
 
 def check_globs(globs: Sequence[str]) -> tuple[str, ...]:
     """Return the globs if they are supported. Raises ConfigError."""
-    if len(globs) > MOST_GLOBS:
-        raise ConfigError(f"There are more than {MOST_GLOBS} patterns of files.", "Use fewer: ** and {a,b}.")
+    if len(globs) > MAX_GLOBS:
+        raise ConfigError(f"There are more than {MAX_GLOBS} patterns of files.", "Use fewer: ** and {a,b}.")
     for glob in globs:
         shown = one_line(shorten(glob, 60))
-        if not glob.strip() or len(glob) > _LONGEST or "\0" in glob:
+        if not glob.strip() or len(glob) > _MAX_LENGTH or "\0" in glob:
             raise ConfigError(f"“{shown}” is no pattern of files.", "Give one such as src/**/*.py.")
         for choice in _choices(glob):
             try:
@@ -90,13 +90,15 @@ def scan_files(folder: Path, globs: Sequence[str]) -> FileSnapshot:
     """Return all matching files. Raises ConfigError for an unsupported glob."""
     check_globs(globs)
     files: dict[str, Stamp] = {}
-    left = MOST_SEEN
+    left = MAX_FILES_SEEN
     for root, (patterns, depth) in _walks(folder, globs, files).items():
         for path in _walk(root, depth):
             left -= 1
             if left < 0:
-                words = f"More than {MOST_SEEN:,} files are below {one_line(root)}: the rest is not watched."
-                return FileSnapshot(files, f"{words} Name the folders more closely.")
+                text = (
+                    f"More than {MAX_FILES_SEEN:,} files are below {one_line(root)}: the rest is not watched."
+                )
+                return FileSnapshot(files, f"{text} Name the folders more closely.")
             if any(pattern.fullmatch(path) for pattern in patterns):
                 _note(files, path)
     return FileSnapshot(files)
@@ -113,7 +115,7 @@ def _walks(
     for glob in globs:
         for choice in _choices(_expanded(glob, folder)):
             names = choice.split("/")
-            first = next((place for place, name in enumerate(names) if _MAGIC.search(name)), None)
+            first = next((position for position, name in enumerate(names) if _MAGIC.search(name)), None)
             if first is None:
                 _note(files, choice)
                 continue
@@ -145,7 +147,7 @@ def _choices(glob: str) -> list[str]:
         found = re.search(r"\{([^{}]*,[^{}]*)\}", one)
         if found is None:
             done.append(one)
-        elif len(waiting) + len(done) > _MOST_CHOICES:
+        elif len(waiting) + len(done) > _MAX_CHOICES:
             shown = one_line(shorten(glob, 60))
             raise ConfigError(f"“{shown}” stands for too many patterns.", "Use fewer braces.")
         else:
@@ -157,27 +159,27 @@ def _choices(glob: str) -> list[str]:
 def _regex(glob: str) -> str:
     """Translate a glob. `**` between slashes matches any number of folders; elsewhere it is `*`."""
     parts: list[str] = []
-    place = 0
-    while place < len(glob):
-        if glob.startswith("**/", place) and (place == 0 or glob[place - 1] == "/"):
+    position = 0
+    while position < len(glob):
+        if glob.startswith("**/", position) and (position == 0 or glob[position - 1] == "/"):
             parts.append("(?:.*/)?")
-            place += 3
-        elif glob[place:] == "**" and (place == 0 or glob[place - 1] == "/"):
+            position += 3
+        elif glob[position:] == "**" and (position == 0 or glob[position - 1] == "/"):
             parts.append(".*")
-            place += 2
-        elif glob[place] == "*":
+            position += 2
+        elif glob[position] == "*":
             parts.append("[^/]*")
-            place += 1
-        elif glob[place] == "?":
+            position += 1
+        elif glob[position] == "?":
             parts.append("[^/]")
-            place += 1
-        elif glob[place] == "[" and (end := glob.find("]", place + 2)) > 0:
-            inside = glob[place + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            position += 1
+        elif glob[position] == "[" and (end := glob.find("]", position + 2)) > 0:
+            inside = glob[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
             parts.append(f"[{'^' + inside[1:] if inside[0] == '!' else inside}]")
-            place = end + 1
+            position = end + 1
         else:
-            parts.append(re.escape(glob[place]))
-            place += 1
+            parts.append(re.escape(glob[position]))
+            position += 1
     return "".join(parts)
 
 
@@ -212,21 +214,21 @@ def _note(files: dict[str, Stamp], path: str) -> None:
 
 
 _WANTED = (ServerStatus.CONNECTING, ServerStatus.CONNECTED, ServerStatus.FAILED, ServerStatus.RESTARTING)
-_MOST_NAMED = 3
-_MOST_CHANGED = 100
+_MAX_NAMED = 3
+_MAX_CHANGED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class WatchTiming:
     """Intervals in seconds.
 
-    `look` is the polling interval, `quiet` how long files must be unchanged, `longest` the limit of that
+    `poll` is the polling interval, `quiet` how long files must be unchanged, `max_delay` the limit of that
     wait.
     """
 
-    look: float = 0.5
+    poll: float = 0.5
     quiet: float = 0.25
-    longest: float = 3.0
+    max_delay: float = 3.0
     share: int = 10  # a slow scan is followed by a pause this many times as long
 
 
@@ -248,7 +250,7 @@ class FileWatchView:
 
     def cause(self) -> str:
         """Return e.g. `server.py and 2 more changed`."""
-        names = [one_line(os.path.basename(path)) for path in self.changed[:_MOST_NAMED]]
+        names = [one_line(os.path.basename(path)) for path in self.changed[:_MAX_NAMED]]
         rest = len(self.changed) - len(names)
         return f"{', '.join(names)}{f' and {rest:,} more' if rest else ''} changed" if names else ""
 
@@ -302,17 +304,17 @@ class FileWatch:
         if is_wanted and not is_watching and view.status is not ServerStatus.CONNECTING:
             self._begin(server, globs)
         elif globs != self._view(server).globs:
-            self._say(server, globs=globs, files=0, problem="")
+            self._publish(server, globs=globs, files=0, problem="")
 
     def _begin(self, server: str, globs: tuple[str, ...]) -> None:
-        self._say(server, globs=globs, folder=str(self._folder(server)), is_on=True, files=0, problem="")
+        self._publish(server, globs=globs, folder=str(self._folder(server)), is_on=True, files=0, problem="")
         self._watching[server] = self._tasks.spawn(f"watch files of {server}", self._watch(server, globs))
 
     def _end(self, server: str) -> None:
         task = self._watching.pop(server, None)
         if task is not None:
             task.cancel()
-            self._say(server, is_on=False, is_restarting=False)
+            self._publish(server, is_on=False, is_restarting=False)
 
     def _forget(self, server: str) -> None:
         self._end(server)
@@ -322,7 +324,7 @@ class FileWatch:
 
     async def _watch(self, server: str, globs: tuple[str, ...]) -> None:
         try:
-            seen = await self._look(server, globs)
+            seen = await self._inspect(server, globs)
             while True:
                 now = await self._look_later(server, globs)
                 if not now.changed(seen):
@@ -332,41 +334,41 @@ class FileWatch:
                 if changed and not await self._restart(server, changed):
                     return
                 if (chosen := self._globs(server)) != globs:  # changed by the user during the restart
-                    self._say(server, globs=chosen, is_on=bool(chosen))
+                    self._publish(server, globs=chosen, is_on=bool(chosen))
                     if not chosen:
                         return
-                    globs, seen = chosen, await self._look(server, chosen)
+                    globs, seen = chosen, await self._inspect(server, chosen)
         except ConfigError as exc:  # from a server list edited by hand
-            self._say(server, is_on=False, problem=str(exc))
+            self._publish(server, is_on=False, problem=str(exc))
         finally:
             if self._watching.get(server) is asyncio.current_task():
                 del self._watching[server]
 
-    async def _look(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
+    async def _inspect(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         folder = Path(self._views[server].folder)
         seen = await asyncio.to_thread(scan_files, folder, globs)
         problem = seen.problem or ("" if seen.files else f"No file fits in {one_line(str(folder))}.")
         known = self._views[server]
         if (len(seen.files), problem) != (known.files, known.problem):
-            self._say(server, files=len(seen.files), problem=problem)
+            self._publish(server, files=len(seen.files), problem=problem)
         return seen
 
     async def _look_later(self, server: str, globs: tuple[str, ...]) -> FileSnapshot:
         """Scan after a pause; a folder that is slow to scan is scanned less often."""
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(self.pace.look)
+        await asyncio.sleep(self.pace.poll)
         begun = loop.time()
-        seen = await self._look(server, globs)
-        await asyncio.sleep(max(0.0, self.pace.share * (loop.time() - begun) - self.pace.look))
+        seen = await self._inspect(server, globs)
+        await asyncio.sleep(max(0.0, self.pace.share * (loop.time() - begun) - self.pace.poll))
         return seen
 
     async def _quiet(self, server: str, globs: tuple[str, ...], seen: FileSnapshot) -> FileSnapshot:
         """Wait until nothing changes any more, up to the limit."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.pace.longest
+        deadline = loop.time() + self.pace.max_delay
         while loop.time() < deadline:
             await asyncio.sleep(self.pace.quiet)
-            now = await self._look(server, globs)
+            now = await self._inspect(server, globs)
             if not now.changed(seen):
                 return now
             seen = now
@@ -375,16 +377,16 @@ class FileWatch:
     async def _restart(self, server: str, changed: tuple[str, ...]) -> bool:
         """Reconnect. Returns False if the user did something else meanwhile: stop watching."""
         clock = self._engine.clock
-        self._say(
+        self._publish(
             server,
-            changed=changed[:_MOST_CHANGED],
+            changed=changed[:_MAX_CHANGED],
             changed_ns=clock.wall_ns(),
             is_restarting=True,
             took_ns=None,
             failure="",
         )
         cause = self._views[server].cause()
-        self._engine.remark(server, f"{cause}: restarting.")
+        self._engine.note(server, f"{cause}: restarting.")
         began, failure = clock.monotonic_ns(), ""
         took: int | None = None
         try:
@@ -396,7 +398,7 @@ class FileWatch:
         is_wanted = status in _WANTED
         if status is not ServerStatus.FAILED:
             failure = ""  # connected or disconnected by someone else
-        self._say(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
+        self._publish(server, is_restarting=False, is_on=is_wanted, took_ns=took, failure=failure)
         if status is ServerStatus.CONNECTED:
             self.restarted.emit(server, cause)
         elif failure:
@@ -420,6 +422,6 @@ class FileWatch:
         known = self._views.get(server)
         return known or FileWatchView(server, self._globs(server), str(self._folder(server)))
 
-    def _say(self, server: str, **news: Any) -> None:
-        view = self._views[server] = replace(self._view(server), **news)
+    def _publish(self, server: str, **changes: Any) -> None:
+        view = self._views[server] = replace(self._view(server), **changes)
         self.changed.emit(view)

@@ -1,6 +1,6 @@
 """Running and ended processes of stdio servers, and the resources that calls use.
 
-Nothing is measured unless requested: `look` samples the tree, `measured` a manual call. Both read the
+Nothing is measured unless requested: `scan` samples the tree, `measured` a manual call. Both read the
 process table on a thread.
 """
 
@@ -21,22 +21,22 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import CallCost, cost_of, last_stderr
 from inspector.transport.base import ProcessExited, ProcessStarted
 
-MOST_ENDED = 50
+MAX_ENDED = 50
 _LAST_LINES = 5
-_LONGEST_LINE = 500
+_MAX_LINE_LENGTH = 500
 _DEEP_NS = 5_000_000_000  # interval of detailed memory and file samples
 _GROWTH = 0.25  # … or when memory changed by this fraction since
 
 
 @dataclass(frozen=True, slots=True)
 class EndedProcess:
-    """A process that ended. `was_asked`: we ended it, to disconnect or reconnect."""
+    """A process that ended. `was_requested`: we ended it, to disconnect or reconnect."""
 
     pid: int
     status: str  # "exited with code 1", "was ended by signal SIGKILL"
     started_ns: int  # wall time
     ended_ns: int
-    was_asked: bool
+    was_requested: bool
     last_lines: tuple[str, ...] = ()  # stderr
     rows: range = range(0)  # log rows while it ran
     server: str = ""  # its name at that time
@@ -86,8 +86,8 @@ class Processes:
 
     # -------------------------------------------------------------- what is heard
 
-    def hear(self, server: str, event: ProcessStarted | ProcessExited, *, was_asked: bool) -> None:
-        """Handle the start or end of a process; `was_asked` if we closed the connection."""
+    def on_event(self, server: str, event: ProcessStarted | ProcessExited, *, was_requested: bool) -> None:
+        """Handle the start or end of a process; `was_requested` if we closed the connection."""
         at = self._clock.wall_ns() - (self._clock.monotonic_ns() - event.at)
         if isinstance(event, ProcessStarted):
             self._running[server] = _Running(event.pid, event.cwd, at, len(self._log))
@@ -96,9 +96,9 @@ class Processes:
             del self._running[server]
             rows = range(running.first_row, len(self._log))
             ended = EndedProcess(
-                event.pid, event.status, running.started_ns, at, was_asked, rows=rows, server=server
+                event.pid, event.status, running.started_ns, at, was_requested, rows=rows, server=server
             )
-            self._ended.setdefault(server, deque(maxlen=MOST_ENDED)).appendleft(ended)
+            self._ended.setdefault(server, deque(maxlen=MAX_ENDED)).appendleft(ended)
         self.changed.emit(server)
 
     def forget(self, server: str) -> None:
@@ -119,7 +119,7 @@ class Processes:
         """Return the working directory of the latest process; "" if none, or ours."""
         return self._folders.get(server, "")
 
-    async def look(self, server: str) -> ProcessView:
+    async def scan(self, server: str) -> ProcessView:
         """Return the current state. Call again after a second to get the CPU usage in between."""
         running = self._running.get(server)
         if running is not None:
@@ -157,7 +157,9 @@ class Processes:
         rows = ended.rows
         lines = last_stderr(self._log, ended.server, rows.start, rows.stop, _LAST_LINES)
         texts = (one_line(line.decode(errors="replace").rstrip()) for line in lines)  # keep indentation
-        return replace(ended, last_lines=tuple(shorten(text, _LONGEST_LINE) for text in texts), rows=range(0))
+        return replace(
+            ended, last_lines=tuple(shorten(text, _MAX_LINE_LENGTH) for text in texts), rows=range(0)
+        )
 
     def _keep_lines(self, server: str, read: tuple[EndedProcess, ...]) -> None:
         """Merge the lines read; more processes may have ended meanwhile."""
@@ -165,7 +167,7 @@ class Processes:
         ended = self._ended.get(server)
         if ended is not None:
             kept = [known.get((each.pid, each.started_ns), each) for each in ended]
-            self._ended[server] = deque(kept, maxlen=MOST_ENDED)
+            self._ended[server] = deque(kept, maxlen=MAX_ENDED)
 
     # -------------------------------------------------------------- calls
 

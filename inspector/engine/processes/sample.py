@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_PROCESSES = 200
-MOST_FILES = 500
-_MOST_HANDLES = 5_000  # with more, files are not listed
-_LONGEST_COMMAND = 400
+MAX_PROCESSES = 200
+MAX_FILES = 500
+_MAX_HANDLES = 5_000  # with more, files are not listed
+_MAX_COMMAND_LENGTH = 400
 _SECOND = 1_000_000_000
 
 
@@ -102,7 +102,7 @@ def take_sample(pid: int, before: Sample | None, *, deep: bool) -> Sample | None
     at = time.monotonic_ns()
     known = {(each.pid, each.started_ns): each for each in before.processes} if before else {}
     since = at - before.at_ns if before else 0
-    shown = tree[:MOST_PROCESSES]
+    shown = tree[:MAX_PROCESSES]
     found = [_facts(process, depth, stray, known, since) for process, depth, stray in shown]
     processes = tuple(each for each in found if each is not None)
     pss, files, note = (before.pss, before.files, before.files_note) if before else (None, (), "")
@@ -141,7 +141,7 @@ def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
         return
     children: dict[int, list[psutil.Process]] = {}
     for process in below:
-        children.setdefault(_asked(process.ppid) or leader, []).append(process)
+        children.setdefault(_requested(process.ppid) or leader, []).append(process)
     yield from _walk(root, children)
     known = {leader, *(process.pid for process in below)}
     for pid in _group(leader) - known:
@@ -216,18 +216,18 @@ def _facts(
         started = round(process.create_time() * _SECOND)
         cpu = _cpu_ns(process)
         before = known.get((process.pid, started))
-        memory = _asked(process.memory_info)
+        memory = _requested(process.memory_info)
         return ProcessFacts(
             pid=process.pid,
             depth=depth,
-            name=one_line(shorten(_asked(process.name) or "?", 100)),
+            name=one_line(shorten(_requested(process.name) or "?", 100)),
             command=_command(process),
-            state=_asked(process.status) or "",
+            state=_requested(process.status) or "",
             started_ns=started,
             cpu_ns=cpu,
             share=_share(cpu, before, since_ns),
             rss=memory.rss if memory is not None else None,
-            threads=_asked(process.num_threads),
+            threads=_requested(process.num_threads),
             handles=_handles(process),
             is_stray=is_stray,
         )
@@ -241,8 +241,8 @@ def _share(cpu_ns: int | None, before: ProcessFacts | None, since_ns: int) -> fl
 
 
 def _command(process: psutil.Process) -> str:
-    words = _asked(process.cmdline) or []
-    return one_line(shorten(" ".join(masked_text(tuple(words))), _LONGEST_COMMAND))
+    text = _requested(process.cmdline) or []
+    return one_line(shorten(" ".join(masked_text(tuple(text))), _MAX_COMMAND_LENGTH))
 
 
 def _cpu_ns(process: psutil.Process) -> int | None:
@@ -251,12 +251,12 @@ def _cpu_ns(process: psutil.Process) -> int | None:
         # As clock_getcpuclockid(3) computes it; takes a microsecond.
         with contextlib.suppress(OSError):
             return time.clock_gettime_ns((~process.pid << 3) | 2)
-    times = _asked(process.cpu_times)
+    times = _requested(process.cpu_times)
     return round((times.user + times.system) * _SECOND) if times is not None else None
 
 
 def _cpu_with_children_ns(process: psutil.Process) -> int | None:
-    own, times = _cpu_ns(process), _asked(process.cpu_times)
+    own, times = _cpu_ns(process), _requested(process.cpu_times)
     if own is None or times is None:
         return own
     ended = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
@@ -267,14 +267,14 @@ def _handles(process: psutil.Process) -> int | None:
     count: Callable[[], int] | None = getattr(process, "num_fds", None) or getattr(
         process, "num_handles", None
     )
-    return _asked(count) if count is not None else None
+    return _requested(count) if count is not None else None
 
 
 def _pss(processes: list[psutil.Process]) -> int | None:
     """Return the total PSS; None unless known for all: a partial sum would be misleading."""
     total = 0
     for process in processes:
-        memory = _asked(process.memory_full_info) if sys.platform == "linux" else None
+        memory = _requested(process.memory_full_info) if sys.platform == "linux" else None
         if memory is None:
             return None
         total += memory.pss
@@ -288,21 +288,21 @@ def _files(
     files: list[OpenFile] = []
     note = ""
     for process in processes:
-        if handles.get(process.pid, 0) > _MOST_HANDLES:
+        if handles.get(process.pid, 0) > _MAX_HANDLES:
             note = f"Process {process.pid} has {handles[process.pid]:,} open: they are not listed."
             continue
-        for each in _asked(process.open_files) or []:
+        for each in _requested(process.open_files) or []:
             files.append(OpenFile(process.pid, one_line(each.path), getattr(each, "mode", "")))
-    if len(files) > MOST_FILES:
-        note = f"The first {MOST_FILES:,} of {len(files):,}."
-    return tuple(files[:MOST_FILES]), note
+    if len(files) > MAX_FILES:
+        note = f"The first {MAX_FILES:,} of {len(files):,}."
+    return tuple(files[:MAX_FILES]), note
 
 
-def _asked(question: Callable[[], T]) -> T | None:
+def _requested(probe: Callable[[], T]) -> T | None:
     """Query a process; None if access is denied or not supported."""
     import psutil
 
     try:
-        return question()
+        return probe()
     except (psutil.Error, OSError, NotImplementedError):
         return None

@@ -39,7 +39,7 @@ from inspector.engine.servers.inspection import (
     folder_of,
     given_names,
     inspect_server,
-    place_of,
+    position_of,
 )
 from inspector.engine.servers.preparation import Permit
 from inspector.engine.servers.registry import ServerRegistry
@@ -50,13 +50,13 @@ Places: TypeAlias = Callable[[Path], Sequence[ConfigLocation]]
 
 
 class MakeServer(Protocol):
-    def __call__(self, entry: Entry, is_kept: bool, permit: Permit, origin: str, folder: Path) -> Server: ...
+    def __call__(self, entry: Entry, is_saved: bool, permit: Permit, origin: str, folder: Path) -> Server: ...
 
 
 class FoundServers:
     """Servers in other tools' files, usable once the user trusts them.
 
-    `places` returns where to look, given the working `folder`.
+    `locations` returns where to look, given the working `folder`.
 
     Signals:
         changed: The servers found or their trust changed; carries a FoundReport.
@@ -67,7 +67,7 @@ class FoundServers:
         servers: ServerRegistry,
         make: MakeServer,
         trust: TrustStore | None = None,
-        places: Places | None = None,
+        locations: Places | None = None,
         folder: Path | None = None,
     ) -> None:
         self.changed: Signal[FoundReport] = Signal()
@@ -75,20 +75,20 @@ class FoundServers:
         self._servers = servers
         self._make = make
         self._trust = trust or TrustStore()
-        self._places = places or (lambda folder: ())
+        self._locations = locations or (lambda folder: ())
         self.folder = folder or working_folder()
         self._found: dict[str, FoundServer] = {}
         self._names: dict[str, str] = {}  # id to name of those that are among our servers
-        self._looking = asyncio.Lock()
+        self._searching = asyncio.Lock()
 
-    async def look(self, folder: Path | None = None) -> FoundReport:
+    async def scan(self, folder: Path | None = None) -> FoundReport:
         """Reread all files, for `folder` if given.
 
         Trusted servers are then among our servers, not connected.
         """
-        async with self._looking:
+        async with self._searching:
             self.folder = folder or self.folder
-            found, views, problem = await asyncio.to_thread(self._look)
+            found, views, problem = await asyncio.to_thread(self._scan)
             self._found = {view.id: server for view, server in zip(views, found.servers, strict=True)}
             await self._leave_out_lost({view.id for view in views})
             for view in views:
@@ -123,7 +123,7 @@ class FoundServers:
         variable that was not approved is not passed: its default is used, or connecting fails with a
         message.
         """
-        async with self._looking:
+        async with self._searching:
             found, examined = await self._as_seen(id, seen)
             if examined.problem:
                 raise ConfigError(f"{one_line(found.name)!r} cannot be trusted: {examined.problem}")
@@ -133,19 +133,19 @@ class FoundServers:
             await asyncio.to_thread(self._trust.approve, examined.content, sorted(allowed))
             name = await self._use(id, examined)
             await self._servers.set_inputs(name, _with_defaults(found, inputs or {}))
-        await self.look()
+        await self.scan()
         return self._servers.get(name).view
 
     async def forget(self, id: str) -> None:
         """Stop trusting a server: disconnect and remove it from ours. Raises ConfigError."""
-        async with self._looking:
+        async with self._searching:
             view = self.view(id)
-            await asyncio.to_thread(self._trust.forget, *self._place(self._found[view.id]))
+            await asyncio.to_thread(self._trust.forget, *self._location(self._found[view.id]))
             name = self._names.pop(id, "")
             if name and self._servers.has(name):
                 server = await self._servers.drop(name)
                 await self._servers.secrets.forget(server.entry)
-        await self.look()
+        await self.scan()
 
     async def import_(
         self,
@@ -179,15 +179,15 @@ class FoundServers:
 
     # -------------------------------------------------------------- looking, on a thread
 
-    def _look(self) -> tuple[Found, list[FoundView], str]:
-        found = find_servers(self._places(self.folder))
+    def _scan(self) -> tuple[Found, list[FoundView], str]:
+        found = find_servers(self._locations(self.folder))
         approvals, problem = self._approvals()
         strongest = found.by_name()
         hashes = Hashes()
         views: list[FoundView] = []
         ids: set[str] = set()
         for server in found.servers:
-            approval = approvals.get(self._place(server))
+            approval = approvals.get(self._location(server))
             view = self._view(server, approval, hashes)
             first, *others = strongest[server.name]
             id = _id_of(server, ids)
@@ -220,13 +220,13 @@ class FoundServers:
                 Trust.NONE,
                 "",
                 found.problem,
-                found.remarks,
+                found.notes,
                 is_importable=False,
             )
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
         examined = inspect_server(found, self.folder, allowed, hashes)
         entry, names, program = examined.entry, names_in(examined.entry), examined.program
-        trust, changes = self._standing(approval, examined)
+        trust, changes = self._status(approval, examined)
         is_command = isinstance(entry, StdioEntry)
         return FoundView(
             id="",
@@ -236,7 +236,7 @@ class FoundServers:
             trust=trust,
             seen=examined.seen,
             problem=found.problem or examined.problem,
-            remarks=found.remarks,
+            notes=found.notes,
             transport=entry.transport,
             command=entry.command if isinstance(entry, StdioEntry) else "",
             args=entry.args if isinstance(entry, StdioEntry) else (),
@@ -257,7 +257,7 @@ class FoundServers:
             is_importable=examined.is_importable,
         )
 
-    def _standing(
+    def _status(
         self, approval: Approval | None, examined: InspectedServer
     ) -> tuple[Trust, tuple[FieldChange, ...]]:
         if approval is None:
@@ -271,8 +271,10 @@ class FoundServers:
         known = self._found.get(id)
         if known is None:
             raise ConfigError("This server is not in its file any more.", "Look again.")
-        places = [place for place in self._places(self.folder) if place.path == known.source.path]
-        for server in find_servers(places).servers:
+        locations = [
+            location for location in self._locations(self.folder) if location.path == known.source.path
+        ]
+        for server in find_servers(locations).servers:
             if (server.source, server.name) == (known.source, known.name):
                 return server
         raise ConfigError(
@@ -283,12 +285,12 @@ class FoundServers:
         """Examine with the approved variables. Raises ConfigError."""
         if found.entry is None:
             raise ConfigError(f"{one_line(found.name)!r} cannot be used: {found.problem}")
-        approval = self._trust.find(*self._place(found))
+        approval = self._trust.find(*self._location(found))
         allowed = frozenset(approval.variables) if approval is not None else frozenset()
         return inspect_server(found, self.folder, allowed)
 
-    def _place(self, found: FoundServer) -> tuple[str, str, str]:
-        return place_of(found, self.folder)
+    def _location(self, found: FoundServer) -> tuple[str, str, str]:
+        return position_of(found, self.folder)
 
     # -------------------------------------------------------------- what is trusted
 
@@ -324,18 +326,18 @@ class FoundServers:
     async def _permit(self, id: str) -> frozenset[str]:
         """Return the approved variables. Raises ConfigError if the file is not as approved."""
         found = await asyncio.to_thread(self._again, id)
-        approval = await asyncio.to_thread(self._trust.find, *self._place(found))
+        approval = await asyncio.to_thread(self._trust.find, *self._location(found))
         if approval is None:
             raise ConfigError(f"You do not trust {one_line(found.name)!r}.", "Review it first.")
         examined = await asyncio.to_thread(self._examine, found)
         if examined.problem:
             raise ConfigError(examined.problem)
         if not await asyncio.to_thread(self._trust.is_for, approval, examined.content):
-            await self.look()
+            await self.scan()
             changes = self._trust.changes(approval, examined.content)
-            places = ", ".join(one_line(change.field) for change in changes[:5])
+            locations = ", ".join(one_line(change.field) for change in changes[:5])
             raise ConfigError(
-                f"It changed since you trusted it, in {found.source.path}: {places or 'its content'}. "
+                f"It changed since you trusted it, in {found.source.path}: {locations or 'its content'}. "
                 "It was not used.",
                 "Review what changed.",
             )

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from inspector.config.foreign.discovery import FoundFile, InputSpec, Source
     from inspector.config.servers.entry_diff import FieldChange
 
-MOST_NAMES = 100
-MOST_TEXT = 256 * 1024
+MAX_NAMES = 100
+MAX_TEXT_SIZE = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def inspect_server(
     return InspectedServer(entry, expanded.cwd, program, content, problem or why_not, not problem)
 
 
-def place_of(found: FoundServer, working_folder: Path) -> tuple[str, str, str]:
+def position_of(found: FoundServer, working_folder: Path) -> tuple[str, str, str]:
     """Return the key of approvals: file, folder and name."""
     return str(found.source.path or ""), str(folder_of(found, working_folder)), found.name
 
@@ -105,14 +105,14 @@ def folder_of(found: FoundServer, working_folder: Path) -> Path:
 def problem_of_size(entry: Entry) -> str:
     """Reject settings too large to review, which no system would start either."""
     names = names_in(entry)
-    if len(names.variables) + len(names.inputs) > MOST_NAMES:
-        return f"It wants more than {MOST_NAMES} variables and inputs. Nobody can decide about that."
-    if sum(map(len, _words(entry))) > MOST_TEXT:
-        return f"Its settings are longer than {size(MOST_TEXT)}. Nobody can read that."
+    if len(names.variables) + len(names.inputs) > MAX_NAMES:
+        return f"It wants more than {MAX_NAMES} variables and inputs. Nobody can decide about that."
+    if sum(map(len, _label(entry))) > MAX_TEXT_SIZE:
+        return f"Its settings are longer than {size(MAX_TEXT_SIZE)}. Nobody can read that."
     return ""
 
 
-def _words(entry: Entry) -> Iterator[str]:
+def _label(entry: Entry) -> Iterator[str]:
     yield entry.name
     if isinstance(entry, StdioEntry):
         yield from (entry.command, *entry.args, entry.cwd)
@@ -192,7 +192,7 @@ class FoundView:
     trust: Trust
     seen: str
     problem: str = ""  # why it cannot be trusted; it can still be viewed
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     overridden_by: Source | None = None
     overrides: tuple[Source, ...] = ()
     transport: str = ""
@@ -231,9 +231,9 @@ _OF_FOLDER = (
     "index.js",
     "__main__.py",
 )  # entry points that runtimes look for in a folder
-_MOST_FILES = 1000
-_MOST_FOLDERS = 4
-_MOST_BYTES = 512 * 1024 * 1024  # per server; beyond that only head, tail, size and mtime are hashed
+_MAX_FILES = 1000
+_MAX_FOLDERS = 4
+_MAX_BYTES = 512 * 1024 * 1024  # per server; beyond that only head, tail, size and mtime are hashed
 _END = 1024 * 1024
 
 
@@ -245,7 +245,7 @@ class Hashes:
 
     def of_all(self, paths: Sequence[str]) -> list[str]:
         """Return a hash per path; "" if it is not a regular file or cannot be read."""
-        left = _MOST_BYTES
+        left = _MAX_BYTES
         found: list[str] = []
         for path in paths:
             try:
@@ -253,22 +253,22 @@ class Hashes:
             except (OSError, ValueError):
                 found.append("")
                 continue
-            is_whole = status.st_size <= left
-            left -= status.st_size if is_whole else 0
-            key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, is_whole)
+            is_complete = status.st_size <= left
+            left -= status.st_size if is_complete else 0
+            key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, is_complete)
             if key not in self._known:
-                self._known[key] = hash_of(path, is_whole)
+                self._known[key] = hash_of(path, is_complete)
             found.append(self._known[key])
         return found
 
 
-def hash_of(path: str, is_whole: bool = True) -> str:
+def hash_of(path: str, is_complete: bool = True) -> str:
     """Hash a file's content, or its head, tail, size and mtime."""
     try:
         if not is_plain(path):  # opening a FIFO would block
             return ""
         with open(path, "rb") as file:
-            if is_whole:
+            if is_complete:
                 return hashlib.file_digest(file, "sha256").hexdigest()
             status = os.fstat(file.fileno())
             digest = hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode())
@@ -290,9 +290,9 @@ def scripts_of(args: Sequence[str], folder: str) -> tuple[str, ...]:
     for path in _scripts(args, folder):
         if is_plain(path):
             found[os.path.abspath(path)] = None
-        if len(found) > _MOST_FILES:
+        if len(found) > _MAX_FILES:
             raise ConfigError(
-                f"Its arguments name more than {_MOST_FILES:,} files. That is too much to check."
+                f"Its arguments name more than {_MAX_FILES:,} files. That is too much to check."
             )
     return tuple(found)
 
@@ -333,6 +333,6 @@ def _folders(words: Sequence[str], folder: str) -> list[str]:
     found: dict[str, None] = {}
     for word in words:
         path = os.path.expanduser(word)
-        if os.path.isabs(path) and path != folder and len(found) < _MOST_FOLDERS and os.path.isdir(path):
+        if os.path.isabs(path) and path != folder and len(found) < _MAX_FOLDERS and os.path.isdir(path):
             found[path] = None
     return list(found)

@@ -128,8 +128,8 @@ class Removed:
 @dataclass(frozen=True, slots=True)
 class _Gone:
     entry: Entry
-    is_kept: bool
-    place: int
+    is_saved: bool
+    position: int
     taken: RemovedEntry | None
     was_in_use: bool
 
@@ -151,12 +151,12 @@ class RemovedServers:
             if server.origin:
                 raise ConfigError(f"{name!r} stands in {server.origin}.", "Stop trusting it instead.")
             was_in_use = is_used(server)
-            place = self._servers.place_of(name)
-            catalogue = self._servers.catalogue if server.is_kept else None
-            taken = catalogue.remove(name) if catalogue is not None else None
+            position = self._servers.position_of(name)
+            server_list = self._servers.catalogue if server.is_saved else None
+            taken = server_list.remove(name) if server_list is not None else None
             await self._servers.drop(name)
         id = next(self._ids)
-        self._gone[id] = _Gone(server.entry, server.is_kept, place, taken, was_in_use)
+        self._gone[id] = _Gone(server.entry, server.is_saved, position, taken, was_in_use)
         self._tasks.spawn(f"undo of {name}", self._end_later(id))
         return Removed(id, name, UNDO_TIME)
 
@@ -165,11 +165,11 @@ class RemovedServers:
         gone = self._gone.get(id)
         if gone is None:
             raise ConfigError("It is too late to undo this.", "Add the server again.")
-        server = self._servers.make_again(gone.entry, gone.is_kept)
+        server = self._servers.make_again(gone.entry, gone.is_saved)
         if gone.taken is not None and self._servers.catalogue is not None:
             self._servers.catalogue.put_back(gone.taken)
         del self._gone[id]
-        view = self._servers.admit(server, gone.place)
+        view = self._servers.admit(server, gone.position)
         if gone.was_in_use:
             self._servers.connecting.connect_soon(gone.entry.name)
         return view
@@ -198,7 +198,7 @@ class RemovedServers:
         await self.end(id)
 
 
-TakeAlong: TypeAlias = Callable[[str, str], Awaitable[None]]
+RenameHook: TypeAlias = Callable[[str, str], Awaitable[None]]
 
 _IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTARTING, ServerStatus.LOGGING_IN)
 
@@ -206,11 +206,11 @@ _IN_USE = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.RESTART
 class ServerRenamer:
     """Renames servers; a connected one reconnects, as all displays use the name.
 
-    `take_along` callbacks get the old and the new name before that; they must not raise.
+    `rename_hooks` callbacks get the old and the new name before that; they must not raise.
     """
 
     def __init__(self, servers: ServerRegistry, logins: LoginController) -> None:
-        self.take_along: list[TakeAlong] = []
+        self.rename_hooks: list[RenameHook] = []
         self._servers = servers
         self._logins = logins
 
@@ -226,8 +226,8 @@ class ServerRenamer:
         try:
             async with servers.changing:
                 servers.require_still(server)
-                new = servers.make_again(entry, server.is_kept)
-                if server.is_kept and servers.catalogue is not None:
+                new = servers.make_again(entry, server.is_saved)
+                if server.is_saved and servers.catalogue is not None:
                     servers.catalogue.replace(old.name, entry, draft)
                 await self._swap(old, new)
         except (UserError, OSError):
@@ -244,7 +244,7 @@ class ServerRenamer:
         Raises ConfigError if the entry is unusable; the old server is then still there.
         """
         server = self._servers.get(old)
-        new = self._servers.make_again(entry, server.is_kept)
+        new = self._servers.make_again(entry, server.is_saved)
         is_in_use = is_used(server)
         await self._swap(server.entry, new)
         await self._servers.secrets.copy_inputs(entry, old)
@@ -252,15 +252,15 @@ class ServerRenamer:
         self._connect_again(entry, is_in_use)
 
     async def _swap(self, old: Entry, new: Server) -> None:
-        place = self._servers.place_of(old.name)
+        position = self._servers.position_of(old.name)
         await self._servers.drop(old.name)
         self._servers.renamed.emit(old, new.entry)
-        self._servers.admit(new, place)
+        self._servers.admit(new, position)
 
     async def _move(self, before: str, after: str) -> None:
         await self._servers.secrets.move_logins(before, after)
         await self._logins.options.move(before, after)
-        for take in self.take_along:
+        for take in self.rename_hooks:
             await take(before, after)
 
     def _connect_again(self, entry: Entry, is_in_use: bool) -> None:

@@ -24,7 +24,7 @@ from inspector.protocol.client_capabilities import ClientCapabilities
 class ServerRegistry:
     """All servers. Runs on the engine's loop.
 
-    `make` creates a server from an entry; `is_kept` ones are saved in the server list. Without a catalog no
+    `make` creates a server from an entry; `is_saved` ones are saved in the server list. Without a catalog no
     server is saved.
 
     Signals:
@@ -37,7 +37,7 @@ class ServerRegistry:
 
     def __init__(
         self,
-        catalogue: ServerListFile | None,
+        server_list: ServerListFile | None,
         secrets: Secrets,
         logins: LoginController,
         make: Callable[[Entry, bool], Server],
@@ -47,7 +47,7 @@ class ServerRegistry:
         self.renamed: Signal[Entry, Entry] = Signal()
         self.order_changed: Signal[tuple[str, ...]] = Signal()
         self.problem_found: Signal[str] = Signal()
-        self.catalogue = catalogue
+        self.catalogue = server_list
         self.connecting = Connector(self, logins)
         self.removals = RemovedServers(self, logins)
         self.renames = ServerRenamer(self, logins)
@@ -74,7 +74,7 @@ class ServerRegistry:
     def has(self, name: str) -> bool:
         return name in self._servers
 
-    def place_of(self, name: str) -> int:
+    def position_of(self, name: str) -> int:
         return list(self._servers).index(name)
 
     def entry(self, name: str) -> Entry:
@@ -94,7 +94,7 @@ class ServerRegistry:
             return
         loaded = self.catalogue.load()
         self.load_problems = loaded.problems
-        self._tell(loaded.problems)
+        self._report(loaded.problems)
         for entry in loaded.entries:
             self.add_quietly(entry)
 
@@ -107,7 +107,7 @@ class ServerRegistry:
         try:
             self.add(entry, keep=True)
         except ConfigError as exc:  # does not affect the others
-            self._tell([str(exc)])
+            self._report([str(exc)])
 
     def save(self, entry: Entry) -> ServerView:
         """Add a server and write it to the file; both or neither."""
@@ -124,7 +124,7 @@ class ServerRegistry:
         try:
             return self.save(entry)
         except (UserError, OSError):
-            await self.secrets.take_back(values)
+            await self.secrets.withdraw(values)
             raise
 
     async def duplicate(self, name: str, new_name: str = "") -> ServerView:
@@ -137,19 +137,19 @@ class ServerRegistry:
         self.require_new(new_name)
         entry = await self.secrets.copied(server.entry, new_name)
         try:
-            is_kept = server.is_kept or bool(server.origin)
-            copy = self._make_new(entry, is_kept and self.catalogue is not None)
-            if copy.is_kept and self.catalogue is not None:
+            is_saved = server.is_saved or bool(server.origin)
+            copy = self._make_new(entry, is_saved and self.catalogue is not None)
+            if copy.is_saved and self.catalogue is not None:
                 self.catalogue.copy(name, entry)
         except (UserError, OSError):
             await self.secrets.forget(entry)
             raise
-        return self.admit(copy, self.place_of(name) + 1 if self.has(name) else None)
+        return self.admit(copy, self.position_of(name) + 1 if self.has(name) else None)
 
-    def admit(self, server: Server, place: int | None = None) -> ServerView:
-        """Add a new server, at the end or at `place`."""
+    def admit(self, server: Server, location: int | None = None) -> ServerView:
+        """Add a new server, at the end or at `location`."""
         items = list(self._servers.items())
-        at = len(items) if place is None else min(place, len(items))
+        at = len(items) if location is None else min(location, len(items))
         self._servers = dict([*items[:at], (server.entry.name, server), *items[at:]])
         server.announce()
         if at < len(items):
@@ -161,7 +161,7 @@ class ServerRegistry:
     async def draft(self, name: str) -> JSONObject:
         """Return a server's JSON for editing, to be passed to `update`. Raises ConfigError."""
         server = self.get(name)
-        written = self.catalogue.written(name) if server.is_kept and self.catalogue is not None else {}
+        written = self.catalogue.written(name) if server.is_saved and self.catalogue is not None else {}
         return write_entry(server.entry, written)
 
     async def update(
@@ -218,7 +218,7 @@ class ServerRegistry:
         """
         server = self.get(name)
         entry, plain = moved_to_store(server.entry, moved)
-        if plain and server.is_kept:
+        if plain and server.is_saved:
             await self.secrets.require_lasting()
         stored = stored_secrets_of(server.entry)
         new = {stored[each]: value for each, value in values.items() if each in stored}
@@ -307,7 +307,7 @@ class ServerRegistry:
     def reorder(self, names: Sequence[str]) -> None:
         """Put saved servers in file order, before unsaved ones."""
         before = tuple(self._servers)
-        kept = [name for name in names if name in self._servers and self._servers[name].is_kept]
+        kept = [name for name in names if name in self._servers and self._servers[name].is_saved]
         rest = [name for name in before if name not in kept]
         self._servers = {name: self._servers[name] for name in (*kept, *rest)}
         if tuple(self._servers) != before:
@@ -315,12 +315,12 @@ class ServerRegistry:
 
     # --------------------------------------------------------------
 
-    def make_again(self, entry: Entry, is_kept: bool) -> Server:
-        return self._make_new(entry, is_kept)
+    def make_again(self, entry: Entry, is_saved: bool) -> Server:
+        return self._make_new(entry, is_saved)
 
-    def _make_new(self, entry: Entry, is_kept: bool) -> Server:
+    def _make_new(self, entry: Entry, is_saved: bool) -> Server:
         self.require_new(entry.name)
-        return self._make(entry, is_kept)
+        return self._make(entry, is_saved)
 
     def require_new(self, name: str) -> None:
         if name in self._servers:
@@ -340,10 +340,10 @@ class ServerRegistry:
 
     def _keep(self, server: Server, entry: Entry, draft: JSONObject | None = None) -> None:
         """Write the server's entry, if it is in the server list."""
-        if server.is_kept and self.catalogue is not None:
+        if server.is_saved and self.catalogue is not None:
             self.catalogue.replace(entry.name, entry, draft)
 
-    def _tell(self, problems: Iterable[str]) -> None:
+    def _report(self, problems: Iterable[str]) -> None:
         for problem in problems:
             self.problem_found.emit(problem)
 

@@ -17,14 +17,14 @@ from inspector.config.servers.placeholders import names_in, plain_secrets_of, st
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.servers.preparation import EntryPreparer
 from inspector.engine.views import ClientSide, ServerStatus, ServerView
-from inspector.protocol.client_capabilities import ALL, ClientCapabilities, answering
+from inspector.protocol.client_capabilities import ALL, ClientCapabilities, capabilities_for_methods
 from inspector.protocol.revisions import NEWEST_HANDSHAKE, Era, find_revision
 from inspector.protocol.server_requests.request import ROOTS, SERVER_REQUEST_METHODS
 from inspector.session.client import Client
 from inspector.session.connect import capabilities_for, make_routes, roots_of
 from inspector.session.server_requests import responder_of
 from inspector.session.session import Session
-from inspector.session.state import Answerer, Route, SessionState, Status
+from inspector.session.state import RequestHandler, Route, SessionState, Status
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.transport.base import Authorization
@@ -34,14 +34,14 @@ from inspector.transport.task_scope import TaskScope
 TRIES = 5
 STEADY = 60.0  # seconds after which a connection counts as stable and the retry count restarts
 _FIRST = 1.0
-_LONGEST = 30.0
+_MAX_LENGTH = 30.0
 
 
-def reconnect_delays(tries: int = TRIES, chance: random.Random | None = None) -> Iterator[float]:
+def reconnect_delays(tries: int = TRIES, rng: random.Random | None = None) -> Iterator[float]:
     """Yield the seconds before each attempt: exponential, with jitter to spread many clients."""
-    source = chance or random.Random()
+    source = rng or random.Random()
     for number in range(tries):
-        full = min(_FIRST * 2**number, _LONGEST)
+        full = min(_FIRST * 2**number, _MAX_LENGTH)
         yield full * source.uniform(0.5, 1.0)
 
 
@@ -54,7 +54,7 @@ class Server:
     """A configured server with at most one session.
 
     `connect` and `disconnect` may be called at any time, in any order; the last one wins. With an `inbox`
-    the user answers what `answerers` do not; without one, only what these answer is declared.
+    the user answers what `handlers` do not; without one, only what these answer is declared.
     `authorization` provides credentials; `authorize` creates it for a URL that is only known on connecting.
     `preparing` resolves references in the entry. `origin` is the other tool's file that defines the server,
     "" for the user's own.
@@ -68,9 +68,9 @@ class Server:
         settings: Settings,
         clock: Clock,
         *,
-        is_kept: bool,
+        is_saved: bool,
         on_change: Callable[[ServerView], None],
-        answerers: Mapping[str, Answerer] | None = None,
+        handlers: Mapping[str, RequestHandler] | None = None,
         inbox: Inbox | None = None,
         authorization: Authorization | None = None,
         authorize: Callable[[Entry], Awaitable[Authorization | None]] | None = None,
@@ -82,22 +82,22 @@ class Server:
         self._authorized: Entry | None = None  # the entry with the resolved URL, as used for logins
         self._preparing = preparing or EntryPreparer(log.credentials)
         self.authorization, self._authorize = authorization, authorize
-        self.is_kept, self.origin = is_kept, origin
+        self.is_saved, self.origin = is_saved, origin
         self._app_settings = settings
         settings = _with_own_timeouts(settings, entry)
-        self._answerers = answerers or {}
+        self._handlers = handlers or {}
         self._is_attended = inbox is not None
-        known = {ROOTS: roots_of(lambda: self.entry.roots), **self._answerers}
-        responder = inbox.responder(entry.name, known, self._remark) if inbox else responder_of(known)
+        known = {ROOTS: roots_of(lambda: self.entry.roots), **self._handlers}
+        responder = inbox.responder(entry.name, known, self._note) if inbox else responder_of(known)
         self._guard, self._clock, self._settings = guard, clock, settings
         self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
         self.client = Client(self.session, settings.most_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
-        self._wish = 0
+        self._condition = 0
         self._restarting: asyncio.Task[None] | None = None
-        self._restart_words = ""
+        self._restart_text = ""
         self._logins = 0
         self._tries = restart_delays()
         self._connected_at = 0.0
@@ -107,20 +107,20 @@ class Server:
 
     @property
     def view(self) -> ServerView:
-        view = view_of(self.entry, self.session.state, self.is_kept, self._restart_words)
+        view = view_of(self.entry, self.session.state, self.is_saved, self._restart_text)
         if self._logins and view.status is ServerStatus.NEEDS_LOGIN:
             status, waits_for = ServerStatus.LOGGING_IN, "a login in the browser"
             view = replace(view, status=status, waits_for=waits_for, reason="", next_step="")
         is_connected = view.status is ServerStatus.CONNECTED and self._used is not None
         is_outdated = is_connected and not is_same_connection(self._used, self.entry)
-        return replace(view, ours=self._our_side(), origin=self.origin, is_outdated=is_outdated)
+        return replace(view, client_side=self._our_side(), origin=self.origin, is_outdated=is_outdated)
 
     async def connect(self) -> None:
         """Connect or reconnect. Raises UserError if that fails or is superseded."""
-        wish = self._make_wish()
+        generation = self._next_generation()
         self._stop_restarting()
         await self._stop_connecting()
-        if wish != self._wish:
+        if generation != self._condition:
             raise RequestCancelled("Connecting was stopped.")
         task = self._connecting = self._tasks.spawn(f"connect {self.entry.name}", self._connect_quietly())
         await asyncio.wait([task])  # the caller may be cancelled; connecting continues
@@ -130,10 +130,10 @@ class Server:
             raise self._failure
 
     async def disconnect(self) -> None:
-        wish = self._make_wish()
+        generation = self._next_generation()
         self._stop_restarting()
         await self._stop_connecting()
-        if wish == self._wish:
+        if generation == self._condition:
             await self.session.close()
 
     @contextlib.contextmanager
@@ -156,8 +156,8 @@ class Server:
         """Client capabilities chosen for this server, or the default."""
         if self._is_attended:
             return capabilities_for(self.entry, ALL, SERVER_REQUEST_METHODS)
-        answered = {*self._answerers, *((ROOTS,) if self.entry.roots else ())}
-        return capabilities_for(self.entry, answering(answered), answered)
+        responded = {*self._handlers, *((ROOTS,) if self.entry.roots else ())}
+        return capabilities_for(self.entry, capabilities_for_methods(responded), responded)
 
     def _make_routes(self, entry: Entry | None = None) -> tuple[Route, ...]:
         return make_routes(
@@ -188,7 +188,7 @@ class Server:
     def set_settings(self, settings: Settings) -> None:
         """Set the app's limits from the next connection on; the entry's own take precedence."""
         self._app_settings = settings
-        self.client.set_most_pages(settings.most_pages)
+        self.client.set_max_pages(settings.most_pages)
         self.set_entry(self.entry, self.authorization)
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
@@ -200,14 +200,21 @@ class Server:
     async def set_roots(self, entry: Entry) -> None:
         """Use this entry's roots, and notify the server if we declared `listChanged`."""
         self.set_declared(entry)
-        agreement, said = self.session.state.agreement, ClientCapabilities(self.session.declared or {})
-        if agreement is not None and agreement.era is Era.HANDSHAKE and said.has(("roots", "listChanged")):
+        agreement, capabilities = (
+            self.session.state.agreement,
+            ClientCapabilities(self.session.declared or {}),
+        )
+        if (
+            agreement is not None
+            and agreement.era is Era.HANDSHAKE
+            and capabilities.has(("roots", "listChanged"))
+        ):
             await self.client.roots_changed()
 
     def _our_side(self) -> ClientSide:
         agreement, declared = self.session.state.agreement, self.declared
         revision = agreement.revision if agreement is not None else find_revision(self.entry.era)
-        said = self.session.declared
+        capabilities = self.session.declared
         # The handshake declared it for the version we proposed, which may differ.
         proposed = revision
         if agreement is not None and agreement.era is Era.HANDSHAKE:
@@ -217,17 +224,17 @@ class Server:
             is_usual=self.entry.capabilities is None,
             roots=self.entry.roots,
             revision=proposed,
-            said=said,
-            differs=said is not None and said != declared.capabilities(proposed),
+            sent=capabilities,
+            differs=capabilities is not None and capabilities != declared.capabilities(proposed),
         )
 
-    def _make_wish(self) -> int:
+    def _next_generation(self) -> int:
         """Number a connect or disconnect, so that an earlier one notices that it is superseded."""
-        self._wish += 1
-        return self._wish
+        self._condition += 1
+        return self._condition
 
-    def _remark(self, text: str) -> None:
-        self.session.remark(text)
+    def _note(self, text: str) -> None:
+        self.session.note(text)
 
     def announce(self) -> None:
         self._on_change(self.view)
@@ -310,19 +317,19 @@ class Server:
         """Reconnect: up to five attempts with increasing delays."""
         try:
             for number, delay in self._tries:
-                self._say_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
+                self._show_restarting(f"connecting again in {delay:.1f} s, try {number} of {TRIES}")
                 await asyncio.sleep(delay)
-                self._say_restarting(f"connecting again, try {number} of {TRIES}")
+                self._show_restarting(f"connecting again, try {number} of {TRIES}")
                 await self._connect_quietly()
                 if self._failure is None or isinstance(self._failure, NeedsLogin):
                     break
         finally:
             if self._restarting is asyncio.current_task():
                 self._restarting = None
-                self._say_restarting("")
+                self._show_restarting("")
 
-    def _say_restarting(self, words: str) -> None:
-        self._restart_words = words
+    def _show_restarting(self, text: str) -> None:
+        self._restart_text = text
         self.announce()
 
     def _stop_restarting(self) -> None:
@@ -331,10 +338,10 @@ class Server:
         self._tries = restart_delays()
         if task is not None:
             task.cancel()
-            self._say_restarting("")
+            self._show_restarting("")
 
 
-def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = "") -> ServerView:
+def view_of(entry: Entry, state: SessionState, is_saved: bool, restarting: str = "") -> ServerView:
     return ServerView(
         name=entry.name,
         transport=entry.transport,
@@ -346,8 +353,8 @@ def view_of(entry: Entry, state: SessionState, is_kept: bool, restarting: str = 
         agreement=state.agreement,
         pid=state.pid,
         is_verified=isinstance(entry, StdioEntry) or entry.network.verify,
-        is_kept=is_kept,
-        plain_secrets=plain_secrets_of(entry) if is_kept else (),
+        is_saved=is_saved,
+        plain_secrets=plain_secrets_of(entry) if is_saved else (),
         secret_references=tuple(stored_secrets_of(entry)),
         expands=names_in(entry).shown,
         notes=entry.notes,
@@ -365,11 +372,11 @@ def _status(entry: Entry, state: SessionState) -> ServerStatus:
 
 def _with_own_timeouts(settings: Settings, entry: Entry) -> Settings:
     own = entry.timeouts
-    longest = own.total or settings.longest_request
+    max_length = own.total or settings.longest_request
     return replace(
         settings,
         connect_timeout=own.connect or settings.connect_timeout,
-        request_timeout=min(own.request or settings.request_timeout, longest),
-        longest_request=longest,
+        request_timeout=min(own.request or settings.request_timeout, max_length),
+        longest_request=max_length,
         keep_alive=settings.keep_alive if own.keep_alive is None else own.keep_alive,
     )

@@ -39,52 +39,52 @@ class ServerListWatch:
         self.problem_over: Signal[str] = Signal()
         self._servers = servers
         self._tasks = TaskScope()
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
         self._is_watching = False
 
     def start(self) -> None:
         """Watch until `close`. Problems at startup were already reported on load."""
-        catalogue = self._servers.catalogue
-        if catalogue is not None and not self._is_watching:
+        server_list = self._servers.catalogue
+        if server_list is not None and not self._is_watching:
             self._is_watching = True
-            self._tasks.spawn("watch the catalogue", self._watch(catalogue))
+            self._tasks.spawn("watch the catalogue", self._watch(server_list))
 
     async def close(self) -> None:
         await self._tasks.close()
 
-    async def look(self) -> ServerListDiff:
+    async def inspect(self) -> ServerListDiff:
         """Apply the file's current content, whether it changed or not."""
-        catalogue = self._servers.catalogue
-        if catalogue is None:
+        server_list = self._servers.catalogue
+        if server_list is None:
             return ServerListDiff()
-        return await self._take(catalogue)
+        return await self._take(server_list)
 
-    async def _watch(self, catalogue: ServerListFile) -> None:
-        self._told = frozenset(self._servers.load_problems)
-        used = latest = await asyncio.to_thread(_signature, catalogue.path)
-        await self._take(catalogue)  # it may have changed since it was loaded
+    async def _watch(self, server_list: ServerListFile) -> None:
+        self._reported = frozenset(self._servers.load_problems)
+        used = latest = await asyncio.to_thread(_signature, server_list.path)
+        await self._take(server_list)  # it may have changed since it was loaded
         while True:
             await asyncio.sleep(_PACE)
-            before, latest = latest, await asyncio.to_thread(_signature, catalogue.path)
+            before, latest = latest, await asyncio.to_thread(_signature, server_list.path)
             if latest == before and latest != used:  # stable: the writer is done
                 used = latest
-                await self._take(catalogue)
+                await self._take(server_list)
 
-    async def _take(self, catalogue: ServerListFile) -> ServerListDiff:
+    async def _take(self, server_list: ServerListFile) -> ServerListDiff:
         diff = ServerListDiff()
         async with self._servers.changing:
-            loaded = await _load(catalogue)
+            loaded = await _load(server_list)
             problems = loaded.problems
-            if not catalogue.path.exists() and self._has_kept():
-                problems = (f"{catalogue.path} is gone. Its servers stay until MCP Lens is closed.",)
+            if not server_list.path.exists() and self._has_kept():
+                problems = (f"{server_list.path} is gone. Its servers stay until MCP Lens is closed.",)
             elif loaded.is_readable:
                 diff = await self._apply(loaded)
-        for problem in self._told.difference(problems):
+        for problem in self._reported.difference(problems):
             self.problem_over.emit(problem)
         for problem in problems:
-            if problem not in self._told:
+            if problem not in self._reported:
                 self.problem_found.emit(problem)
-        self._told = frozenset(problems)
+        self._reported = frozenset(problems)
         if diff:
             self.changed.emit(diff)
         return diff
@@ -94,10 +94,10 @@ class ServerListWatch:
 
         Unchanged connections are left alone, and so is a server whose entry is now unusable.
         """
-        kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_kept}
+        kept = {server.entry.name: server.entry for server in self._servers.all() if server.is_saved}
         new = {entry.name: entry for entry in loaded.entries}
-        stays = {name: kept[name] for name in loaded.broken if name in kept} | new
-        after = [stays[name] for name in loaded.names if name in stays]
+        keeps_position = {name: kept[name] for name in loaded.broken if name in kept} | new
+        after = [keeps_position[name] for name in loaded.names if name in keeps_position]
         diff = compare_entries(list(kept.values()), after)
         for name in diff.removed:
             await self._servers.drop(name)
@@ -125,15 +125,15 @@ class ServerListWatch:
             self.problem_found.emit(str(exc))
 
     def _has_kept(self) -> bool:
-        return any(server.is_kept for server in self._servers.all())
+        return any(server.is_saved for server in self._servers.all())
 
 
-async def _load(catalogue: ServerListFile) -> LoadedServerList:
+async def _load(server_list: ServerListFile) -> LoadedServerList:
     """Read the file on a thread; repeat if we wrote it meanwhile."""
     while True:
-        writes = catalogue.writes
-        loaded = await asyncio.to_thread(catalogue.load)
-        if writes == catalogue.writes:
+        writes = server_list.writes
+        loaded = await asyncio.to_thread(server_list.load)
+        if writes == server_list.writes:
             return loaded
 
 

@@ -24,8 +24,8 @@ from inspector.session.pending_requests import HumanWaitTime, OnProgress
 from inspector.session.task_client import TaskClient
 from inspector.transport.task_scope import TaskScope
 
-_MOST_FAILURES = 5  # consecutive failures after which polling stops
-_MOST_PROBLEMS = 20
+_MAX_FAILURES = 5  # consecutive failures after which polling stops
+_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TaskStart:
     row: int | None = None
     request_id: RequestId | None = None
     started_ns: int = 0
-    on_news: Callable[[Task], None] | None = None
+    on_changes: Callable[[Task], None] | None = None
     on_progress: OnProgress | None = None
     human: HumanWaitTime = field(default_factory=HumanWaitTime)
 
@@ -60,7 +60,7 @@ class TaskFollower:
     ) -> None:
         self.server = server
         self.beginning = beginning
-        self.standing = TrackingState.STOPPED
+        self.tracking = TrackingState.STOPPED
         self.wants_outcome = beginning.origin is TaskOrigin.CALLED
         self.outcome: CallOutcome | None = None
         self._watch = TaskWatch(task)
@@ -72,7 +72,7 @@ class TaskFollower:
         self._following: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._human = beginning.human
-        self._questions = TaskInputRequests(
+        self._input_requests = TaskInputRequests(
             self._watch, calls, scope, self._human, beginning.row, self._changed, self._on_refused
         )
         self._waiters: list[asyncio.Future[CallOutcome]] = []
@@ -105,7 +105,7 @@ class TaskFollower:
             task=task,
             tool=self.beginning.tool,
             origin=self.beginning.origin,
-            standing=self.standing,
+            tracking=self.tracking,
             created_ns=self._created_ns,
             expires_ns=expires,
             next_poll_ns=self._next_poll_ns,
@@ -113,7 +113,7 @@ class TaskFollower:
             progress=progress.progress if progress else None,
             total=progress.total if progress else None,
             progress_message=progress.message if progress else "",
-            open_questions=self._questions.open_count,
+            open_requests=self._input_requests.open_count,
             wants_cancel=self._wants_cancel,
             is_fetching=self._fetching is not None,
             note=self._note,
@@ -126,17 +126,17 @@ class TaskFollower:
 
     def receive(self, task: Task) -> None:
         """Take the task's current state, however it arrived."""
-        is_news = task != self.task
-        news = self._watch.receive(task)
-        for problem in news.problems:
+        is_change = task != self.task
+        changes = self._watch.receive(task)
+        for problem in changes.problems:
             self.add_problem(problem)
-        self._questions.withdraw(task)
-        if news.asked:
-            self._questions.ask(news.asked)
+        self._input_requests.withdraw(task)
+        if changes.requested:
+            self._input_requests.ask(changes.requested)
         if task.status is TaskStatus.INPUT_REQUIRED and self._may_wait_for_result:
             self._fetch()  # the server sends its requests while that waits
-        if is_news and self.beginning.on_news is not None and task.id == self.task.id:
-            self.beginning.on_news(task)
+        if is_change and self.beginning.on_changes is not None and task.id == self.task.id:
+            self.beginning.on_changes(task)
         self._woken.set()
         self._changed()
 
@@ -148,9 +148,9 @@ class TaskFollower:
 
     def add_problem(self, problem: str) -> None:
         """Report a protocol violation, once, also in the traffic."""
-        if problem not in self._problems and len(self._problems) < _MOST_PROBLEMS:
+        if problem not in self._problems and len(self._problems) < _MAX_PROBLEMS:
             self._problems[problem] = None
-            self._calls.remark(problem)
+            self._calls.note(problem)
 
     # -------------------------------------------------------------- what the person wants
 
@@ -160,11 +160,11 @@ class TaskFollower:
         A request that was refused, or whose reply was lost, is then asked again.
         """
         if now:
-            self._questions.ask_again()
+            self._input_requests.ask_again()
         self._wants_poll = self._wants_poll or now
         self._woken.set()
         if self._following is None:
-            self.standing, self._note = TrackingState.FOLLOWED, ""
+            self.tracking, self._note = TrackingState.FOLLOWED, ""
             self._following = self._scope.spawn(f"follow task {self.task.id}", self._follow())
         self._changed()
 
@@ -193,7 +193,7 @@ class TaskFollower:
 
     def leave(self) -> None:
         """Stop waiting for it; the task continues."""
-        self._let_go(
+        self._release(
             CallOutcome(
                 OutcomeKind.LEFT,
                 self._elapsed(),
@@ -207,14 +207,14 @@ class TaskFollower:
     def lose(self, reason: str) -> None:
         """Handle the loss of the connection: waiters are released; the task may well continue."""
         self.progress_token = None
-        if self.standing is TrackingState.FOLLOWED or self._fetching is not None:
+        if self.tracking is TrackingState.FOLLOWED or self._fetching is not None:
             self._stop(TrackingState.WAITING, reason)
-            self._give_up(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
+            self._abandon(ConnectionLost(reason, "The task is kept: it is followed again when connected."))
 
     def drop(self, reason: str) -> None:
         """Drop the task locally."""
         self._stop(TrackingState.STOPPED, reason)
-        self._give_up(UserError(reason, ""))
+        self._abandon(UserError(reason, ""))
 
     # -------------------------------------------------------------- asking after it
 
@@ -229,7 +229,7 @@ class TaskFollower:
                     return
             else:
                 failures = 0
-                self._note = self._note if self._questions.are_refused else ""
+                self._note = self._note if self._input_requests.are_refused else ""
                 self.receive(task)
         await self._conclude()
 
@@ -263,12 +263,12 @@ class TaskFollower:
             self.lose(error.summary)
         elif isinstance(error, RpcError) and error.code == INVALID_PARAMS:
             self._end_unknown(error)
-        elif failures >= _MOST_FAILURES or isinstance(error, NotOffered):
+        elif failures >= _MAX_FAILURES or isinstance(error, NotOffered):
             times = "" if failures == 1 else f" {failures} times in a row"
-            self._stop(TrackingState.STOPPED, f"Asking after it failed{times}: {_words(error)}")
-            self._give_up(error)
+            self._stop(TrackingState.STOPPED, f"Asking after it failed{times}: {_label(error)}")
+            self._abandon(error)
         else:
-            self._note = f"Asking after it failed: {_words(error)}"
+            self._note = f"Asking after it failed: {_label(error)}"
             self._changed()
             return False
         return True
@@ -278,19 +278,19 @@ class TaskFollower:
         is_expired = expires is not None and expires <= self._clock.monotonic_ns()
         why = "its time to live is over" if is_expired else error.message
         self._stop(TrackingState.UNKNOWN, f"The server no longer knows the task: {why}")
-        self._give_up(error)
+        self._abandon(error)
 
     # -------------------------------------------------------------- the outcome
 
     async def _conclude(self) -> None:
-        self._questions.withdraw(self.task)
+        self._input_requests.withdraw(self.task)
         if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
             self._fetch()
             if self._fetching is not None:
                 await asyncio.wait([self._fetching])
         self._following = None
-        if self.standing is TrackingState.FOLLOWED:
-            self.standing = TrackingState.ENDED
+        if self.tracking is TrackingState.FOLLOWED:
+            self.tracking = TrackingState.ENDED
         self._changed()
 
     @property
@@ -325,40 +325,40 @@ class TaskFollower:
         if type(error) is ConnectionLost:
             self.lose(error.summary)
             return
-        self._note = f"The outcome could not be fetched: {_words(error)}"
-        self._give_up(error)
+        self._note = f"The outcome could not be fetched: {_label(error)}"
+        self._abandon(error)
         self._changed()
 
     def _end_with(self, outcome: CallOutcome) -> None:
         self.outcome = replace(outcome, elapsed_ns=self._elapsed(), waited_ns=self._human.ns)
-        self._let_go(self.outcome)
+        self._release(self.outcome)
         self._changed()
 
     def _on_refused(self, error: LensError) -> None:
         """Keep the task waiting. The user may poll to be asked again, or cancel it."""
-        self._note = _words(error)
-        self._give_up(error)
+        self._note = _label(error)
+        self._abandon(error)
         self._changed()
 
     # --------------------------------------------------------------
 
-    def _stop(self, standing: TrackingState, note: str) -> None:
-        self.standing, self._note = standing, note
+    def _stop(self, tracking: TrackingState, note: str) -> None:
+        self.tracking, self._note = tracking, note
         self._next_poll_ns, self._is_polling = None, False
         work = (self._following, self._fetching)
         self._following = self._fetching = None
-        self._questions.stop()
+        self._input_requests.stop()
         current = asyncio.current_task()
         for one in work:
             if one is not None and one is not current:
                 one.cancel()
         self._changed()
 
-    def _give_up(self, error: LensError) -> None:
+    def _abandon(self, error: LensError) -> None:
         outcome = failed(error, self._elapsed())
-        self._let_go(replace(outcome, row=self.beginning.row, task_id=self.task.id))
+        self._release(replace(outcome, row=self.beginning.row, task_id=self.task.id))
 
-    def _let_go(self, outcome: CallOutcome) -> None:
+    def _release(self, outcome: CallOutcome) -> None:
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
@@ -384,7 +384,7 @@ def _creation(task: Task, origin: TaskOrigin, clock: Clock) -> int:
     return now - max(age_ns, 0)
 
 
-def _words(error: LensError) -> str:
+def _label(error: LensError) -> str:
     return error.summary if isinstance(error, UserError) else str(error)
 
 
@@ -412,22 +412,22 @@ class TaskInputRequests:
         self._row = row
         self._on_change = on_change
         self._on_refused = on_refused
-        self._asking: dict[asyncio.Task[None], frozenset[str]] = {}
+        self._running: dict[asyncio.Task[None], frozenset[str]] = {}
         self._refused: set[str] = set()
 
     @property
     def open_count(self) -> int:
         """Number of requests waiting for the user."""
-        return sum(map(len, self._asking.values()))
+        return sum(map(len, self._running.values()))
 
     @property
     def are_refused(self) -> bool:
         """True if the task waits for replies that will not come."""
         return bool(self._refused)
 
-    def ask(self, asked: Mapping[str, InputRequest]) -> None:
-        asking = self._scope.spawn(f"answer task {self._watch.task.id}", self._answer(asked))
-        self._asking[asking] = frozenset(asked)
+    def ask(self, requested: Mapping[str, InputRequest]) -> None:
+        running = self._scope.spawn(f"answer task {self._watch.task.id}", self._response(requested))
+        self._running[running] = frozenset(requested)
 
     def ask_again(self) -> None:
         """Ask refused requests, or those whose reply was lost, again if still pending."""
@@ -437,39 +437,39 @@ class TaskInputRequests:
     def withdraw(self, task: Task) -> None:
         """Cancel requests that the server no longer makes."""
         still_open = _keys_of(task)
-        for asking, keys in tuple(self._asking.items()):
+        for running, keys in tuple(self._running.items()):
             if not keys & still_open:
-                asking.cancel()
+                running.cancel()
 
     def stop(self) -> None:
         """Stop after a disconnect or when polling ends; open requests are asked again later."""
-        self._watch.forget(key for keys in self._asking.values() for key in keys)
+        self._watch.forget(key for keys in self._running.values() for key in keys)
         current = asyncio.current_task()
-        for asking in tuple(self._asking):
-            if asking is not current:
-                asking.cancel()
+        for running in tuple(self._running):
+            if running is not current:
+                running.cancel()
 
-    async def _answer(self, asked: Mapping[str, InputRequest]) -> None:
+    async def _response(self, requested: Mapping[str, InputRequest]) -> None:
         id, this = self._watch.task.id, asyncio.current_task()
         try:
-            responses = await self._calls.answers_to(id, asked, self._human, self._row)
+            responses = await self._calls.answers_to(id, requested, self._human, self._row)
         except LensError as exc:
-            self._on_unanswered(exc, asked)
+            self._on_unanswered(exc, requested)
             return
         finally:
             if this is not None:
-                self._asking.pop(this, None)  # from here on it must not be cancelled with the request
+                self._running.pop(this, None)  # from here on it must not be cancelled with the request
             self._on_change()
         try:
             await self._calls.update(id, responses)
         except LensError as exc:
-            self._on_unanswered(exc, asked)
+            self._on_unanswered(exc, requested)
 
-    def _on_unanswered(self, error: LensError, asked: Mapping[str, InputRequest]) -> None:
+    def _on_unanswered(self, error: LensError, requested: Mapping[str, InputRequest]) -> None:
         if type(error) is ConnectionLost:
-            self._watch.forget(asked)
+            self._watch.forget(requested)
             return
-        self._refused.update(asked)
+        self._refused.update(requested)
         self._on_refused(error)
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from inspector.engine.engine import Engine
 
 # Per server. Listed tasks are polled up to this number; tasks of our own calls always are.
-_MOST_FOLLOWED = 50
-_MOST_KEPT = 10_000
+_MAX_FOLLOWED = 50
+_MAX_CACHED = 10_000
 _AT_ONCE = 500  # list items per loop turn, so that others get to run
 
 _STATES = (CoreTasks.notification, ExtensionTasks.notification)
@@ -52,7 +52,7 @@ class TaskStore:
         self._tasks: dict[str, dict[str, TaskFollower]] = {}
         self._scope = TaskScope()
         self._connected: set[str] = set()
-        self._to_tell: set[str] = set()
+        self._to_report: set[str] = set()
         engine.server_changed.connect(self._on_server_changed)
         engine.server_removed.connect(self._on_server_removed)
 
@@ -70,7 +70,7 @@ class TaskStore:
         tool: str,
         done: CompletedCall,
         started_ns: int,
-        on_news: Callable[[Task], None] | None = None,
+        on_changes: Callable[[Task], None] | None = None,
         on_progress: OnProgress | None = None,
         human: HumanWaitTime | None = None,
     ) -> CallOutcome:
@@ -80,8 +80,8 @@ class TaskStore:
         adds to it.
         """
         assert done.task is not None
-        if on_news is not None:
-            on_news(done.task)
+        if on_changes is not None:
+            on_changes(done.task)
         exchange = done.exchange
         beginning = TaskStart(
             TaskOrigin.CALLED,
@@ -89,7 +89,7 @@ class TaskStore:
             exchange.row,
             exchange.request.id,
             started_ns,
-            on_news,
+            on_changes,
             on_progress,
             human or HumanWaitTime(),
         )
@@ -108,7 +108,7 @@ class TaskStore:
         for number, task in enumerate(listing.items, 1):
             if task.id in known:
                 known[task.id].receive(task)
-            elif len(known) < _MOST_KEPT:
+            elif len(known) < _MAX_CACHED:
                 self._keep(server, task, TaskStart(TaskOrigin.LISTED))
                 new += 1
             else:
@@ -119,7 +119,7 @@ class TaskStore:
             self._tell_left_out(server, len(listing.items), left_out)
         listed = {task.id for task in listing.items}
         for id, one in known.items():
-            if id in listed and one.standing is TrackingState.UNKNOWN:
+            if id in listed and one.tracking is TrackingState.UNKNOWN:
                 one.follow()
         self._follow_some(server)
         return new
@@ -174,7 +174,7 @@ class TaskStore:
     async def forget_ended(self, server: str) -> None:
         """Drop ended and unknown tasks."""
         for id, one in tuple(self._tasks.get(server, {}).items()):
-            if one.standing in (TrackingState.ENDED, TrackingState.UNKNOWN) or one.is_over:
+            if one.tracking in (TrackingState.ENDED, TrackingState.UNKNOWN) or one.is_over:
                 self._drop(server, id, "The task was taken from the list.")
 
     def cancel_soon(self, server: str, id: str) -> None:
@@ -187,7 +187,7 @@ class TaskStore:
 
     # -------------------------------------------------------------- what servers tell
 
-    def hear(self, server: str, notification: Message) -> None:
+    def on_event(self, server: str, notification: Message) -> None:
         """Handle a task status or progress notification."""
         with contextlib.suppress(JSONProblem, ValueError):  # visible in the traffic
             if notification.method in _STATES:
@@ -212,7 +212,7 @@ class TaskStore:
             if view.name not in self._connected:
                 self._connected.add(view.name)
                 for one in tasks.values():
-                    if one.standing is TrackingState.WAITING:
+                    if one.tracking is TrackingState.WAITING:
                         one.follow(now=True)
         elif view.name in self._connected:
             self._connected.discard(view.name)
@@ -232,7 +232,7 @@ class TaskStore:
         calls = engine.client(server).tasks
         one = TaskFollower(server, task, beginning, calls, engine.clock, self._scope, self._on_changed)
         known = self._tasks.setdefault(server, {})
-        while len(known) >= _MOST_KEPT and (old := next((x for x in known.values() if x.is_over), None)):
+        while len(known) >= _MAX_CACHED and (old := next((x for x in known.values() if x.is_over), None)):
             self._drop(server, old.task.id, "")
         known[task.id] = one
         self._on_changed(one)
@@ -243,15 +243,15 @@ class TaskStore:
         if one is not None:
             one.drop(reason)
             self.removed.emit(server, id)
-            self._tell_soon(server)
+            self._report_soon(server)
 
     def _follow_some(self, server: str) -> None:
         tasks = self._tasks.get(server, {}).values()
-        followed = sum(one.standing is TrackingState.FOLLOWED for one in tasks)
+        followed = sum(one.tracking is TrackingState.FOLLOWED for one in tasks)
         for one in tasks:
-            if followed >= _MOST_FOLLOWED:
+            if followed >= _MAX_FOLLOWED:
                 return
-            if one.standing is TrackingState.STOPPED and not one.is_over:
+            if one.tracking is TrackingState.STOPPED and not one.is_over:
                 one.follow()
                 followed += 1
 
@@ -259,26 +259,26 @@ class TaskStore:
         try:
             return self._tasks[server][id]
         except KeyError:
-            words = f"The task “{shorten(one_line(id), 60)}” is not in the list any more."
-            raise ConfigError(words, "Add it by its id.") from None
+            text = f"The task “{shorten(one_line(id), 60)}” is not in the list any more."
+            raise ConfigError(text, "Add it by its id.") from None
 
     def _on_changed(self, one: TaskFollower) -> None:
         if self._tasks.get(one.server, {}).get(one.task.id) is one:
             self.changed.emit(one.view)
-            self._tell_soon(one.server)
+            self._report_soon(one.server)
 
     # -------------------------------------------------------------- hearing of changes
 
-    def _tell_soon(self, server: str) -> None:
+    def _report_soon(self, server: str) -> None:
         """Schedule one update: many tasks may start or end in one loop turn."""
-        if not self._to_tell:
+        if not self._to_report:
             asyncio.get_running_loop().call_soon(self._tell_clients)
-        self._to_tell.add(server)
+        self._to_report.add(server)
 
     def _tell_clients(self) -> None:
-        servers, self._to_tell = self._to_tell, set()
+        servers, self._to_report = self._to_report, set()
         for server in servers & self._connected:
             tasks = self._tasks.get(server, {}).values()
-            followed = (one for one in tasks if one.standing is TrackingState.FOLLOWED and not one.is_over)
+            followed = (one for one in tasks if one.tracking is TrackingState.FOLLOWED and not one.is_over)
             with contextlib.suppress(LensError):
                 self._engine.client(server).hear_of_tasks(tuple(one.task.id for one in followed))

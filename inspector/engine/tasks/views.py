@@ -42,7 +42,7 @@ class TaskView:
     task: Task
     tool: str
     origin: TaskOrigin
-    standing: TrackingState
+    tracking: TrackingState
     created_ns: int
     expires_ns: int | None = None
     next_poll_ns: int | None = None
@@ -50,7 +50,7 @@ class TaskView:
     progress: float | None = None
     total: float | None = None
     progress_message: str = ""
-    open_questions: int = 0
+    open_requests: int = 0
     wants_cancel: bool = False
     is_fetching: bool = False
     note: str = ""
@@ -69,4 +69,4 @@ class TaskView:
     @property
     def is_running(self) -> bool:
         """True if it has not ended, as far as is known."""
-        return not self.is_terminal and self.standing is not TrackingState.UNKNOWN
+        return not self.is_terminal and self.tracking is not TrackingState.UNKNOWN

@@ -87,7 +87,7 @@ def make_secrets(stage: LoginContext) -> None:
     facts.nonce = "" if stage.needs_browser else tools.new_state()
 
 
-def _asked(stage: LoginContext) -> tuple[ServerMetadata, Client]:
+def _requested(stage: LoginContext) -> tuple[ServerMetadata, Client]:
     """Return the server that the browser goes to, and our client there."""
     facts = stage.facts
     server, client = facts.server, facts.client
@@ -100,7 +100,7 @@ def _asked(stage: LoginContext) -> tuple[ServerMetadata, Client]:
 
 def _url(stage: LoginContext) -> AuthorizeUrl:
     facts = stage.facts
-    server, client = _asked(stage)
+    server, client = _requested(stage)
     endpoint = server.authorization_endpoint
     if endpoint is None:
         raise LoginStopped("There is no authorization endpoint that may be used.")
@@ -150,7 +150,7 @@ async def wait(stage: LoginContext) -> None:
     listener.wait.hit_received.connect(on_hit)
     stage.use("listener", listener.wait.redirect_uri, "this machine")
     asyncio.get_running_loop().call_soon(stage.on_change)  # the deadline is known once it is awaited
-    stage.facts.answer = await listener.wait.answer(stage.tools.wait_limit)
+    stage.facts.response = await listener.wait.response(stage.tools.wait_limit)
     stage.decide("The answer came.")
 
 
@@ -171,8 +171,8 @@ async def check_answer(stage: LoginContext) -> None:
     if _is_signed_in(stage):
         stage.notes.is_skipped = True
         return
-    server, client = _asked(stage)
-    callback = read_callback(facts.answer)
+    server, client = _requested(stage)
+    callback = read_callback(facts.response)
     is_assumed = server.source is MetadataSource.DEFAULTS
     verdict = check_callback(
         callback,
@@ -190,7 +190,7 @@ async def check_answer(stage: LoginContext) -> None:
     stage.show(
         "Checks, in this order",
         ("What", "Result", ""),
-        ((check.name, check.result.value, check.words) for check in verdict.checks),
+        ((check.name, check.result.value, check.text) for check in verdict.checks),
     )
     await stage.close_listener()
     if verdict.problem or not verdict.code:

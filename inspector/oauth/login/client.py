@@ -148,8 +148,8 @@ async def _keep(stage: LoginContext, client: Client) -> None:
     """
     if client.source is ClientSource.DOCUMENT:
         return
-    is_told = stage.facts.typed_client is not None
-    keeps_secret = client.source is ClientSource.DYNAMIC or is_told
+    is_reported = stage.facts.typed_client is not None
+    keeps_secret = client.source is ClientSource.DYNAMIC or is_reported
     await stage.tools.store.keep_client(client if keeps_secret else replace(client, secret=""))
 
 
@@ -178,18 +178,18 @@ def _offered_methods(server: ServerMetadata) -> tuple[str, ...] | None:
 
 async def _register(stage: LoginContext) -> Client:
     edited = stage.edited
-    asked = (read_object(edited.body) if edited is not None else None) or _registration_body(stage)
-    registration = _read(stage, await stage.send(_registration(stage)), asked)
-    other = other_body(asked, registration) if registration.client is None and edited is None else None
+    requested = (read_object(edited.body) if edited is not None else None) or _registration_body(stage)
+    registration = _read(stage, await stage.send(_registration(stage)), requested)
+    other = other_body(requested, registration) if registration.client is None and edited is None else None
     if other is not None:
         stage.find(replace(found, stops=False) for found in registration.findings)
-        registration = await _register_otherwise(stage, asked, other)
+        registration = await _register_otherwise(stage, requested, other)
     stage.find(registration.findings)
     stage.show(
         "Asked for and registered",
         ("Member", "Asked for", "Got"),
         (
-            (one.name, shown(one.asked), "left out" if one.got is None else shown(one.got))
+            (one.name, shown(one.requested), "left out" if one.got is None else shown(one.got))
             for one in registration.differences
         ),
     )
@@ -199,9 +199,9 @@ async def _register(stage: LoginContext) -> Client:
     return registration.client
 
 
-async def _register_otherwise(stage: LoginContext, asked: JSONObject, other: JSONObject) -> Registration:
+async def _register_otherwise(stage: LoginContext, requested: JSONObject, other: JSONObject) -> Registration:
     """Register again in the other way that some servers require."""
-    if strings_of(other, "redirect_uris") != strings_of(asked, "redirect_uris"):
+    if strings_of(other, "redirect_uris") != strings_of(requested, "redirect_uris"):
         stage.overrides = replace(stage.overrides, redirect_host="localhost")
         await stage.close_listener()
         other = other | {"redirect_uris": [await stage.open_listener()]}
@@ -211,17 +211,17 @@ async def _register_otherwise(stage: LoginContext, asked: JSONObject, other: JSO
     endpoint = _server(stage).registration_endpoint
     assert endpoint is not None
     registration = _read(stage, await stage.send(post_json(endpoint.url, other)), other)
-    wanted, taken = strings_of(asked, "redirect_uris"), strings_of(other, "redirect_uris")
+    wanted, taken = strings_of(requested, "redirect_uris"), strings_of(other, "redirect_uris")
     if registration.client is not None and wanted != taken:
         stage.find([finding("REG-002", stage.revision, accepted=taken, refused=wanted)])
     return registration
 
 
-def _read(stage: LoginContext, reply: LoginReply, asked: JSONObject) -> Registration:
+def _read(stage: LoginContext, reply: LoginReply, requested: JSONObject) -> Registration:
     return read_registration(
         reply.status,
         reply.body,
-        asked=asked,
+        requested=requested,
         issuer=_server(stage).issuer,
         now=stage.tools.now(),
         revision=stage.revision,
@@ -284,14 +284,16 @@ def _choose_resource(stage: LoginContext) -> None:
 
 def _binds(stage: LoginContext) -> bool:
     """True if tokens should be bound to a key (DPoP)."""
-    wish = stage.overrides.uses_dpop if stage.overrides.uses_dpop is not None else stage.settings.dpop
-    if wish is not None:
-        stage.decide("Tokens are bound to a key (DPoP): you set it." if wish else "No DPoP: you set it.")
-        return wish
+    preference = stage.overrides.uses_dpop if stage.overrides.uses_dpop is not None else stage.settings.dpop
+    if preference is not None:
+        stage.decide(
+            "Tokens are bound to a key (DPoP): you set it." if preference else "No DPoP: you set it."
+        )
+        return preference
     facts, offered = stage.facts, _server(stage).dpop_algorithms
-    is_asked = facts.challenge is not None and facts.challenge.is_dpop
+    is_requested = facts.challenge is not None and facts.challenge.is_dpop
     is_required = facts.resource is not None and facts.resource.metadata.requires_dpop
-    if not (is_asked or is_required):
+    if not (is_requested or is_required):
         return False
     if offered is not None and dpop.ALGORITHM not in offered:
         stage.decide("The server wants DPoP, but its authorization server does not list ES256: not used.")

@@ -38,7 +38,7 @@ from inspector.protocol.auth.jwt import read_jwt
 from inspector.protocol.auth.resource_metadata import (
     IssuerChoice,
     ResourceChoice,
-    ResourcePlaces,
+    ResourceMetadataUrls,
     ResourceReading,
 )
 from inspector.protocol.auth.responses import Reply
@@ -116,7 +116,7 @@ class LoginFacts:
     revision: Revision
     refused: Refused | None = None
     challenge: Challenge | None = None
-    places: ResourcePlaces | None = None
+    locations: ResourceMetadataUrls | None = None
     resource_content: JSONObject | None = None
     resource: ResourceReading | None = None
     is_legacy: bool = False  # no resource metadata: as in 2025-03-26
@@ -141,13 +141,13 @@ class LoginFacts:
     uses_dpop: bool = False
     key: SigningKey | None = None  # to bind the token to
     authorize: AuthorizeUrl | None = field(default=None, repr=False)
-    answer: str = field(default="", repr=False)
+    response: str = field(default="", repr=False)
     code: str = field(default="", repr=False)
     assertion: str = field(default="", repr=False)
-    asked: TokenExpectation | None = None
+    requested: TokenExpectation | None = None
     reply: LoginReply | None = None
     held: StoredLogin | None = None
-    is_kept: bool = False
+    is_saved: bool = False
     session_id: str = ""
     called_as: Revision | None = None  # protocol version under which the server accepted the token
 
@@ -295,7 +295,7 @@ class LoginContext:
         await self.http.close()
         self.http = self.tools.make_http(self.allowance)
 
-    async def look(self, request: LoginRequest) -> Reply:
+    async def inspect(self, request: LoginRequest) -> Reply:
         """Like `send`, for a possible metadata URL: a failure is a reply too."""
         try:
             reply = await self.send(request)

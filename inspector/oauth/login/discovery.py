@@ -18,7 +18,7 @@ from inspector.protocol.auth.challenge import (
     Answer,
     answer_of,
     choose_challenge,
-    judge_answer,
+    judge_response,
     read_challenges,
 )
 from inspector.protocol.auth.resource_metadata import (
@@ -31,7 +31,7 @@ from inspector.protocol.auth.resource_metadata import (
     judge_search,
     nothing_found,
     read_resource_metadata,
-    resource_places,
+    resource_metadata_urls,
 )
 from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
 from inspector.protocol.auth.server_metadata import (
@@ -42,10 +42,10 @@ from inspector.protocol.auth.server_metadata import (
     judge_cors,
     judge_server_copies,
     legacy_issuer,
-    legacy_place,
+    legacy_metadata_url,
     no_server_metadata,
     read_server_metadata,
-    server_places,
+    server_metadata_urls,
 )
 from inspector.protocol.auth.server_support import judge_support, support_traits
 from inspector.protocol.auth.token_request import trusted_issuer
@@ -163,25 +163,25 @@ def _may_be_older(reply: LoginReply) -> bool:
 
 def _conclude_probe(stage: LoginContext, reply: LoginReply) -> None:
     challenge = choose_challenge(read_challenges(reply.values("www-authenticate")), reply.status)
-    answer = answer_of(reply.status, challenge, with_token=False)
-    if answer is Answer.OPEN:
+    response = answer_of(reply.status, challenge, with_token=False)
+    if response is Answer.OPEN:
         stage.decide(
             "The server takes this request without a login. It may want one for others, so the well-known "
             "places are looked at."
         )
-    elif answer is Answer.ELSEWHERE:
+    elif response is Answer.ELSEWHERE:
         where = reply.header("location") or "nowhere"
         raise LoginStopped(
             f"The server redirects to {where} ({reply.status}), which is not followed.",
             "If you trust it, use that address for the server.",
         )
-    elif answer is Answer.WRONG_ADDRESS:
+    elif response is Answer.WRONG_ADDRESS:
         raise LoginStopped(
             f"The server answered {reply.status}: this is no question of logging in.",
             "Check the address of the server; many listen at /mcp.",
         )
     else:
-        stage.decide(f"{answer.value[0].upper()}{answer.value[1:]} ({reply.status}).")
+        stage.decide(f"{response.value[0].upper()}{response.value[1:]} ({reply.status}).")
     stage.facts.refused = Refused(reply.status, reply.headers, reply.body)
 
 
@@ -194,7 +194,7 @@ async def read_challenge(stage: LoginContext) -> None:
     stage.facts.challenge = challenge
     error = error_in(refused.body)
     stage.find(
-        judge_answer(refused.status, challenges, stage.revision, with_token=refused.with_token, error=error)
+        judge_response(refused.status, challenges, stage.revision, with_token=refused.with_token, error=error)
     )
     stage.show("WWW-Authenticate, as it came", ("Value",), ((value,) for value in values))
     rows = [
@@ -216,29 +216,33 @@ async def read_challenge(stage: LoginContext) -> None:
 
 
 async def prepare_resource_lookup(stage: LoginContext) -> LoginRequest | None:
-    places = resource_places(stage.target.url, stage.facts.challenge, stage.allowance, stage.revision)
-    return _document_request(stage, places.candidates[0]) if places.candidates else None
+    locations = resource_metadata_urls(
+        stage.target.url, stage.facts.challenge, stage.allowance, stage.revision
+    )
+    return _document_request(stage, locations.candidates[0]) if locations.candidates else None
 
 
 async def find_resource_metadata(stage: LoginContext) -> None:
-    places = resource_places(stage.target.url, stage.facts.challenge, stage.allowance, stage.revision)
-    stage.find(places.findings)
-    stage.facts.places = places
+    locations = resource_metadata_urls(
+        stage.target.url, stage.facts.challenge, stage.allowance, stage.revision
+    )
+    stage.find(locations.findings)
+    stage.facts.locations = locations
     replies: list[Reply] = []
-    for candidate in places.candidates:
-        replies.append(reply := await stage.look(_document_request(stage, candidate)))
+    for candidate in locations.candidates:
+        replies.append(reply := await stage.inspect(_document_request(stage, candidate)))
         document = read_document(reply)
         stage.find(judge_reply(reply, document, stage.revision))
         if document.outcome is Outcome.FOUND:
             stage.facts.resource_content = document.content
             break
-    show_candidates(stage, places.candidates, replies)
+    show_candidates(stage, locations.candidates, replies)
     if stage.facts.resource_content is None:
         _without_resource(stage, replies)
     else:
-        stage.find(judge_search(places, replies, stage.revision))
+        stage.find(judge_search(locations, replies, stage.revision))
         stage.decide(f"The document at {replies[-1].url} is used.")
-        for copy in await _copies(stage, places.candidates[len(replies) :]):
+        for copy in await _copies(stage, locations.candidates[len(replies) :]):
             stage.find(judge_copies(stage.facts.resource_content, copy, stage.revision))
 
 
@@ -246,7 +250,7 @@ async def _copies(stage: LoginContext, others: tuple[Candidate, ...]) -> list[JS
     """Return the documents at the other well-known URLs, if the user wants to compare them."""
     if not stage.overrides.compares_copies:
         return []
-    documents = [read_document(await stage.look(_document_request(stage, one))) for one in others]
+    documents = [read_document(await stage.inspect(_document_request(stage, one))) for one in others]
     return [document.content for document in documents if document.content is not None]
 
 
@@ -303,7 +307,7 @@ async def find_server_metadata(stage: LoginContext) -> None:
     replies: list[Reply] = []
     candidates = _server_candidates(stage)
     for candidate in candidates:
-        replies.append(reply := await stage.look(_document_request(stage, candidate)))
+        replies.append(reply := await stage.inspect(_document_request(stage, candidate)))
         document = read_document(reply)
         if document.outcome is Outcome.FOUND:
             stage.facts.server_content = document.content
@@ -329,8 +333,8 @@ async def find_server_metadata(stage: LoginContext) -> None:
 def _server_candidates(stage: LoginContext) -> tuple[Candidate, ...]:
     assert stage.facts.issuer is not None
     if stage.facts.is_legacy:
-        return (legacy_place(stage.target.url),)
-    return server_places(stage.facts.issuer.issuer)
+        return (legacy_metadata_url(stage.target.url),)
+    return server_metadata_urls(stage.facts.issuer.issuer)
 
 
 async def check_server(stage: LoginContext) -> None:
@@ -398,8 +402,8 @@ def _host_in_words(is_issuers: bool, is_allowed: bool) -> str:
 
 
 def _document_request(stage: LoginContext, candidate: Candidate) -> LoginRequest:
-    said: Headers = ((VERSION_HEADER, stage.revision.date),) if stage.revision == R2 else ()
-    return get_document(candidate.url, said)
+    reported: Headers = ((VERSION_HEADER, stage.revision.date),) if stage.revision == R2 else ()
+    return get_document(candidate.url, reported)
 
 
 def show_candidates(stage: LoginContext, candidates: tuple[Candidate, ...], replies: list[Reply]) -> None:

@@ -105,7 +105,7 @@ class Login:
             for id in self._order
         }
         self._before: dict[StepId, LoginFacts] = {}
-        self._place = 0
+        self._position = 0
         self._failure: UserError | None = None
         self._task: asyncio.Task[None] | None = None
         self._tasks = TaskScope()
@@ -123,13 +123,13 @@ class Login:
             revision=stage.revision,
             is_strict=stage.overrides.is_strict,
             steps=tuple(self._shown(id) for id in self._order),
-            result=token_info(stage.facts.held, stage.facts.is_kept),
+            result=token_info(stage.facts.held, stage.facts.is_saved),
             failure=failure.summary if failure is not None else "",
             next_step=failure.next_step if failure is not None else "",
             question=stage.question,
             waiting=waiting_of(stage),
             is_running=self._task is not None,
-            is_over=self._is_over or self._place == len(self._order),
+            is_over=self._is_over or self._position == len(self._order),
         )
 
     @property
@@ -159,7 +159,7 @@ class Login:
     async def next(self) -> None:
         """Run the next step. Errors are in the view. Raises UserError if none can run."""
         self._require_open()
-        await self._alone(self._run_through(self._place))
+        await self._alone(self._run_through(self._position))
 
     async def run(self) -> None:
         """Run to the end, or until something stops it."""
@@ -168,27 +168,27 @@ class Login:
     async def run_to(self, last: StepId) -> None:
         """Run all steps up to this one."""
         self._require_open()
-        place = self._order.index(last)
-        if place >= self._place:
-            await self._alone(self._run_through(place))
+        position = self._order.index(last)
+        if position >= self._position:
+            await self._alone(self._run_through(position))
 
     async def retry(self) -> None:
         """Run the failed step again, from the state before it."""
         self._require_open()
-        await self.back(self._order[self._place])
+        await self.back(self._order[self._position])
         await self.next()
 
     async def back(self, to: StepId) -> None:
         """Go back to before this step; it and all later ones are discarded."""
-        place = self._order.index(to)
-        if place > self._place or to not in self._before:
+        position = self._order.index(to)
+        if position > self._position or to not in self._before:
             raise UserError("This step has not been run yet.", "Run the login to it first.")
         self._require_idle()
         self._is_over = False
         self._stage.facts = copy.copy(self._before[to])
         self._stage.question, self._failure = None, None
-        self._forget_from(place)
-        self._place = place
+        self._forget_from(position)
+        self._position = position
         await self._alone(self._make_ready())
 
     def edit(self, request: LoginRequest | None) -> None:
@@ -199,21 +199,21 @@ class Login:
 
     # -------------------------------------------------------------- what only the person can say
 
-    async def allow_hosts(self, is_allowed: bool, asked: Question | None = None) -> None:
+    async def allow_hosts(self, is_allowed: bool, requested: Question | None = None) -> None:
         """Answer whether to contact these hosts, or to trust this issuer (ISSUER).
 
-        The answer is saved for the issuer, or for the server (PRIVATE). `asked` is the question that the
+        The answer is saved for the issuer, or for the server (PRIVATE). `requested` is the question that the
         user saw.
         """
         question = self._stage.question
         if question is None or question.kind is QuestionKind.CLIENT:
             raise UserError("Nothing of the kind was asked.")
-        _require_same(question, asked)
+        _require_same(question, requested)
         if not is_allowed:
             self._stage.question = None
             if question.kind is not QuestionKind.PRIVATE:  # the step that asked had completed; undo that
-                self._forget_from(self._place)
-                self._place -= 1
+                self._forget_from(self._position)
+                self._position -= 1
             self._fail(LoginStopped(DISTRUST[question.kind]))
             return
         if question.kind is QuestionKind.PRIVATE:
@@ -228,12 +228,12 @@ class Login:
         self._stage.question = None
         await self._alone(self._make_ready())
 
-    async def give_client(self, client_id: str, secret: str = "", asked: Question | None = None) -> None:
-        """Provide the registered client; it is saved for this issuer. `asked` as in `allow_hosts`."""
+    async def give_client(self, client_id: str, secret: str = "", requested: Question | None = None) -> None:
+        """Provide the registered client; it is saved for this issuer. `requested` as in `allow_hosts`."""
         question = self._stage.question
         if question is None or question.kind is not QuestionKind.CLIENT:
             raise UserError("No client ID was asked for.")
-        _require_same(question, asked)
+        _require_same(question, requested)
         if not client_id.strip():
             raise UserError("The client ID is empty.", "Enter the one that you were given.")
         client = Client(client_id.strip(), question.issuer, ClientSource.BY_HAND, secret=secret)
@@ -288,7 +288,7 @@ class Login:
             self._announce()
 
     async def _run_through(self, last: int) -> None:
-        while self._place <= last and self._failure is None:
+        while self._position <= last and self._failure is None:
             if self._stage.question is not None:
                 return
             await self._run_one()
@@ -301,9 +301,9 @@ class Login:
             await stage.allow_private()
 
     async def _run_one(self) -> None:
-        if self._place == 0:
+        if self._position == 0:
             await self._consent()
-        id, stage = self._order[self._place], self._stage
+        id, stage = self._order[self._position], self._stage
         self._before[id] = copy.copy(stage.facts)
         stage.step, stage.notes = id, StepNotes()
         self._steps[id] = replace(self._steps[id], state=StepState.RUNNING, preview=None)
@@ -335,7 +335,7 @@ class Login:
         if stage.question is not None and stage.question.kind is QuestionKind.CLIENT:
             self._steps[id] = replace(self._steps[id], state=StepState.FAILED)
             return
-        self._place += 1
+        self._position += 1
         await self._make_ready()
 
     def _ask_about_private(self) -> None:
@@ -359,15 +359,15 @@ class Login:
         self._steps[id] = replace(with_notes(self._steps[id], self._stage.notes), state=state)
 
     def _record(self, id: StepId) -> None:
-        words = self._steps[id].decisions
-        text = f": {words[-1].text}" if words else ""
+        message = self._steps[id].decisions
+        text = f": {message[-1].text}" if message else ""
         self._stage.tools.recorder.step(f"Login, {id.value}{text}")
 
     async def _make_ready(self) -> None:
         """Prepare the next step for review."""
-        if self._place == len(self._order) or self._failure is not None:
+        if self._position == len(self._order) or self._failure is not None:
             return
-        id = self._order[self._place]
+        id = self._order[self._position]
         prepare, preview = STEP_HANDLERS[id].prepare, None
         self._stage.edited = None
         if prepare is not None and self._stage.question is None and not self._by_itself:
@@ -382,23 +382,23 @@ class Login:
 
     def _fail(self, error: UserError) -> None:
         self._failure = error
-        if self._place < len(self._order):
-            id = self._order[self._place]
+        if self._position < len(self._order):
+            id = self._order[self._position]
             self._steps[id] = replace(self._steps[id], state=StepState.FAILED, problem=error.summary)
         self._stage.tools.recorder.step(f"Login: {error}")
         self._announce()
 
     def _require_open(self) -> None:
         self._require_idle()
-        if self._is_over or self._place == len(self._order):
+        if self._is_over or self._position == len(self._order):
             raise UserError("The login is over.", "Begin another one, or go back to a step.")
 
     def _require_idle(self) -> None:
         if self._task is not None:
             raise UserError("The login is busy with a step.", "Wait for it, or cancel.")
 
-    def _forget_from(self, place: int) -> None:
-        for id in self._order[place:]:
+    def _forget_from(self, position: int) -> None:
+        for id in self._order[position:]:
             self._steps[id] = Step(id, why=STEP_PURPOSES[id], differs=REVISION_DIFFERENCES.get(id, ""))
             self._before.pop(id, None)
 
@@ -416,9 +416,9 @@ class Login:
         return step
 
 
-def _require_same(question: Question, asked: Question | None) -> None:
+def _require_same(question: Question, requested: Question | None) -> None:
     """Raise UserError if the user answered a different question: the issuer may have changed."""
-    if asked is not None and asked != question:
+    if requested is not None and requested != question:
         raise UserError("There is another question now.", "Read it, and answer once more.")
 
 
@@ -442,7 +442,7 @@ def waiting_of(stage: LoginContext) -> BrowserWait | None:
     return BrowserWait(wait.redirect_uri, url.url, wait.ends_at, tuple(wait.hits), wait.hit_count)
 
 
-def token_info(held: StoredLogin | None, is_kept: bool = True) -> TokenInfo | None:
+def token_info(held: StoredLogin | None, is_saved: bool = True) -> TokenInfo | None:
     """Return tokens for display."""
     if held is None:
         return None
@@ -459,7 +459,7 @@ def token_info(held: StoredLogin | None, is_kept: bool = True) -> TokenInfo | No
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,
         id_token=tokens.id_token,
-        is_kept=is_kept,
+        is_saved=is_saved,
     )
 
 

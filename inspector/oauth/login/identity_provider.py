@@ -27,7 +27,7 @@ from inspector.protocol.auth.server_metadata import (
     Pkce,
     ServerMetadata,
     ServerReading,
-    provider_places,
+    provider_metadata_urls,
     read_server_metadata,
 )
 from inspector.protocol.auth.token_request import (
@@ -66,7 +66,7 @@ async def prepare_lookup(stage: LoginContext) -> LoginRequest | None:
     if _is_complete(provider):
         return None
     _require_address(stage, provider.issuer, "issuer")
-    return get_document(provider_places(provider.issuer)[0].url)
+    return get_document(provider_metadata_urls(provider.issuer)[0].url)
 
 
 async def find_provider(stage: LoginContext) -> None:
@@ -131,9 +131,9 @@ def _require_address(stage: LoginContext, url: str, what: str) -> GuardedUrl:
 
 async def _document(stage: LoginContext, issuer: str) -> JSONObject:
     _require_address(stage, issuer, "issuer")
-    candidates, replies = provider_places(issuer), list[Reply]()
+    candidates, replies = provider_metadata_urls(issuer), list[Reply]()
     for candidate in candidates:
-        replies.append(await stage.look(get_document(candidate.url)))
+        replies.append(await stage.inspect(get_document(candidate.url)))
         document = read_document(replies[-1])
         if document.outcome is Outcome.FOUND and document.content is not None:
             show_candidates(stage, candidates, replies)
@@ -363,9 +363,9 @@ async def accept_id_token(stage: LoginContext) -> None:
         client.method,
     )
     async with stage.tools.store.signing_in(client.issuer):
-        is_kept = await stage.tools.store.keep_sign_in(signed_in)
+        is_saved = await stage.tools.store.keep_sign_in(signed_in)
     stage.use("refresh token", read.tokens.refresh_token or None, "for another ID token", is_secret=True)
-    where = "is kept" if is_kept else "is for this run only: the secret store keeps nothing"
+    where = "is kept" if is_saved else "is for this run only: the secret store keeps nothing"
     stage.decide(f"Your sign-in {where}.")
     _use(stage, read.tokens.id_token, "of this sign-in")
 
@@ -386,7 +386,7 @@ def _check(stage: LoginContext, id_token: str, *, nonce: str = "", subject: str 
     stage.show(
         "Checks of the ID token",
         ("What", "Result", ""),
-        ((check.name, check.result.value, check.words) for check in verdict.checks),
+        ((check.name, check.result.value, check.text) for check in verdict.checks),
     )
     if verdict.problem:
         raise LoginStopped(
@@ -398,7 +398,7 @@ def _check(stage: LoginContext, id_token: str, *, nonce: str = "", subject: str 
 def _read(stage: LoginContext, reply: LoginReply, grant: Grant) -> TokenReply:
     client, method, found = stage.facts.provider_client, stage.facts.provider_method, stage.facts.provider
     assert client is not None
-    asked = TokenExpectation(
+    requested = TokenExpectation(
         grant,
         client.issuer,
         client.client_id,
@@ -407,7 +407,7 @@ def _read(stage: LoginContext, reply: LoginReply, grant: Grant) -> TokenReply:
         offered_methods=(found.auth_methods if found is not None else None) or (),
     )
     read = read_token_reply(
-        reply.status, reply.headers, reply.body, asked, now=stage.tools.now(), revision=stage.revision
+        reply.status, reply.headers, reply.body, requested, now=stage.tools.now(), revision=stage.revision
     )
     stage.find(finding for finding in read.findings if finding.id in _ABOUT_MESSAGE)
     return read

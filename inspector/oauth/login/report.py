@@ -50,7 +50,7 @@ class Arrow:
     target: Party
     text: str
     state: StepState
-    is_answer: bool = False
+    is_response: bool = False
     is_bad: bool = False  # an error response, or none
 
 
@@ -91,8 +91,8 @@ def parties_of(arrows: Iterable[Arrow]) -> tuple[Party, ...]:
 
 def arrows_of(view: LoginView) -> tuple[Arrow, ...]:
     """Return all messages of a login, in order."""
-    asked = Party.PROVIDER if view.grant is LoginGrant.ENTERPRISE else Party.AUTHORITY
-    return tuple(arrow for step in view.steps for arrow in _of_step(step, asked))
+    requested = Party.PROVIDER if view.grant is LoginGrant.ENTERPRISE else Party.AUTHORITY
+    return tuple(arrow for step in view.steps for arrow in _of_step(step, requested))
 
 
 def mermaid(view: LoginView) -> str:
@@ -111,19 +111,19 @@ def _mermaid_arrow(arrow: Arrow) -> str:
     source, target = arrow.source.name.title(), arrow.target.name.title()
     if arrow.source is arrow.target:
         return f"Note over {source}: {text}"
-    return f"{source}{'-->>' if arrow.is_answer else '->>'}{target}: {text}"
+    return f"{source}{'-->>' if arrow.is_response else '->>'}{target}: {text}"
 
 
-def _of_step(step: Step, asked: Party) -> Iterator[Arrow]:
-    """Yield the arrows of a step; `asked` is where the browser is sent."""
+def _of_step(step: Step, requested: Party) -> Iterator[Arrow]:
+    """Yield the arrows of a step; `requested` is where the browser is sent."""
     is_skipped = step.state is StepState.SKIPPED
     match step.id:
         case StepId.AUTHORIZE if not is_skipped:
-            words = "log in and agree" if asked is Party.AUTHORITY else "sign in"
+            text = "log in and agree" if requested is Party.AUTHORITY else "sign in"
             yield _arrow(step, Party.US, Party.BROWSER, "open the authorize address")
-            yield _arrow(step, Party.BROWSER, asked, f"authorize: {words}")
+            yield _arrow(step, Party.BROWSER, requested, f"authorize: {text}")
         case StepId.WAIT if not is_skipped:
-            yield _arrow(step, asked, Party.BROWSER, "redirect with code and state", is_answer=True)
+            yield _arrow(step, requested, Party.BROWSER, "redirect with code and state", is_response=True)
             yield _arrow(step, Party.BROWSER, Party.US, "callback")
         case _ if step.exchanges:
             for seen in step.exchanges:
@@ -140,19 +140,19 @@ def _of_exchange(step: Step, seen: HttpExchangeView) -> Iterator[Arrow]:
     yield _arrow(step, Party.US, party, f"{seen.request.method} {_cut(path)}")
     if seen.status:
         is_expected = step.id is StepId.PROBE and seen.status == 401
-        answer = _arrow(step, party, Party.US, str(seen.status), is_answer=True)
-        yield answer if seen.status < 400 or is_expected else _bad(answer)
+        response = _arrow(step, party, Party.US, str(seen.status), is_response=True)
+        yield response if seen.status < 400 or is_expected else _bad(response)
     elif seen.failure:
-        yield _bad(_arrow(step, party, Party.US, "no answer", is_answer=True))
+        yield _bad(_arrow(step, party, Party.US, "no answer", is_response=True))
 
 
-def _arrow(step: Step, source: Party, target: Party, text: str, *, is_answer: bool = False) -> Arrow:
+def _arrow(step: Step, source: Party, target: Party, text: str, *, is_response: bool = False) -> Arrow:
     is_bad = step.state is StepState.FAILED and source is target
-    return Arrow(step.id, source, target, text, step.state, is_answer, is_bad)
+    return Arrow(step.id, source, target, text, step.state, is_response, is_bad)
 
 
 def _bad(arrow: Arrow) -> Arrow:
-    return Arrow(arrow.step, arrow.source, arrow.target, arrow.text, arrow.state, arrow.is_answer, True)
+    return Arrow(arrow.step, arrow.source, arrow.target, arrow.text, arrow.state, arrow.is_response, True)
 
 
 def _cut(path: str) -> str:
@@ -195,21 +195,21 @@ class Masked:
         return masked_alone(raw)
 
 
-def request_text(request: LoginRequest, look: Plain | Masked) -> str:
+def request_text(request: LoginRequest, inspect: Plain | Masked) -> str:
     """Return the request as sent."""
-    head = f"{request.method} {look.url(request.url)}"
-    return _joined(head, request.headers, request.body, look)
+    head = f"{request.method} {inspect.url(request.url)}"
+    return _joined(head, request.headers, request.body, inspect)
 
 
-def reply_text(seen: HttpExchangeView, look: Plain | Masked) -> str:
+def reply_text(seen: HttpExchangeView, inspect: Plain | Masked) -> str:
     """Return the response with JSON indented, or why there is none."""
     if not seen.status:
-        return look.text(seen.failure) if seen.failure else "No answer yet."
-    lines = [f"redirected to {look.url(url)}" for url in seen.redirects]
+        return inspect.text(seen.failure) if seen.failure else "No answer yet."
+    lines = [f"redirected to {inspect.url(url)}" for url in seen.redirects]
     lines += seen.peer.lines() if seen.peer is not None else ()
     head = "\n".join([*lines, f"HTTP {seen.status}"])
-    text = _joined(head, seen.headers, seen.body, look)
-    return f"{text}\n\n{look.text(seen.failure)}" if seen.failure else text
+    text = _joined(head, seen.headers, seen.body, inspect)
+    return f"{text}\n\n{inspect.text(seen.failure)}" if seen.failure else text
 
 
 def holds_secrets(request: LoginRequest, seen: HttpExchangeView | None = None) -> bool:
@@ -219,10 +219,10 @@ def holds_secrets(request: LoginRequest, seen: HttpExchangeView | None = None) -
     return seen is not None and reply_text(seen, Plain()) != reply_text(seen, Masked())
 
 
-def _joined(head: str, headers: Headers, body: bytes, look: Plain | Masked) -> str:
-    lines = [head, *(f"{name}: {look.header(name, value)}" for name, value in headers)]
+def _joined(head: str, headers: Headers, body: bytes, inspect: Plain | Masked) -> str:
+    lines = [head, *(f"{name}: {inspect.header(name, value)}" for name, value in headers)]
     if body:
-        lines += ["", _body_text(body, look.body)]
+        lines += ["", _body_text(body, inspect.body)]
     return "\n".join(lines)
 
 

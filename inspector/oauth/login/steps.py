@@ -224,7 +224,7 @@ class TokenInfo:
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
     id_token: str = field(default="", repr=False)
-    is_kept: bool = True  # False: not saved beyond this run
+    is_saved: bool = True  # False: not saved beyond this run
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from inspector.protocol.auth.token_request import (
 from inspector.protocol.auth.tokens import TokenExpectation, TokenReply, TokenSet, read_token_reply
 
 _ID_TOKEN_REFUSED = ("invalid_grant", "invalid_token")
-_LONGEST_FILE = 64 * 1024
+_MAX_FILE_LENGTH = 64 * 1024
 _GRANTS = {
     LoginGrant.CODE: Grant.CODE,
     LoginGrant.CLIENT: Grant.CLIENT,
@@ -52,7 +52,7 @@ async def exchange(stage: LoginContext) -> None:
     for name, value in request.form:
         stage.use(name, value, is_secret=name == "subject_token")
     reply = await request_token(request, stage.send, stage.tools.now, stage.tools.nonces)
-    asked = TokenExpectation(
+    requested = TokenExpectation(
         Grant.EXCHANGE,
         issuer=facts.provider.issuer,
         client_id=request.client.client_id if request.client is not None else "",
@@ -60,7 +60,7 @@ async def exchange(stage: LoginContext) -> None:
         scopes=_scopes(stage),
         method=request.method.value if request.method is not None else AuthMethod.NONE.value,
     )
-    read = _read(stage, reply, asked)
+    read = _read(stage, reply, requested)
     if read.tokens is None:
         if read.error is not None and read.error.code in _ID_TOKEN_REFUSED:
             if await _forget_id_token(stage, facts.provider.issuer):
@@ -104,7 +104,7 @@ async def prepare_token(stage: LoginContext) -> LoginRequest | None:
 async def request_access_token(stage: LoginContext) -> None:
     facts = stage.facts
     request = await _token_request(stage)
-    facts.asked = TokenExpectation(
+    facts.requested = TokenExpectation(
         _GRANTS[stage.grant],
         issuer=_issuer(stage),
         client_id=facts.client.client_id if facts.client is not None else "",
@@ -189,7 +189,7 @@ async def _workload_jwt(stage: LoginContext) -> str:
 
 def _read_file(path: str) -> str:
     with Path(path).expanduser().open("rb") as file:
-        return file.read(_LONGEST_FILE).decode("ascii", "replace")
+        return file.read(_MAX_FILE_LENGTH).decode("ascii", "replace")
 
 
 # ------------------------------------------------------------------ what came
@@ -197,9 +197,9 @@ def _read_file(path: str) -> str:
 
 async def accept_token(stage: LoginContext) -> None:
     facts = stage.facts
-    assert facts.asked is not None
+    assert facts.requested is not None
     assert facts.reply is not None
-    read = _read(stage, facts.reply, facts.asked)
+    read = _read(stage, facts.reply, facts.requested)
     if read.tokens is None:
         raise LoginStopped(read.problem, _next_step(stage))
     assert facts.server is not None
@@ -216,14 +216,14 @@ async def accept_token(stage: LoginContext) -> None:
         facts.server.scopes or (),
     )
     async with stage.tools.store.renewing(facts.held.tokens.issuer):  # the old ones may be refreshing
-        facts.is_kept = await stage.tools.store.hold(facts.held)
-    where = "are kept" if facts.is_kept else "are for this run only: the secret store keeps nothing"
+        facts.is_saved = await stage.tools.store.hold(facts.held)
+    where = "are kept" if facts.is_saved else "are for this run only: the secret store keeps nothing"
     stage.decide(f"The tokens {where}.")
 
 
-def _read(stage: LoginContext, reply: LoginReply, asked: TokenExpectation) -> TokenReply:
+def _read(stage: LoginContext, reply: LoginReply, requested: TokenExpectation) -> TokenReply:
     read = read_token_reply(
-        reply.status, reply.headers, reply.body, asked, now=stage.tools.now(), revision=stage.revision
+        reply.status, reply.headers, reply.body, requested, now=stage.tools.now(), revision=stage.revision
     )
     stage.find(read.findings)
     return read

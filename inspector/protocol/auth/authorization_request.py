@@ -115,19 +115,19 @@ def _notes(refused: list[str], replaced: list[str]) -> Iterable[str]:
         yield f"The authorization endpoint's own query names {some(replaced)}; the login's values are sent."
 
 
-_LONGEST = 16 * 1024
-_MOST_PARAMETERS = 50
+_MAX_LENGTH = 16 * 1024
+_MAX_PARAMETERS = 50
 _UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client", "invalid_client_metadata", "invalid_client_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A parsed callback. `place` is the URL without query and fragment, "" if only those came."""
+    """A parsed callback. `location` is the URL without query and fragment, "" if only those came."""
 
     parameters: dict[str, str] = field(repr=False)
     repeated: tuple[str, ...] = ()
     is_in_fragment: bool = False
-    place: str = ""
+    location: str = ""
     problem: str = ""  # why it cannot be parsed, as a sentence
 
 
@@ -156,7 +156,7 @@ class Check:
 
     name: str
     result: Result
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,26 +181,26 @@ class Verdict:
 def read_callback(text: str) -> Callback:
     """Parse a callback: a full URL, a request target, or a query. Never raises."""
     text = text.strip()
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_LENGTH:
         return Callback({}, problem="The answer is too long to be one.")
     try:
         parts = urlsplit(text if "?" in text or "#" in text or "://" in text else f"?{text}")
         query, fragment = _pairs(parts.query), _pairs(parts.fragment)
     except ValueError:
         return Callback({}, problem="The answer cannot be read as an address.")
-    is_in_fragment = not _is_answer(query) and _is_answer(fragment)
+    is_in_fragment = not _is_response(query) and _is_response(fragment)
     pairs = query + fragment if is_in_fragment else query
-    place = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else ""
+    location = f"{parts.scheme}://{parts.netloc}{parts.path}" if parts.netloc else ""
     names = [name for name, _ in pairs]
     repeated = tuple(name for name in dict.fromkeys(names) if names.count(name) > 1)
-    return Callback(dict(reversed(pairs)), repeated, is_in_fragment, place)
+    return Callback(dict(reversed(pairs)), repeated, is_in_fragment, location)
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
 
 
-def _is_answer(pairs: list[tuple[str, str]]) -> bool:
+def _is_response(pairs: list[tuple[str, str]]) -> bool:
     return any(name in ("code", "error", "access_token") for name, _ in pairs)
 
 
@@ -216,8 +216,8 @@ def check_callback(callback: Callback, expected: Expectation) -> Verdict:
         return state
     found = (*_about_place(callback, expected),)
     if callback.repeated:
-        words = f"The answer has {some(callback.repeated)} more than once (RFC 6749 §3.1 forbids it)."
-        return _failed((state,), found, "parameters", words)
+        text = f"The answer has {some(callback.repeated)} more than once (RFC 6749 §3.1 forbids it)."
+        return _failed((state,), found, "parameters", text)
     if callback.is_in_fragment:
         about = finding("AZ-006", expected.revision)
         return _failed((state,), (*found, about), "place", about.seen)
@@ -240,19 +240,19 @@ def _check_issuer(
 ) -> Verdict:
     came = callback.parameters.get("iss")
     if expected.issuer is None:
-        words = "Present, but there is no issuer to compare it with." if came else "Absent."
-        return _outcome(callback, expected, (*checks, Check("iss", Result.SKIPPED, words)), found)
+        text = "Present, but there is no issuer to compare it with." if came else "Absent."
+        return _outcome(callback, expected, (*checks, Check("iss", Result.SKIPPED, text)), found)
     if not came and (expected.iss_promised or came is not None):
         return _missing_issuer(callback, expected, checks, found)
     if came and came != expected.issuer:
         # Simple string comparison: no case folding, default port or trailing slash (RFC 9207, section 2.4).
         about = finding("AZ-004", expected.revision, iss=came, issuer=expected.issuer)
-        words = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
-        return _failed(checks, (*found, about), "iss", words, about.seen)
+        text = f"Row {1 if expected.iss_promised else 3}: present, and not the issuer that was asked."
+        return _failed(checks, (*found, about), "iss", text, about.seen)
     if came and not expected.iss_promised:
         found = (*found, finding("AZ-005", expected.revision))
-    words = f"Row {_row(expected, came)}: {'present, and matches' if came else 'absent, and not promised'}."
-    return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, words)), found)
+    text = f"Row {_row(expected, came)}: {'present, and matches' if came else 'absent, and not promised'}."
+    return _outcome(callback, expected, (*checks, Check("iss", Result.PASSED, text)), found)
 
 
 def _missing_issuer(
@@ -263,11 +263,11 @@ def _missing_issuer(
     Before 2026-07-28 no MCP rule forbids continuing.
     """
     about = finding("AZ-003", expected.revision) if expected.iss_promised else None
-    words = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
+    text = "Row 2: promised, and absent." if about else "Row 3: present, and empty."
     if about is None or about.stops:
         seen = about.seen if about else "The answer's iss is empty."
-        return _failed(checks, (*found, about) if about else found, "iss", words, seen)
-    return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, words)), (*found, about))
+        return _failed(checks, (*found, about) if about else found, "iss", text, seen)
+    return _outcome(callback, expected, (*checks, Check("iss", Result.FAILED, text)), (*found, about))
 
 
 def _row(expected: Expectation, came: str | None) -> int:
@@ -287,23 +287,23 @@ def _outcome(
     checks = (*checks, Check("error", Result.PASSED, "None."))
     code = callback.parameters.get("code", "")
     if not code:
-        words = "The answer has neither a code nor an error. Begin the login again."
-        return _failed(checks, found, "code", "Missing.", words)
+        text = "The answer has neither a code nor an error. Begin the login again."
+        return _failed(checks, found, "code", "Missing.", text)
     return Verdict((*checks, Check("code", Result.PASSED, "Present.")), code, findings=found)
 
 
 def _failed(
-    checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, words: str, problem: str = ""
+    checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, text: str, problem: str = ""
 ) -> Verdict:
-    return Verdict((*checks, Check(name, Result.FAILED, words)), findings=found, problem=problem or words)
+    return Verdict((*checks, Check(name, Result.FAILED, text)), findings=found, problem=problem or text)
 
 
 # ------------------------------------------------------------------ what is odd
 
 
 def _about_place(callback: Callback, expected: Expectation) -> Iterator[Finding]:
-    if callback.place and callback.place != expected.redirect_uri.partition("?")[0]:
-        yield finding("AZ-009", expected.revision, actual=callback.place, expected=expected.redirect_uri)
+    if callback.location and callback.location != expected.redirect_uri.partition("?")[0]:
+        yield finding("AZ-009", expected.revision, actual=callback.location, expected=expected.redirect_uri)
 
 
 def _about_error(error: ReportedError, expected: Expectation) -> Iterator[Finding]:

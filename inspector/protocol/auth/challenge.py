@@ -19,8 +19,8 @@ from inspector.protocol.revisions import Revision
 
 USED_SCHEMES = ("bearer", "dpop")
 INSUFFICIENT_SCOPE = "insufficient_scope"
-_LONGEST_HEADER = 16_384
-_MOST_VALUES = 32
+_MAX_HEADER_LENGTH = 16_384
+_MAX_VALUES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def read_challenges(values: Sequence[str]) -> Challenges:
     """Parse all WWW-Authenticate values of a response. Never raises."""
     challenges: list[Challenge] = []
     problems: list[HeaderProblem] = []
-    for value in values[:_MOST_VALUES]:
-        reader = _Reader(value[:_LONGEST_HEADER])
+    for value in values[:_MAX_VALUES]:
+        reader = _Reader(value[:_MAX_HEADER_LENGTH])
         reader.read()
-        if len(value) > _LONGEST_HEADER:
-            reader.note(_LONGEST_HEADER, "the header is too long, and was read up to here")
+        if len(value) > _MAX_HEADER_LENGTH:
+            reader.note(_MAX_HEADER_LENGTH, "the header is too long, and was read up to here")
         challenges += reader.finished()
         problems += reader.problems
     return Challenges(tuple(challenges), tuple(problems))
@@ -105,9 +105,9 @@ def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
     """
     used = challenges.used
     if status == 403:
-        asking = [challenge for challenge in used if challenge.wants_more_scope]
-        if asking:
-            return asking[0]
+        narrower = [challenge for challenge in used if challenge.wants_more_scope]
+        if narrower:
+            return narrower[0]
     naming = [challenge for challenge in used if challenge.resource_metadata]
     return next(iter(naming or used), None)
 
@@ -144,7 +144,7 @@ def answer_of(status: int, challenge: Challenge | None, *, with_token: bool) -> 
     return Answer.FORBIDDEN if status == 403 else Answer.WRONG_ADDRESS
 
 
-def judge_answer(
+def judge_response(
     status: int,
     challenges: Challenges,
     revision: Revision,
@@ -225,7 +225,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._place = 0
+        self._position = 0
         self._challenges: list[Challenge] = []
         self._parameters: dict[str, str] = {}
         self._repeated: list[str] = []
@@ -236,7 +236,7 @@ class _Reader:
     def read(self) -> None:
         while True:
             self._take(_DIVIDERS)
-            if self._place >= len(self._text):
+            if self._position >= len(self._text):
                 return
             name = self._take(_TOKEN)
             if name is None:
@@ -250,14 +250,14 @@ class _Reader:
         self._end()
         return self._challenges
 
-    def note(self, place: int, problem: str) -> None:
-        self.problems.append(HeaderProblem(place + 1, problem, self._text))
+    def note(self, location: int, problem: str) -> None:
+        self.problems.append(HeaderProblem(location + 1, problem, self._text))
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
-        match = pattern.match(self._text, self._place)
+        match = pattern.match(self._text, self._position)
         if match is None:
             return None
-        self._place = match.end()
+        self._position = match.end()
         return match[0]
 
     def _begin(self, scheme: str) -> None:
@@ -266,7 +266,7 @@ class _Reader:
         # A token68 can end in "=", like a parameter without a value. The schemes we use have parameters
         # only.
         token = self._take(_TOKEN68) if blanks and scheme.lower() not in USED_SCHEMES else None
-        if not blanks and self._place < len(self._text) and self._text[self._place] != ",":
+        if not blanks and self._position < len(self._text) and self._text[self._position] != ",":
             self._skip("a blank, a comma or = was expected")
         self._open = scheme, token or ""
 
@@ -279,7 +279,7 @@ class _Reader:
         self._open, self._parameters, self._repeated, self._unquoted = None, {}, [], []
 
     def _parameter(self, name: str) -> None:
-        start, name = self._place - 1, name.lower()
+        start, name = self._position - 1, name.lower()
         value = self._value(name)
         if value is None:
             return
@@ -292,12 +292,12 @@ class _Reader:
         self._expect_divider()
 
     def _value(self, name: str) -> str | None:
-        start = self._place
+        start = self._position
         if self._text.startswith('"', start):
             quoted = self._take(_QUOTED)
             if quoted is None:
                 self.note(start, "a quote is opened and not closed")
-                self._place = len(self._text)
+                self._position = len(self._text)
                 return None
             return _ESCAPE.sub(r"\1", quoted[1:-1])
         bare = self._take(_BARE)
@@ -311,11 +311,11 @@ class _Reader:
     def _expect_divider(self) -> None:
         """Expect a comma after a value; a missing one is reported and assumed."""
         self._take(_BLANKS)
-        if self._place < len(self._text) and self._text[self._place] != ",":
-            self.note(self._place, "a comma was expected")
+        if self._position < len(self._text) and self._text[self._position] != ",":
+            self.note(self._position, "a comma was expected")
 
     def _skip(self, problem: str) -> None:
         """Continue after the next comma."""
-        self.note(self._place, problem)
-        comma = self._text.find(",", self._place)
-        self._place = len(self._text) if comma < 0 else comma
+        self.note(self._position, problem)
+        comma = self._text.find(",", self._position)
+        self._position = len(self._text) if comma < 0 else comma

@@ -97,16 +97,16 @@ class IdentityInputs:
 
 def decide_identity(inputs: IdentityInputs) -> IdentityDecision:
     """Walk the decision tree and take the first possible branch."""
-    ways = {
+    options = {
         Strategy.BY_HAND: _by_hand,
         Strategy.DOCUMENT: _by_document,
         Strategy.DYNAMIC: _by_registration,
     }
     if inputs.strategy is not Strategy.AUTO:
-        return _the_one_way(ways[inputs.strategy](inputs), inputs)
+        return _the_one_way(options[inputs.strategy](inputs), inputs)
     passed: tuple[Branch, ...] = ()
-    for way in ways.values():
-        decision = way(inputs)
+    for option in options.values():
+        decision = option(inputs)
         if decision.outcome is not Outcome.ASK:
             return replace(decision, branches=passed + decision.branches)
         passed += decision.branches
@@ -137,10 +137,10 @@ def document_problem(url: str) -> str:
 def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
     question = "Is there a client that was registered by hand?"
     clients = [client for client in inputs.known if client.source is ClientSource.BY_HAND]
-    fitting = next((client for client in clients if client.issuer in ("", inputs.issuer)), None)
-    if fitting is not None:
-        answer = "Yes, for this issuer." if fitting.issuer else "Yes, and now it is bound to this issuer."
-        return _use(replace(fitting, issuer=inputs.issuer), question, answer)
+    matching = next((client for client in clients if client.issuer in ("", inputs.issuer)), None)
+    if matching is not None:
+        answer = "Yes, for this issuer." if matching.issuer else "Yes, and now it is bound to this issuer."
+        return _use(replace(matching, issuer=inputs.issuer), question, answer)
     if clients:
         answer = f"Only for another issuer: {one_line(clients[0].issuer)}."
         reason = (
@@ -155,8 +155,8 @@ def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
 def _by_document(inputs: IdentityInputs) -> IdentityDecision:
     question = "Does the server read client ID metadata documents, and do we have one?"
     if not inputs.document_url:
-        says = "does" if inputs.takes_documents else "does not say so"
-        return _not_this_way(question, f"The server {says}; no document is set.")
+        description = "does" if inputs.takes_documents else "does not say so"
+        return _not_this_way(question, f"The server {description}; no document is set.")
     problem = document_problem(inputs.document_url)
     if problem:
         return _not_this_way(question, problem)
@@ -165,8 +165,8 @@ def _by_document(inputs: IdentityInputs) -> IdentityDecision:
             question, "client_id_metadata_document_supported is not true, so it counts as no."
         )
     client = Client(inputs.document_url, inputs.issuer, ClientSource.DOCUMENT, method="none")
-    is_said = "Yes: both." if inputs.takes_documents else "The server does not say so; you chose it."
-    return _use(client, question, is_said)
+    is_stated = "Yes: both." if inputs.takes_documents else "The server does not say so; you chose it."
+    return _use(client, question, is_stated)
 
 
 def _by_registration(inputs: IdentityInputs) -> IdentityDecision:
@@ -228,7 +228,7 @@ class Difference:
     """A member that came back different. `got` is None if it was omitted."""
 
     name: str
-    asked: JSON
+    requested: JSON
     got: JSON
 
 
@@ -286,20 +286,20 @@ def client_document(
     }
 
 
-def other_body(asked: JSONObject, refused: Registration) -> JSONObject | None:
+def other_body(requested: JSONObject, refused: Registration) -> JSONObject | None:
     """Return a request to retry with after a rejection; None if nothing else is worth trying."""
     ids = {one.id for one in refused.findings}
-    if "REG-003" in ids and asked.get("application_type") == "native":
-        return asked | {"application_type": "web"}
-    uris = list(strings_of(asked, "redirect_uris"))
+    if "REG-003" in ids and requested.get("application_type") == "native":
+        return requested | {"application_type": "web"}
+    uris = list(strings_of(requested, "redirect_uris"))
     names: list[JSON] = [uri.replace("//127.0.0.1:", "//localhost:", 1) for uri in uris]
     if "REG-001" in ids and names != uris:
-        return asked | {"redirect_uris": names}
+        return requested | {"redirect_uris": names}
     return None
 
 
 def read_registration(
-    status: int, body: bytes, *, asked: JSONObject, issuer: str, now: float, revision: Revision
+    status: int, body: bytes, *, requested: JSONObject, issuer: str, now: float, revision: Revision
 ) -> Registration:
     """Parse the registration response."""
     document = read_object(body)
@@ -308,33 +308,33 @@ def read_registration(
         error = read_error(document) if document is not None else None
         return Registration(None, (found,), error=error, problem=found.text)
     if not 200 <= status < 300:
-        return _refused(status, document or {}, asked, revision)
+        return _refused(status, document or {}, requested, revision)
     if document is None:
         problem = (
             "The answer to the registration is no JSON object. Ask the operator of the authorization server."
         )
         return Registration(None, problem=problem)
-    return _accepted(status, document, asked, issuer, now, revision)
+    return _accepted(status, document, requested, issuer, now, revision)
 
 
 # ------------------------------------------------------------------ refused
 
 
-def _refused(status: int, document: JSONObject, asked: JSONObject, revision: Revision) -> Registration:
+def _refused(status: int, document: JSONObject, requested: JSONObject, revision: Revision) -> Registration:
     error = read_error(document)
     if error is None:
         problem = f"The registration was answered with {status}, without a reason. Enter a client ID by hand."
         return Registration(None, problem=problem)
     return Registration(
         None,
-        tuple(_about_refusal(error, asked, revision)),
+        tuple(_about_refusal(error, requested, revision)),
         error=error,
         problem=f"The registration was refused: {error.sentence}",
     )
 
 
-def _about_refusal(error: ReportedError, asked: JSONObject, revision: Revision) -> Iterator[Finding]:
-    redirects = [uri for uri in strings_of(asked, "redirect_uris") if _is_loopback(uri)]
+def _about_refusal(error: ReportedError, requested: JSONObject, revision: Revision) -> Iterator[Finding]:
+    redirects = [uri for uri in strings_of(requested, "redirect_uris") if _is_loopback(uri)]
     is_redirect = error.code == "invalid_redirect_uri" or error.speaks_of("redirect")
     if is_redirect and redirects:
         yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
@@ -346,11 +346,11 @@ def _about_refusal(error: ReportedError, asked: JSONObject, revision: Revision) 
 
 
 def _accepted(
-    status: int, document: JSONObject, asked: JSONObject, issuer: str, now: float, revision: Revision
+    status: int, document: JSONObject, requested: JSONObject, issuer: str, now: float, revision: Revision
 ) -> Registration:
-    findings = [*_about_reply(status, document, asked, now, revision)]
+    findings = [*_about_reply(status, document, requested, now, revision)]
     client_id, secret = text_of(document, "client_id"), text_of(document, "client_secret")
-    method = text_of(document, "token_endpoint_auth_method") or _assumed_method(asked, secret)
+    method = text_of(document, "token_endpoint_auth_method") or _assumed_method(requested, secret)
     if not client_id:
         findings.append(finding("REG-005", revision))
     problem = method_problem(method, has_secret=bool(secret))
@@ -366,48 +366,48 @@ def _accepted(
             method,
             secret,
             _secret_end(document),
-            strings_of(document, "redirect_uris") or strings_of(asked, "redirect_uris"),
+            strings_of(document, "redirect_uris") or strings_of(requested, "redirect_uris"),
         )
-    words = fatal.text if fatal is not None else ""
-    return Registration(client, tuple(findings), tuple(_differences(asked, document)), problem=words)
+    text = fatal.text if fatal is not None else ""
+    return Registration(client, tuple(findings), tuple(_differences(requested, document)), problem=text)
 
 
-def _assumed_method(asked: JSONObject, secret: str) -> str:
+def _assumed_method(requested: JSONObject, secret: str) -> str:
     """Return the method if the response names none.
 
     It is the requested one, unless there is a secret that it does not use.
     """
-    wanted = text_of(asked, "token_endpoint_auth_method")
+    wanted = text_of(requested, "token_endpoint_auth_method")
     return AuthMethod.BASIC.value if secret and wanted == AuthMethod.NONE.value else wanted
 
 
 def _about_reply(
-    status: int, document: JSONObject, asked: JSONObject, now: float, revision: Revision
+    status: int, document: JSONObject, requested: JSONObject, now: float, revision: Revision
 ) -> Iterator[Finding]:
     if status != 201:
         yield finding("REG-004", revision, status=status)
-    if asked.get("application_type") == "native" and document.get("application_type") == "web":
+    if requested.get("application_type") == "native" and document.get("application_type") == "web":
         yield finding("REG-003", revision, what="registered us as a web app")
     yield from _about_redirects(
-        strings_of(asked, "redirect_uris"), strings_of(document, "redirect_uris"), revision
+        strings_of(requested, "redirect_uris"), strings_of(document, "redirect_uris"), revision
     )
     granted = document.get("grant_types")
-    was_asked = "refresh_token" in strings_of(asked, "grant_types")
-    if was_asked and isinstance(granted, list) and "refresh_token" not in granted:
+    was_requested = "refresh_token" in strings_of(requested, "grant_types")
+    if was_requested and isinstance(granted, list) and "refresh_token" not in granted:
         yield finding("REG-008", revision)
     end = _secret_end(document)
     if end is not None and text_of(document, "client_secret") and end < now + _SOON:
         yield finding("REG-009", revision, when=_when(end, now))
 
 
-def _about_redirects(asked: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
-    lost, new = [uri for uri in asked if uri not in got], [uri for uri in got if uri not in asked]
+def _about_redirects(requested: Sequence[str], got: Sequence[str], revision: Revision) -> Iterator[Finding]:
+    lost, new = [uri for uri in requested if uri not in got], [uri for uri in got if uri not in requested]
     if not (lost or new):
         return
     if not got:
         yield finding("REG-007", revision, difference="the answer lists none")
         return
-    kept = [uri for uri in asked if uri in got]
+    kept = [uri for uri in requested if uri in got]
     if kept and not new and all(map(_is_loopback, lost)):
         yield finding("REG-002", revision, accepted=kept, refused=lost)
         return
@@ -416,8 +416,8 @@ def _about_redirects(asked: Sequence[str], got: Sequence[str], revision: Revisio
     yield finding("REG-007", revision, difference="; ".join(parts))
 
 
-def _differences(asked: JSONObject, got: JSONObject) -> Iterator[Difference]:
-    for name, value in asked.items():
+def _differences(requested: JSONObject, got: JSONObject) -> Iterator[Difference]:
+    for name, value in requested.items():
         if name in got and got[name] != value:
             yield Difference(name, value, got[name])
         elif name not in got:
@@ -432,8 +432,8 @@ def _secret_end(document: JSONObject) -> float | None:
 
 def _when(end: float, now: float) -> str:
     moment = moment_of(end)
-    words = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
-    return f"on {words}" if end > now else f"on {words}, which is past"
+    text = f"{moment:%Y-%m-%d %H:%M} UTC" if moment is not None else "soon"
+    return f"on {text}" if end > now else f"on {text}, which is past"
 
 
 def _is_loopback(uri: str) -> bool:

@@ -111,7 +111,7 @@ def check_id_token(
         checks.append(check)
         if check.result is Result.FAILED:
             id, seen = about
-            problem = f"The ID token does not hold. {check.name}: {check.words}"
+            problem = f"The ID token does not hold. {check.name}: {check.text}"
             return IdTokenVerdict(tuple(checks), problem, (finding(id, revision, **seen),))
     subject, end = text_of(view.claims, "sub"), view.time_of("exp")
     return IdTokenVerdict(tuple(checks), subject=subject, expires_at=end)
@@ -149,9 +149,9 @@ def _checks(view: JwtView, expected: IdTokenExpectation, now: float) -> Iterator
     )
     party = text_of(view.claims, "azp")
     if party or len(view.audiences) > 1:
-        words = f"It was given to {shown(party)}, and not to us." if party else "Of several, none is named."
+        text = f"It was given to {shown(party)}, and not to us." if party else "Of several, none is named."
         about = {"actual": party or "nobody in particular", "expected": expected.client_id}
-        yield _check("azp", party == expected.client_id, "It was given to us.", words), ("IDT-005", about)
+        yield _check("azp", party == expected.client_id, "It was given to us.", text), ("IDT-005", about)
     yield from _about_times(view, now)
     yield _about_nonce(text_of(view.claims, "nonce"), expected)
     subject = text_of(view.claims, "sub")
@@ -182,8 +182,8 @@ def _about_nonce(came: str, expected: IdTokenExpectation) -> _Judged:
     return _check("nonce", is_good, "It is that of this sign-in.", f"It {problem}."), about
 
 
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _check(name: str, is_good: bool, good: str, bad: str) -> Check:

@@ -40,7 +40,7 @@ _BROAD_SCOPES = frozenset({"*", "all", "admin", "full", "full-access", "full_acc
 
 
 @dataclass(frozen=True, slots=True)
-class ResourcePlaces:
+class ResourceMetadataUrls:
     """Where to look, in order, up to the first document."""
 
     candidates: tuple[Candidate, ...]
@@ -48,9 +48,9 @@ class ResourcePlaces:
     findings: tuple[Finding, ...] = ()
 
 
-def resource_places(
+def resource_metadata_urls(
     server_url: str, challenge: Challenge | None, allowance: Allowance, revision: Revision
-) -> ResourcePlaces:
+) -> ResourceMetadataUrls:
     """Return all candidates for a server's document.
 
     `server_url` is the user's, and was checked when entered.
@@ -58,16 +58,16 @@ def resource_places(
     known = _well_known(server_url)
     named = challenge.resource_metadata if challenge is not None else ""
     if not named:
-        return ResourcePlaces(known)
+        return ResourceMetadataUrls(known)
     try:
         url = check_url(named, allowance)
     except UrlBlocked as blocked:
         found = finding("AUTH-006", revision, value=named, reason=blocked.clause, evidence=named)
-        return ResourcePlaces(known, findings=(found,))
+        return ResourceMetadataUrls(known, findings=(found,))
     first = Candidate(url.url, "The challenge names this address.")
     others = tuple(candidate for candidate in known if candidate.url != url.url)
     findings = _judge_origin(named, server_url, revision)
-    return ResourcePlaces((first, *others), from_challenge=True, findings=tuple(findings))
+    return ResourceMetadataUrls((first, *others), from_challenge=True, findings=tuple(findings))
 
 
 def _well_known(server_url: str) -> tuple[Candidate, ...]:
@@ -86,7 +86,7 @@ def _well_known(server_url: str) -> tuple[Candidate, ...]:
 def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[Finding]:
     one, other = read_link(named), read_link(server_url)
     if _origin(one) != _origin(other):
-        yield finding("AUTH-007", revision, host=_place(one), server=_place(other))
+        yield finding("AUTH-007", revision, host=_location(one), server=_location(other))
 
 
 # ------------------------------------------------------------------ what came back
@@ -107,7 +107,7 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
     if 300 <= reply.status < 400:
         location = reply.header("location")
         if redirect_target(reply.url, location, "GET", reply.status, may_encrypt=True) is None:
-            host = _place(read_link(location)) or "nowhere"
+            host = _location(read_link(location)) or "nowhere"
             return (finding("PRM-013", revision, url=reply.url, host=host, evidence=location),)
     if reply.status == 200 and (document.problem or not reply.says_json):
         problem = document.problem or "it can be read all the same"
@@ -116,12 +116,14 @@ def judge_reply(reply: Reply, document: Document, revision: Revision) -> tuple[F
     return ()
 
 
-def judge_search(places: ResourcePlaces, replies: Sequence[Reply], revision: Revision) -> tuple[Finding, ...]:
+def judge_search(
+    locations: ResourceMetadataUrls, replies: Sequence[Reply], revision: Revision
+) -> tuple[Finding, ...]:
     """Return findings about where it was found; `replies` are all up to the first document."""
     documents = list(map(read_document, replies))
-    if not places.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
+    if not locations.from_challenge or len(replies) < 2 or documents[-1].outcome is not Outcome.FOUND:
         return ()
-    difference = f"{replies[0].in_words}; {replies[-1].url} has a document"
+    difference = f"{replies[0].as_text}; {replies[-1].url} has a document"
     return (finding("PRM-009", revision, difference=difference),)
 
 
@@ -299,10 +301,10 @@ def judge_scopes(
     challenge: Challenge | None, metadata: ResourceMetadata | None, revision: Revision
 ) -> tuple[Finding, ...]:
     """Return findings about the scopes in the challenge and the metadata together."""
-    asked = challenge.scopes if challenge is not None else ()
+    requested = challenge.scopes if challenge is not None else ()
     listed = (metadata.scopes or ()) if metadata is not None else ()
-    findings = [] if asked or listed else [finding("AUTH-010", revision)]
-    for place, scopes in (("the challenge", asked), ("the protected resource metadata", listed)):
+    findings = [] if requested or listed else [finding("AUTH-010", revision)]
+    for place, scopes in (("the challenge", requested), ("the protected resource metadata", listed)):
         if OFFLINE in scopes:
             findings.append(finding("AUTH-011", revision, place=place))
     return tuple(findings)
@@ -353,7 +355,7 @@ def _origin(link: Link) -> tuple[str, str, int]:
     return link.scheme, link.ascii_host.rstrip("."), link.port or {"http": 80}.get(link.scheme, 443)
 
 
-def _place(link: Link) -> str:
+def _location(link: Link) -> str:
     """Return the host, with the port if it is explicit."""
     return link.host if link.port is None else f"{link.host}:{link.port}"
 

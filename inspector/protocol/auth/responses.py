@@ -48,7 +48,7 @@ class Reply:
         return self.content_type == "application/json" or self.content_type.endswith("+json")
 
     @property
-    def in_words(self) -> str:
+    def as_text(self) -> str:
         """Text for a list of what was tried."""
         if self.failure:
             return f"{self.url} ({self.failure.removesuffix('.')})"
@@ -172,7 +172,7 @@ def first_difference(one: str, other: str) -> int:
 
 def tried(replies: Iterable[Reply]) -> tuple[str, ...]:
     """Return everything that was tried, for a sentence."""
-    return tuple(reply.in_words for reply in replies) or ("nothing could be tried",)
+    return tuple(reply.as_text for reply in replies) or ("nothing could be tried",)
 
 
 _MEANINGS = {
@@ -217,8 +217,8 @@ class ReportedError:
     @property
     def sentence(self) -> str:
         """One-line text: the code, our explanation, then the server's description."""
-        said = f" The server says: {shown(self.description)}" if self.description else ""
-        return f"{shown(self.code)}. {self.meaning}".strip() + said
+        reported = f" The server says: {shown(self.description)}" if self.description else ""
+        return f"{shown(self.code)}. {self.meaning}".strip() + reported
 
     @property
     def evidence(self) -> str:

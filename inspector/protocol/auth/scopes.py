@@ -18,7 +18,7 @@ OFFLINE = "offline_access"
 
 # RFC 6749, section 3.3: printable ASCII without the quotation mark and the backslash.
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_MOST_SCOPES = 500  # a hostile list must not make a URL too long for browsers
+_MAX_SCOPES = 500  # a hostile list must not make a URL too long for browsers
 
 
 class ScopeSource(Enum):
@@ -72,10 +72,10 @@ def union(*groups: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(scope for group in groups for scope in group))
 
 
-def compare_scopes(asked: Iterable[str], granted: Iterable[str]) -> ScopeDifference:
-    asked, granted = tuple(asked), tuple(granted)
-    missing = tuple(scope for scope in union(asked) if scope not in granted)
-    return ScopeDifference(missing, tuple(scope for scope in union(granted) if scope not in asked))
+def compare_scopes(requested: Iterable[str], granted: Iterable[str]) -> ScopeDifference:
+    requested, granted = tuple(requested), tuple(granted)
+    missing = tuple(scope for scope in union(requested) if scope not in granted)
+    return ScopeDifference(missing, tuple(scope for scope in union(granted) if scope not in requested))
 
 
 def choose_scopes(
@@ -132,7 +132,7 @@ def _found(challenge: tuple[str, ...], resource: tuple[str, ...]) -> tuple[tuple
 def _settled(
     found: tuple[str, ...], source: ScopeSource, reason: str, offline_listed: bool, wants_refresh: bool
 ) -> ScopeChoice:
-    usable = tuple(scope for scope in found if _SCOPE.fullmatch(scope))[:_MOST_SCOPES]
+    usable = tuple(scope for scope in found if _SCOPE.fullmatch(scope))[:_MAX_SCOPES]
     if not offline_listed:
         usable = tuple(scope for scope in usable if scope != OFFLINE)
     left_out = compare_scopes(found, usable).missing

@@ -50,7 +50,7 @@ DEFAULT_RESPONSE_MODES = ("query", "fragment")
 # ------------------------------------------------------------------ where to look
 
 
-def server_places(issuer: str) -> tuple[Candidate, ...]:
+def server_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     """Return all candidate URLs of an issuer's document, in order.
 
     For an issuer with a path, the document is never at the root.
@@ -71,11 +71,11 @@ def server_places(issuer: str) -> tuple[Candidate, ...]:
     )
 
 
-def provider_places(issuer: str) -> tuple[Candidate, ...]:
+def provider_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     """Return the candidates for an identity provider: the OpenID Connect location first."""
     url = issuer.removesuffix("/") + OPENID
     own = Candidate(url, "The place of OpenID Connect: behind the issuer.")
-    return (own, *(place for place in server_places(issuer) if place.url != url))
+    return (own, *(location for location in server_metadata_urls(issuer) if location.url != url))
 
 
 def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision) -> Finding:
@@ -83,12 +83,12 @@ def no_server_metadata(issuer: str, replies: Sequence[Reply], revision: Revision
     return finding("ASM-001", revision, issuer=issuer, tried=tried(replies))
 
 
-def judge_place(issuer: str, found_at: str, revision: Revision) -> tuple[Finding, ...]:
+def judge_location(issuer: str, found_at: str, revision: Revision) -> tuple[Finding, ...]:
     """Return what is wrong with the location of a document that a user pointed us to."""
-    places = server_places(issuer)
-    if found_at in [place.url for place in places]:
+    locations = server_metadata_urls(issuer)
+    if found_at in [location.url for location in locations]:
         return ()
-    return (finding("ASM-005", revision, found=found_at, right=places[0].url),)
+    return (finding("ASM-005", revision, found=found_at, right=locations[0].url),)
 
 
 def judge_cors(reply: Reply, sent: Headers, revision: Revision) -> tuple[Finding, ...]:
@@ -117,7 +117,7 @@ def legacy_issuer(server_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def legacy_place(server_url: str) -> Candidate:
+def legacy_metadata_url(server_url: str) -> Candidate:
     why = "2025-03-26 has no protected resource metadata: the server's own host is asked."
     return Candidate(legacy_issuer(server_url) + OAUTH, why)
 

@@ -21,7 +21,7 @@ from inspector.protocol.auth.scopes import ScopeChoice, compare_scopes, step_up_
 from inspector.protocol.auth.tokens import TokenSet
 from inspector.protocol.revisions import R4, REVISIONS, Revision, is_between
 
-MOST_STEP_UPS = 2  # per operation and set of scopes, in one session
+MAX_STEP_UPS = 2  # per operation and set of scopes, in one session
 INVALID = "invalid_token"
 
 
@@ -32,13 +32,13 @@ class Refusal:
     status: int
     challenge: Challenge | None = None
 
-    def says(self, name: str) -> str:
+    def mentions(self, name: str) -> str:
         """Return a parameter of the challenge; "" if absent or blank."""
         return self.challenge.get(name) if self.challenge is not None else ""
 
     @property
     def error(self) -> str:
-        return self.says("error")
+        return self.mentions("error")
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class StepUps:
     _wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def left(self, operation: str, wanted: tuple[str, ...]) -> int:
-        return max(0, MOST_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
+        return max(0, MAX_STEP_UPS - self._counts.get((operation, frozenset(wanted)), 0))
 
     def note(self, operation: str, wanted: tuple[str, ...]) -> None:
         """Record a step-up."""
@@ -134,7 +134,7 @@ def _unauthorized(refusal: Refusal, attempt: Attempt, revision: Revision) -> Jud
 
 
 def _rejected_fresh(refusal: Refusal, revision: Revision) -> tuple[Finding, ...]:
-    error = ReportedError(refusal.error or "no reason given", refusal.says("error_description"))
+    error = ReportedError(refusal.error or "no reason given", refusal.mentions("error_description"))
     return (finding("RS-001", revision, error=error.code, evidence=error.evidence),)
 
 
@@ -155,7 +155,7 @@ def _too_few_scopes(
         reason = "More scopes were already asked for, and the server is still not content."
         return Judgement(Move.GIVE_UP, reason, found)
     scopes = step_up_scopes(
-        attempt.tokens.requested, attempt.tokens.scopes, refusal.says("scope"), server_scopes
+        attempt.tokens.requested, attempt.tokens.scopes, refusal.mentions("scope"), server_scopes
     )
     missing = compare_scopes(wanted, attempt.tokens.scopes).missing
     reason = f"The server asks for {some(missing or wanted)}, which the token does not have."
@@ -164,7 +164,7 @@ def _too_few_scopes(
 
 def _about_challenge(refusal: Refusal, revision: Revision) -> Iterator[Finding]:
     missing = [] if refusal.scopes else ["scope"]
-    missing += [] if refusal.says("resource_metadata") else ["resource_metadata"]
+    missing += [] if refusal.mentions("resource_metadata") else ["resource_metadata"]
     if missing:
         yield finding("RS-005", revision, missing=" and ".join(missing))
 

@@ -67,7 +67,7 @@ def _about_times(
 
 MARGIN = 60  # maximum seconds before expiry at which a token is refreshed
 _LONG_LIFE = 24 * 3600
-_LONGEST_LIFE = 10 * 366 * 24 * 3600
+_MAX_LIFE = 10 * 366 * 24 * 3600
 # Valid in a header value; anything else could inject or break headers.
 _SENDABLE = re.compile(r"[\x21-\x7e]+")
 
@@ -294,7 +294,7 @@ def _life(value: JSON) -> float | None:
         value = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
     if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    return float(max(0, min(value, _LONGEST_LIFE)))
+    return float(max(0, min(value, _MAX_LIFE)))
 
 
 # ------------------------------------------------------------------ what is odd
@@ -320,8 +320,8 @@ def _about_reply(
 def _about_life(document: JSONObject, tokens: TokenSet, revision: Revision) -> Iterator[Finding]:
     value = document.get("expires_in")
     if not is_number(value) or _life(value) is None or value <= 0:
-        words = shown(value) if "expires_in" in document else "absent"
-        yield finding("TOK-004", revision, value=words)
+        text = shown(value) if "expires_in" in document else "absent"
+        yield finding("TOK-004", revision, value=text)
     if tokens.expires_at is not None and tokens.expires_at - tokens.received_at > _LONG_LIFE:
         hours = math.floor((tokens.expires_at - tokens.received_at) / 3600)
         yield finding("TOK-013", revision, lifetime=f"{hours:,} hours")

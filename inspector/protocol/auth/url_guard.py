@@ -19,7 +19,7 @@ from typing import TypeAlias
 from inspector.base.errors import UserError
 from inspector.base.web_link import Link, read_link
 
-LONGEST_URL = 2_048
+MAX_URL_LENGTH = 2_048
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -75,7 +75,7 @@ class Allowance:
         """Return the allowance for URLs of an origin."""
         if origin in self.typed_origins and origin != self.own_origin:
             return replace(self, loopback=True, private=True)
-        return TYPED_BY_PERSON if origin == self.own_origin else self
+        return TYPED_BY_USER if origin == self.own_origin else self
 
     def permits(self, kind: AddressKind) -> bool:
         """True if connecting to such an address is allowed; checked for every resolved address."""
@@ -86,7 +86,7 @@ class Allowance:
 
 PUBLIC_ONLY = Allowance()
 # Reserved addresses are refused even if the user typed them.
-TYPED_BY_PERSON = Allowance(loopback=True, private=True, plain_http=True)
+TYPED_BY_USER = Allowance(loopback=True, private=True, plain_http=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def allowance_for(
 def _typed(url: str) -> GuardedUrl | None:
     """Parse a URL from the user; None if it can never be contacted."""
     try:
-        return check_url(url, TYPED_BY_PERSON)
+        return check_url(url, TYPED_BY_USER)
     except UrlBlocked:
         return None
 
@@ -167,8 +167,8 @@ _CONSENT = "Allow it for this server, if you know why it is so."
 def _read(raw: object) -> Link:
     if not isinstance(raw, str) or not raw:
         raise UrlBlocked(BlockReason.UNREADABLE, "It is no text, or an empty one.")
-    if len(raw) > LONGEST_URL:
-        raise UrlBlocked(BlockReason.UNREADABLE, f"It is longer than {LONGEST_URL:,} characters.")
+    if len(raw) > MAX_URL_LENGTH:
+        raise UrlBlocked(BlockReason.UNREADABLE, f"It is longer than {MAX_URL_LENGTH:,} characters.")
     link = read_link(raw)
     if link.problem:
         raise UrlBlocked(_unreadable(raw), link.problem)

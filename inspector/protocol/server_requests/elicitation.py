@@ -35,7 +35,7 @@ from inspector.protocol.revisions import R3, R4, R5, Revision, is_between
 
 
 @dataclass(frozen=True, slots=True)
-class FormAsked:
+class FormElicitation:
     """A form elicitation. `schema` is the server's, verbatim."""
 
     message: str
@@ -56,7 +56,7 @@ class FormAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class UrlAsked:
+class UrlElicitation:
     """A URL elicitation.
 
     `elicitation_id` is how 2025-11-25 reports completion later; else "".
@@ -68,7 +68,7 @@ class UrlAsked:
     source: JSONObject
 
 
-def read_elicitation(params: JSONObject) -> FormAsked | UrlAsked:
+def read_elicitation(params: JSONObject) -> FormElicitation | UrlElicitation:
     """Parse a request. Raises ValueError for an unknown mode, or a missing form or URL."""
     mode = params.get("mode", "form")
     if mode == "form":
@@ -78,7 +78,7 @@ def read_elicitation(params: JSONObject) -> FormAsked | UrlAsked:
     raise ValueError(f'"mode" is {shown(mode)}; it can be form or url')
 
 
-def _form(params: JSONObject) -> FormAsked:
+def _form(params: JSONObject) -> FormElicitation:
     schema = object_of(params, "requestedSchema")
     if schema is None:
         raise ValueError('"requestedSchema" is missing, or is not an object')
@@ -86,31 +86,31 @@ def _form(params: JSONObject) -> FormAsked:
         raise ValueError('the "type" of "requestedSchema" must be object: the answer is one')
     if not isinstance(schema.get("properties", {}), dict):
         raise ValueError('the "properties" of "requestedSchema" must be an object')
-    return FormAsked(text_of(params, "message"), schema, params)
+    return FormElicitation(text_of(params, "message"), schema, params)
 
 
-def _url(params: JSONObject) -> UrlAsked:
+def _url(params: JSONObject) -> UrlElicitation:
     url = text_of(params, "url")
     if not url:
         raise ValueError('"url" must be a string with at least one character')
-    return UrlAsked(text_of(params, "message"), url, text_of(params, "elicitationId"), params)
+    return UrlElicitation(text_of(params, "message"), url, text_of(params, "elicitationId"), params)
 
 
 # ------------------------------------------------------------------ what breaks a rule
 
 
-def remarks_on_form(asked: FormAsked, revision: Revision) -> Iterator[str]:
-    yield from _about_message(asked.message)
+def notes_on_form(request: FormElicitation, revision: Revision) -> Iterator[str]:
+    yield from _about_message(request.message)
     if not is_between(revision, R3, R5):
         yield f"Elicitation came with {R3}; this is {revision}."
-    if "type" not in asked.schema:
+    if "type" not in request.schema:
         yield "The schema of the form has no “type”; it must be object."
-    if "properties" not in asked.schema:
+    if "properties" not in request.schema:
         yield "The schema of the form has no “properties”."
-    nowhere = [name for name in asked.required if name not in asked.properties]
+    nowhere = [name for name in request.required if name not in request.properties]
     if nowhere:
         yield f"Required, but no field of the form: {some(nowhere)}."
-    yield from _about_fields(asked.properties, revision)
+    yield from _about_fields(request.properties, revision)
 
 
 def _about_fields(properties: JSONObject, revision: Revision) -> Iterator[str]:
@@ -164,15 +164,15 @@ def _newer(field: FormField, revision: Revision) -> Iterator[str]:
         yield f"a default for it came with {R4}; this is {revision}"
 
 
-def remarks_on_url(asked: UrlAsked, revision: Revision) -> Iterator[str]:
-    yield from _about_message(asked.message)
+def notes_on_url(request: UrlElicitation, revision: Revision) -> Iterator[str]:
+    yield from _about_message(request.message)
     if not is_between(revision, R4, R5):
         yield f"Elicitation by URL came with {R4}; this is {revision}."
-    if revision is R4 and not asked.elicitation_id:
+    if revision is R4 and not request.elicitation_id:
         yield f"“elicitationId” is missing; {R4} requires it."
-    if revision is R5 and "elicitationId" in asked.source:
+    if revision is R5 and "elicitationId" in request.source:
         yield f"“elicitationId” is no longer used in {R5}."
-    reason = may_open(read_link(asked.url))
+    reason = may_open(read_link(request.url))
     if reason:
         yield f"The address cannot be opened: {reason}"
 
@@ -314,11 +314,11 @@ def misfit(field: FormField, value: JSON) -> str:
 def _text_misfit(schema: JSONObject, value: JSON) -> str:
     if not isinstance(value, str):
         return "must be a text"
-    least, most = number_of(schema, "minLength"), number_of(schema, "maxLength")
-    if least is not None and len(value) < least:
-        return f"must have at least {shown_number(least)} characters"
-    if most is not None and len(value) > most:
-        return f"must have at most {shown_number(most)} characters"
+    minimum, maximum = number_of(schema, "minLength"), number_of(schema, "maxLength")
+    if minimum is not None and len(value) < minimum:
+        return f"must have at least {shown_number(minimum)} characters"
+    if maximum is not None and len(value) > maximum:
+        return f"must have at most {shown_number(maximum)} characters"
     format = text_of(schema, "format")
     return "" if _has_format(value, format) else f"must be {_FORMAT_WORDS[format]}"
 
@@ -328,10 +328,10 @@ def _number_misfit(field: FormField, value: JSON) -> str:
         return "must be a number"
     if field.kind is FieldKind.INTEGER and isinstance(value, float) and not value.is_integer():
         return "must be a whole number"
-    least, most = number_of(field.source, "minimum"), number_of(field.source, "maximum")
-    if least is not None and value < least:
-        return f"must be at least {shown_number(least)}"
-    return f"must be at most {shown_number(most)}" if most is not None and value > most else ""
+    minimum, maximum = number_of(field.source, "minimum"), number_of(field.source, "maximum")
+    if minimum is not None and value < minimum:
+        return f"must be at least {shown_number(minimum)}"
+    return f"must be at most {shown_number(maximum)}" if maximum is not None and value > maximum else ""
 
 
 def _choices_misfit(field: FormField, value: JSON) -> str:
@@ -339,10 +339,14 @@ def _choices_misfit(field: FormField, value: JSON) -> str:
         return "must be a list"
     if any(not isinstance(one, str) or one not in field.values for one in value):
         return "must hold only the given choices"
-    least, most = number_of(field.source, "minItems"), number_of(field.source, "maxItems")
-    if least is not None and len(value) < least:
-        return f"must have at least {shown_number(least)} choices"
-    return f"must have at most {shown_number(most)} choices" if most is not None and len(value) > most else ""
+    minimum, maximum = number_of(field.source, "minItems"), number_of(field.source, "maxItems")
+    if minimum is not None and len(value) < minimum:
+        return f"must have at least {shown_number(minimum)} choices"
+    return (
+        f"must have at most {shown_number(maximum)} choices"
+        if maximum is not None and len(value) > maximum
+        else ""
+    )
 
 
 def shown_number(number: int | float) -> str:
@@ -387,8 +391,8 @@ def _is_date(text: str) -> bool:
 
 
 # A hostile form may have any number of nested fields, and the window waits meanwhile.
-_MOST_FIELDS = 1_000
-_MOST_TEXT = 500
+_MAX_FIELDS = 1_000
+_MAX_TEXT_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +434,7 @@ _PHRASES = (
 # Scripts without spaces between words, or with affixes at both ends.
 _SIGNS = "密码|密碼|口令|密钥|密鑰|信用卡|令牌|パスワード|暗証番号|秘密鍵|クレジットカード"
 _MORE_SIGNS = "비밀번호|암호|신용카드|كلمة المرور|كلمة السر|סיסמה|סיסמא|पासवर्ड|รหัสผ่าน"
-_WORDS = re.compile(
+_SECRET_NAMES = re.compile(
     rf"\b(?:{'|'.join(_PHRASES)})\b|{_SIGNS}|{_MORE_SIGNS}"
 )  # matched against lower case: three times as fast
 
@@ -439,7 +443,7 @@ def secret_fields(schema: JSONObject) -> tuple[SecretField, ...]:
     """Return the fields of a schema that seem to ask for secrets, in form order."""
     found: list[SecretField] = []
     waiting = deque(_properties((), schema))
-    for _ in range(_MOST_FIELDS):
+    for _ in range(_MAX_FIELDS):
         if not waiting:
             break
         path, field = waiting.popleft()
@@ -479,16 +483,16 @@ def secret_in_message(message: str) -> str:
 
 
 def _spoken_of(text: str, where: str, whose: str = "Its") -> str:
-    found = _WORDS.search(text[:_MOST_TEXT].lower())
+    found = _SECRET_NAMES.search(text[:_MAX_TEXT_SIZE].lower())
     return f"{whose} {where} speaks of {shown(found[0])}." if found else ""
 
 
 def _is_secret_name(name: str) -> bool:
     """True for a secret name. `key` and `session` alone are too common to count."""
-    words = _CAMEL.sub("_", re.sub(r"\s+", "_", name[:_MOST_TEXT].strip()))
-    if secrecy(words) is Secrecy.SURE or _NAMES.search(words) is not None:
+    text = _CAMEL.sub("_", re.sub(r"\s+", "_", name[:_MAX_TEXT_SIZE].strip()))
+    if secrecy(text) is Secrecy.SURE or _NAMES.search(text) is not None:
         return True
-    return _WORDS.search(re.sub(r"[_.-]+", " ", words.lower())) is not None
+    return _SECRET_NAMES.search(re.sub(r"[_.-]+", " ", text.lower())) is not None
 
 
 def _takes_text(schema: JSONObject) -> bool:

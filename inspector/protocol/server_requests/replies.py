@@ -12,11 +12,11 @@ from inspector.base.json.values import JSON, JSONObject, shown, some, text_of
 from inspector.protocol.revisions import R4, R5, Revision, is_between
 from inspector.protocol.server_requests.elicitation import misfit
 from inspector.protocol.server_requests.request import (
-    FormAsked,
+    FormElicitation,
     RootsRequest,
     SamplingRequest,
     ServerRequestParams,
-    UrlAsked,
+    UrlElicitation,
 )
 from inspector.protocol.server_requests.sampling import (
     ASSISTANT,
@@ -86,20 +86,20 @@ def listed(roots: Sequence[JSONObject]) -> JSONObject:
 # ------------------------------------------------------------------ what is wrong with an answer
 
 
-def problems_of(asked: ServerRequestParams, result: JSONObject, revision: Revision) -> tuple[str, ...]:
+def problems_of(request: ServerRequestParams, result: JSONObject, revision: Revision) -> tuple[str, ...]:
     """Return what is wrong with a reply, one sentence each. Only warnings, never enforced."""
-    return tuple(_problems(asked, result, revision))
+    return tuple(_problems(request, result, revision))
 
 
-def _problems(asked: ServerRequestParams, result: JSONObject, revision: Revision) -> Iterator[str]:
+def _problems(request: ServerRequestParams, result: JSONObject, revision: Revision) -> Iterator[str]:
     if "resultType" in result:
         yield "An answer to a server has no “resultType”."
-    match asked:
+    match request:
         case SamplingRequest():
-            yield from _with_sampled(asked, result, revision)
-        case FormAsked():
-            yield from _with_form(asked, result, revision)
-        case UrlAsked():
+            yield from _with_sampled(request, result, revision)
+        case FormElicitation():
+            yield from _with_form(request, result, revision)
+        case UrlElicitation():
             yield from _with_action(result)
             if "content" in result:
                 yield "An answer about a page has no “content”."
@@ -115,7 +115,7 @@ def _with_action(result: JSONObject) -> Iterator[str]:
         yield f"“action” is {shown(action)}; it can be accept, decline or cancel."
 
 
-def _with_form(asked: FormAsked, result: JSONObject, revision: Revision) -> Iterator[str]:
+def _with_form(request: FormElicitation, result: JSONObject, revision: Revision) -> Iterator[str]:
     yield from _with_action(result)
     content = result.get("content")
     if result.get("action") != ACCEPT:
@@ -124,17 +124,17 @@ def _with_form(asked: FormAsked, result: JSONObject, revision: Revision) -> Iter
     elif not isinstance(content, dict):
         yield "“content” is missing, or is not an object: accept sends the fields of the form."
     else:
-        yield from _with_content(asked, content, revision)
+        yield from _with_content(request, content, revision)
 
 
-def _with_content(asked: FormAsked, content: JSONObject, revision: Revision) -> Iterator[str]:
-    missing = [name for name in asked.required if name not in content]
+def _with_content(request: FormElicitation, content: JSONObject, revision: Revision) -> Iterator[str]:
+    missing = [name for name in request.required if name not in content]
     if missing:
         yield f"Required, and not filled in: {some(missing)}."
-    unasked = [name for name in content if name not in asked.properties]
+    unasked = [name for name in content if name not in request.properties]
     if unasked:
         yield f"Not asked for: {some(unasked)}."
-    fields = {field.name: field for field in asked.fields()}
+    fields = {field.name: field for field in request.fields()}
     for name, value in content.items():
         if not _is_sendable(value, revision):
             yield f"{shown(name)} is {_kind_words(value)}, which no answer to a form may hold in {revision}."
@@ -155,7 +155,7 @@ def _kind_words(value: JSON) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
-def _with_sampled(asked: SamplingRequest, result: JSONObject, revision: Revision) -> Iterator[str]:
+def _with_sampled(request: SamplingRequest, result: JSONObject, revision: Revision) -> Iterator[str]:
     role = result.get("role")
     if role == USER:
         yield "The role is user; a model answers as assistant."
@@ -176,7 +176,7 @@ def _with_sampled(asked: SamplingRequest, result: JSONObject, revision: Revision
         yield f"The answer cannot be read: {exc}."
         return
     yield from _with_blocks(blocks, revision)
-    yield from _with_tool_use(asked, blocks, text_of(result, "stopReason"))
+    yield from _with_tool_use(request, blocks, text_of(result, "stopReason"))
 
 
 def _with_blocks(blocks: tuple[JSONObject, ...], revision: Revision) -> Iterator[str]:
@@ -189,17 +189,19 @@ def _with_blocks(blocks: tuple[JSONObject, ...], revision: Revision) -> Iterator
         yield "A tool result comes from a user, not from a model."
 
 
-def _with_tool_use(asked: SamplingRequest, blocks: tuple[JSONObject, ...], stop_reason: str) -> Iterator[str]:
+def _with_tool_use(
+    request: SamplingRequest, blocks: tuple[JSONObject, ...], stop_reason: str
+) -> Iterator[str]:
     uses = [block for block in blocks if kind_of(block) == TOOL_USE]
     if uses and stop_reason != STOP_FOR_TOOL:
         yield f"The answer uses a tool; its stop reason should be {STOP_FOR_TOOL}."
     if stop_reason == STOP_FOR_TOOL and not uses:
         yield f"The stop reason is {STOP_FOR_TOOL}, and the answer uses no tool."
-    if uses and asked.tool_choice == "none":
+    if uses and request.tool_choice == "none":
         yield "The server does not want a tool used (“toolChoice”: none)."
-    if not uses and asked.tool_choice == "required":
+    if not uses and request.tool_choice == "required":
         yield "The server wants a tool used (“toolChoice”: required)."
-    offered = {tool.name for tool in asked.tools}
+    offered = {tool.name for tool in request.tools}
     unknown = [name for use in uses if (name := text_of(use, "name")) and name not in offered]
     if unknown:
         yield f"The server offers no tool {some(dict.fromkeys(unknown))}."

@@ -19,13 +19,13 @@ from inspector.base.json.values import JSON, JSONObject, shown
 from inspector.protocol.jsonrpc import ErrorObject
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.server_requests.elicitation import (
-    FormAsked,
-    UrlAsked,
+    FormElicitation,
+    UrlElicitation,
+    notes_on_form,
+    notes_on_url,
     read_elicitation,
-    remarks_on_form,
-    remarks_on_url,
 )
-from inspector.protocol.server_requests.sampling import SamplingRequest, read_sampling, remarks_on
+from inspector.protocol.server_requests.sampling import SamplingRequest, notes_on, read_sampling
 from inspector.protocol.types import InputRequest
 
 __all__ = [
@@ -33,19 +33,19 @@ __all__ = [
     "ROOTS",
     "SAMPLING",
     "SERVER_REQUEST_METHODS",
-    "FormAsked",
+    "FormElicitation",
     "RootsRequest",
     "SamplingRequest",
     "ServerRequestParams",
-    "UrlAsked",
+    "UrlElicitation",
+    "notes",
     "read_server_request",
-    "remarks",
 ]
 
 SAMPLING, ELICITATION, ROOTS = "sampling/createMessage", "elicitation/create", "roots/list"
 SERVER_REQUEST_METHODS = (SAMPLING, ELICITATION, ROOTS)
 
-_MOST_REMARKS = 20  # a hostile request may violate the rules a million times
+_MAX_NOTES = 20  # a hostile request may violate the rules a million times
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RootsRequest:
     source: JSONObject
 
 
-ServerRequestParams: TypeAlias = SamplingRequest | FormAsked | UrlAsked | RootsRequest
+ServerRequestParams: TypeAlias = SamplingRequest | FormElicitation | UrlElicitation | RootsRequest
 
 
 def read_server_request(method: str, params: JSON, revision: Revision) -> ServerRequestParams:
@@ -75,19 +75,19 @@ def read_server_request(method: str, params: JSON, revision: Revision) -> Server
     raise ValueError(f"{shown(method)} is nothing that a server may ask of a person")
 
 
-def remarks(asked: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
+def notes(request: ServerRequestParams, revision: Revision) -> tuple[str, ...]:
     """Return what is wrong with an answerable request, as sentences, up to a limit."""
-    return tuple(islice(_remarks(asked, revision), _MOST_REMARKS))
+    return tuple(islice(_notes(request, revision), _MAX_NOTES))
 
 
-def _remarks(asked: ServerRequestParams, revision: Revision) -> Iterator[str]:
-    match asked:
+def _notes(request: ServerRequestParams, revision: Revision) -> Iterator[str]:
+    match request:
         case SamplingRequest():
-            return remarks_on(asked, revision)
-        case FormAsked():
-            return remarks_on_form(asked, revision)
-        case UrlAsked():
-            return remarks_on_url(asked, revision)
+            return notes_on(request, revision)
+        case FormElicitation():
+            return notes_on_form(request, revision)
+        case UrlElicitation():
+            return notes_on_url(request, revision)
         case RootsRequest():
             return iter(())
 
@@ -112,7 +112,7 @@ def read_pages(error: ErrorObject) -> dict[str, InputRequest]:
 def _page(entry: JSON) -> tuple[str, InputRequest]:
     if not isinstance(entry, dict):
         raise ValueError("one of its elicitations is no object")
-    if not isinstance(read_server_request(ELICITATION, entry, R4), UrlAsked):
+    if not isinstance(read_server_request(ELICITATION, entry, R4), UrlElicitation):
         raise ValueError("one of its elicitations is not of mode “url”")
     id = entry.get("elicitationId")
     if not isinstance(id, str) or not id:

@@ -1,6 +1,6 @@
 """`sampling/createMessage`: parser of requests and content blocks, with remarks by version.
 
-Parsing is tolerant: a member of the wrong type counts as absent, and `remarks_on` reports it. Only a
+Parsing is tolerant: a member of the wrong type counts as absent, and `notes_on` reports it. Only a
 request without usable messages cannot be answered.
 """
 
@@ -206,7 +206,7 @@ def _whole(value: JSON) -> int | None:
 # ------------------------------------------------------------------ what breaks a rule
 
 
-def remarks_on(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
+def notes_on(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
     """Yield what is wrong with an answerable request, one sentence each."""
     yield from _about_limits(asked)
     yield from _about_context(asked, revision)
@@ -230,10 +230,10 @@ def _about_limits(asked: SamplingRequest) -> Iterator[str]:
         yield "“maxTokens” is missing, or is no whole number; it is required."
     elif asked.max_tokens < 1:
         yield f"“maxTokens” is {shown(asked.max_tokens)}, which leaves no room for an answer."
-    for name, (kind, words) in _TYPES.items():
+    for name, (kind, text) in _TYPES.items():
         value = asked.source.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            yield f"“{name}” is not {words}, so it is ignored."
+            yield f"“{name}” is not {text}, so it is ignored."
     sequences = asked.source.get("stopSequences")
     if isinstance(sequences, list) and len(sequences) != len(asked.stop_sequences):
         yield "“stopSequences” holds something that is not a string, which is left out."

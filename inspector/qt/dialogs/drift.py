@@ -79,7 +79,7 @@ class DriftDialog(QDialog):
         self._shown = None
         for action in (self.accept_action, self.copy_action):
             action.setEnabled(bool(view.changes))
-        self.keep_action.setEnabled(bool(view.changes) and not view.is_kept)
+        self.keep_action.setEnabled(bool(view.changes) and not view.is_saved)
         if not view.changes:
             self._explain(view)
             return
@@ -98,14 +98,14 @@ class DriftDialog(QDialog):
     def _explain(self, view: DriftView) -> None:
         if view.problem:
             self.accept_action.setEnabled(True)
-            words = "Accept what the server offers now as the new baseline, or correct the file."
-            self.gate.explain("failed", "", "Nothing can be compared", view.problem, words)
+            text = "Accept what the server offers now as the new baseline, or correct the file."
+            self.gate.explain("failed", "", "Nothing can be compared", view.problem, text)
         elif view.taken_ns:
-            words = f"The server offers what it did when that was last agreed to ({since(view)})."
-            self.gate.explain("empty", "check", "No change", words)
+            text = f"The server offers what it did when that was last agreed to ({since(view)})."
+            self.gate.explain("empty", "check", "No change", text)
         else:
-            words = "What the server offers is remembered when it is connected, and compared from then on."
-            self.gate.explain("empty", "history", "Nothing is remembered yet", words)
+            text = "What the server offers is remembered when it is connected, and compared from then on."
+            self.gate.explain("empty", "history", "Nothing is remembered yet", text)
 
     async def _load(self) -> None:
         self.show_view(await self._bridge.ask_drift(lambda drift: drift.get(self._server)))
@@ -123,8 +123,10 @@ class DriftDialog(QDialog):
         self.title.setText(name_of(change))
         self.alert.close_all()
         if change.hidden:
-            words = f"New hidden characters in {change.hidden}."
-            self.alert.say("hidden", words, "People do not see them; a model reads them.", tone="error")
+            text = f"New hidden characters in {change.hidden}."
+            self.alert.show_message(
+                "hidden", text, "People do not see them; a model reads them.", tone="error"
+            )
         if self._task is not None:
             self._task.cancel()
         self._task = self._bridge.start("what changed", self._show_diff(change), self)
@@ -159,7 +161,7 @@ class DriftDialog(QDialog):
             try:
                 await self._bridge.ask_drift(act)
             except UserError as exc:
-                self.alert.say("failed", exc.summary, exc.next_step, tone="error")
+                self.alert.show_message("failed", exc.summary, exc.next_step, tone="error")
             else:
                 self.close()
 
@@ -167,8 +169,8 @@ class DriftDialog(QDialog):
 
     # -------------------------------------------------------------- building
 
-    def _action(self, words: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(lambda checked=False: slot())
         action.setEnabled(False)
         return action
@@ -239,8 +241,8 @@ class DriftDialog(QDialog):
         above = QWidget()
         heads = QHBoxLayout()
         heads.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
-        for words in ("Baseline", "Now"):
-            heads.addWidget(MutedLabel(self._theme, words), 1)
+        for text in ("Baseline", "Now"):
+            heads.addWidget(MutedLabel(self._theme, text), 1)
         column = QVBoxLayout(above)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

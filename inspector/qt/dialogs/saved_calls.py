@@ -41,7 +41,7 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
 
 _LOOK_AGAIN_MS = 1000
 _WHAT = Qt.ItemDataRole.UserRole  # the SavedCall or the SavedFolder of a row
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 
 
 class SavedCallsDialog(QDialog):
@@ -78,7 +78,7 @@ class SavedCallsDialog(QDialog):
         self.forget_action = self._action("Remove folder", self._on_forget)
         self.forget_action.setToolTip("Calls are not read from it any more; its files stay")
         self._timer = QTimer(self, interval=_LOOK_AGAIN_MS, singleShot=True)
-        self._timer.timeout.connect(lambda: self._start(self._look_again()))
+        self._timer.timeout.connect(lambda: self._start(self._search_again()))
         self._lay_out()
         self._connect()
         self._start(self._load())
@@ -162,7 +162,7 @@ class SavedCallsDialog(QDialog):
         if deleted is not None:
             self._deleted.append(deleted)
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), neighbour)
-        self._tell_deleted()
+        self._show_deleted()
 
     def _neighbour(self, call: SavedCall) -> Path | None:
         """Return what to select once this call is gone: next call, previous call or folder."""
@@ -181,13 +181,13 @@ class SavedCallsDialog(QDialog):
         call = await self._bridge.ask_calls(lambda calls: calls.restore(deleted))
         self._deleted.remove(deleted)
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), call.path)
-        self._tell_deleted()
+        self._show_deleted()
 
-    def _tell_deleted(self) -> None:
+    def _show_deleted(self) -> None:
         self.alert.close_all()
         if self._deleted:
             name = one_line(self._deleted[-1].call.name)
-            self.alert.say("deleted", f"Deleted “{name}”.", actions=[self.undo_action], tone="wait")
+            self.alert.show_message("deleted", f"Deleted “{name}”.", actions=[self.undo_action], tone="wait")
 
     # -------------------------------------------------------------- showing
 
@@ -198,13 +198,13 @@ class SavedCallsDialog(QDialog):
         try:
             await work
         except ConfigError as exc:
-            self.alert.say("failed", exc.summary, exc.next_step)
+            self.alert.show_message("failed", exc.summary, exc.next_step)
             await self._load()
 
     async def _load(self) -> None:
         self._show(await self._bridge.ask_calls(lambda calls: calls.saved()))
 
-    async def _look_again(self) -> None:
+    async def _search_again(self) -> None:
         shown = self._folders
         changed = await self._bridge.ask_calls(lambda calls: calls.changed(shown))
         if changed is not None and shown is self._folders:
@@ -246,8 +246,8 @@ class SavedCallsDialog(QDialog):
         return item
 
     def _call_item(self, call: SavedCall) -> QTreeWidgetItem:
-        words = [call.name, call.tool, call.server or "any", call.description]
-        item = QTreeWidgetItem([one_line(word) for word in words])
+        text = [call.name, call.tool, call.server or "any", call.description]
+        item = QTreeWidgetItem([one_line(word) for word in text])
         item.setData(0, _WHAT, call)
         item.setToolTip(0, plain_tooltip(str(call.path)))
         item.setToolTip(3, plain_tooltip(call.description))
@@ -305,8 +305,8 @@ class SavedCallsDialog(QDialog):
 
     # -------------------------------------------------------------- building
 
-    def _action(self, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(slot)
         return action
 
@@ -336,8 +336,8 @@ class SavedCallsDialog(QDialog):
         style_tree(self.tree, self._theme)
         self.tree.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a path matters most
         self.tree.setHeaderHidden(False)
-        for place, width in enumerate((240, 150, 120)):
-            self.tree.setColumnWidth(place, width)
+        for position, width in enumerate((240, 150, 120)):
+            self.tree.setColumnWidth(position, width)
         fields = QGridLayout()
         fields.setSpacing(SPACE_2)
         fields.addWidget(MutedLabel(self._theme, "Name"), 0, 0)
@@ -350,8 +350,8 @@ class SavedCallsDialog(QDialog):
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
         column.addWidget(Heading(self._theme, "Saved calls"))
-        words = "Each folder holds plain JSON files, one a call. Add one of a project, to share it with git."
-        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        text = "Each folder holds plain JSON files, one a call. Add one of a project, to share it with git."
+        column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(self.tree, 1)
         column.addLayout(fields)
         column.addWidget(self.alert)
@@ -376,7 +376,7 @@ def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:
 
 def _line(name: str) -> QLineEdit:
     line = QLineEdit()
-    line.setMaxLength(_LONGEST)
+    line.setMaxLength(_MAX_LENGTH)
     line.setAccessibleName(name)
     return line
 

@@ -32,7 +32,7 @@ from inspector.base.units import full_time, plural
 from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, StoredSecret
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.secrets import PLACES, counted, is_worth_saying, kind_of, rest_of
+from inspector.qt.models.secrets import PLACES, counted, is_worth_showing, kind_of, rest_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
@@ -66,7 +66,7 @@ class SecretStorageForm(QWidget):
         for field in (self.passphrase, self.again):
             field.setMaximumWidth(_FIELD_WIDTH)
         self.unprotected = QCheckBox("Store them unprotected")
-        self._complaint = PlainLabel(theme, tone="error", wrap=True)
+        self._error = PlainLabel(theme, tone="error", wrap=True)
         self.apply_action = QAction("Keep them there", self)
         self._needs: dict[StorageLevel, QWidget] = {
             StorageLevel.PASSPHRASE: in_row(self.passphrase, self.again, fills=False),
@@ -74,22 +74,22 @@ class SecretStorageForm(QWidget):
         }
         self._lay_out()
         self._connect()
-        self.set_place(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
+        self.set_storage(StorageLevel.KEYCHAIN, is_chosen=False, is_locked=False)
 
-    def set_place(self, rung: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
+    def set_storage(self, level: StorageLevel, *, is_chosen: bool, is_locked: bool) -> None:
         """Set where the secrets are stored now.
 
         When they were moved, what was typed for another place is cleared; otherwise the user's unfinished
         choice stays.
         """
         has_choice = self._group.checkedButton() is not None
-        if has_choice and (rung, is_chosen) == (self._now, self._is_chosen):
+        if has_choice and (level, is_chosen) == (self._now, self._is_chosen):
             self._is_locked = is_locked
             self._on_changed()
             return
-        self._now, self._is_chosen, self._is_locked = rung, is_chosen, is_locked
+        self._now, self._is_chosen, self._is_locked = level, is_chosen, is_locked
         had_focus = any(button.hasFocus() for button in self.buttons.values())
-        self.buttons[rung].setChecked(True)
+        self.buttons[level].setChecked(True)
         if had_focus:
             self.set_focus()
         for field in (self.passphrase, self.again):
@@ -103,12 +103,12 @@ class SecretStorageForm(QWidget):
 
     def set_focus(self) -> None:
         """Focus the selected place: a focused but unselected button looks selected."""
-        self.buttons[self.rung].setFocus(Qt.FocusReason.OtherFocusReason)
+        self.buttons[self.level].setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
-    def rung(self) -> StorageLevel:
+    def level(self) -> StorageLevel:
         """The selected place, whether or not it is in use yet."""
-        return next((rung for rung, button in self.buttons.items() if button.isChecked()), self._now)
+        return next((level for level, button in self.buttons.items() if button.isChecked()), self._now)
 
     # --------------------------------------------------------------
 
@@ -119,22 +119,22 @@ class SecretStorageForm(QWidget):
         grid.setHorizontalSpacing(0)
         grid.setColumnMinimumWidth(0, SPACE_6)
         grid.setColumnStretch(1, 1)
-        for place in PLACES:
-            button = self.buttons[place.rung] = QRadioButton(place.name)
-            button.setAccessibleDescription(place.meaning)
+        for storage in PLACES:
+            button = self.buttons[storage.level] = QRadioButton(storage.name)
+            button.setAccessibleDescription(storage.meaning)
             self._group.addButton(button)
             grid.addWidget(button, grid.rowCount(), 0, 1, 2)
-            grid.addWidget(MutedLabel(self._theme, place.meaning, wrap=True), grid.rowCount(), 1)
-            if place.rung in self._needs:
-                self._needs[place.rung].setContentsMargins(0, SPACE_1, 0, SPACE_1)
-                grid.addWidget(self._needs[place.rung], grid.rowCount(), 1)
+            grid.addWidget(MutedLabel(self._theme, storage.meaning, wrap=True), grid.rowCount(), 1)
+            if storage.level in self._needs:
+                self._needs[storage.level].setContentsMargins(0, SPACE_1, 0, SPACE_1)
+                grid.addWidget(self._needs[storage.level], grid.rowCount(), 1)
             grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         apply = ActionButton(self.apply_action)
         apply.setAutoDefault(False)
         row.addWidget(apply)
-        row.addWidget(self._complaint, 1)
+        row.addWidget(self._error, 1)
         grid.addLayout(row, grid.rowCount(), 0, 1, 2)
 
     def _connect(self) -> None:
@@ -146,38 +146,38 @@ class SecretStorageForm(QWidget):
         self.apply_action.triggered.connect(self._on_apply)
 
     def _on_changed(self) -> None:
-        rung = self.rung
+        level = self.level
         for needing, widget in self._needs.items():
-            widget.setVisible(needing is rung and not self._is_settled())
-        differs = rung is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._are_same()
-        self._complaint.setText("The two are not the same." if differs else "")
-        is_change = rung is StorageLevel.PASSPHRASE and self._is_there()
+            widget.setVisible(needing is level and not self._is_settled())
+        differs = level is StorageLevel.PASSPHRASE and bool(self.again.text()) and not self._are_same()
+        self._error.setText("The two are not the same." if differs else "")
+        is_change = level is StorageLevel.PASSPHRASE and self._is_there()
         self.apply_action.setText("Change the passphrase" if is_change else "Keep them there")
         self.apply_action.setEnabled(self._can_apply())
 
     def _is_there(self) -> bool:
-        return self._is_chosen and self.rung is self._now
+        return self._is_chosen and self.level is self._now
 
     def _is_settled(self) -> bool:
         """Return whether there is nothing to apply. An unlocked passphrase can still be changed."""
-        return self._is_there() and (self.rung is not StorageLevel.PASSPHRASE or self._is_locked)
+        return self._is_there() and (self.level is not StorageLevel.PASSPHRASE or self._is_locked)
 
     def _can_apply(self) -> bool:
         if self._is_busy or self._is_settled():
             return False
-        if self.rung is StorageLevel.PASSPHRASE:
+        if self.level is StorageLevel.PASSPHRASE:
             return bool(self.passphrase.text()) and self._are_same()
-        return self.rung is not StorageLevel.PLAIN or self.unprotected.isChecked()
+        return self.level is not StorageLevel.PLAIN or self.unprotected.isChecked()
 
     def _are_same(self) -> bool:
         return self.passphrase.text() == self.again.text()
 
     def _on_apply(self) -> None:
-        self.chosen.emit(self.rung, self.passphrase.text(), self.unprotected.isChecked())
+        self.chosen.emit(self.level, self.passphrase.text(), self.unprotected.isChecked())
 
 
 _NAME = Qt.ItemDataRole.UserRole
-_LEAST_LIST = 120  # the rest must be fully visible: only the list can scroll
+_MIN_LIST = 120  # the rest must be fully visible: only the list can scroll
 
 
 class SecretsDialog(QDialog):
@@ -193,15 +193,15 @@ class SecretsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(660, 720)
         self.alert = Alert(theme)
-        self.place = SecretStorageForm(theme)
+        self.storage = SecretStorageForm(theme)
         self.passphrase = secret_line("Passphrase that opens the secrets", "Passphrase")
         self.list = QTreeWidget()
         self._gate = ContentStack(theme, self._dressed_list())
-        self._gate.setMinimumHeight(_LEAST_LIST)
+        self._gate.setMinimumHeight(_MIN_LIST)
         self._count = MutedLabel(theme)
         self._file = PlainLabel(theme, tone="muted", selectable=True, wrap=True)
         self._spinner = Spinner(theme)
-        self._busy_words = MutedLabel(theme)
+        self._busy_text = MutedLabel(theme)
         self.unlock_action = self._action("Unlock", self._on_unlock)
         self.lock_action = self._action("Lock", lambda: self._do("", _lock))
         self.retry_action = self._action("Try again", lambda: self._open())
@@ -211,7 +211,7 @@ class SecretsDialog(QDialog):
             "Keep them in memory only", partial(self._keep_in, StorageLevel.MEMORY)
         )
         self._delete_all_anyway = self._action("Delete all secrets", self._on_delete_all)
-        self._keep_as_is = self._action("Cancel", lambda: self.alert.close_about("ask"))
+        self._keep_as_is = self._action("Cancel", lambda: self.alert.close_topic("ask"))
         self._unlock_row = self._make_unlock_row()
         self._lock_button = ActionButton(self.lock_action)
         self._lock_button.setAutoDefault(False)
@@ -243,7 +243,7 @@ class SecretsDialog(QDialog):
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(Heading(self._theme, "Where secrets are kept"), 1)
-        head.addWidget(self._busy_words)
+        head.addWidget(self._busy_text)
         head.addWidget(self._spinner)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_2)
@@ -256,7 +256,7 @@ class SecretsDialog(QDialog):
         column.addLayout(head)
         column.addWidget(self.alert)
         column.addWidget(self._unlock_row)
-        column.addWidget(self.place)
+        column.addWidget(self.storage)
         column.addWidget(Heading(self._theme, "Stored secrets"))
         column.addWidget(self._gate, 1)
         column.addLayout(buttons)
@@ -269,14 +269,14 @@ class SecretsDialog(QDialog):
 
     def _connect(self) -> None:
         self._bridge.secrets_changed.connect(self._on_state_changed)
-        self.place.chosen.connect(self._on_place_chosen)
+        self.storage.chosen.connect(self._on_place_chosen)
         self.passphrase.returnPressed.connect(self.unlock_action.trigger)
         self.passphrase.textChanged.connect(lambda _: self._update())
         self.list.itemSelectionChanged.connect(self._update)
         self._update()
 
-    def _action(self, words: str, slot: Any) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: Any) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(lambda _: slot())
         return action
 
@@ -289,7 +289,7 @@ class SecretsDialog(QDialog):
             self._open()
 
     def _open(self) -> None:
-        is_keychain = self._state is None or self._state.rung is not StorageLevel.PASSPHRASE
+        is_keychain = self._state is None or self._state.level is not StorageLevel.PASSPHRASE
         self._do("Asking the keychain" if is_keychain else "", _open)
 
     def _on_state_changed(self, state: SecretsState) -> None:
@@ -298,9 +298,9 @@ class SecretsDialog(QDialog):
 
     def _take(self, state: SecretsState) -> None:
         before, self._state = self._state, state
-        is_locked = state.rung is StorageLevel.PASSPHRASE and state.standing is StorageStatus.LOCKED
+        is_locked = state.level is StorageLevel.PASSPHRASE and state.status is StorageStatus.LOCKED
         if before is None or before != state:
-            self.place.set_place(state.rung, is_chosen=state.is_chosen, is_locked=is_locked)
+            self.storage.set_storage(state.level, is_chosen=state.is_chosen, is_locked=is_locked)
         self._file.setText(one_line(str(state.path)) if state.path is not None and state.is_chosen else "")
         self._file.setVisible(bool(self._file.text()))
         self._count.setText(counted(state))
@@ -308,18 +308,18 @@ class SecretsDialog(QDialog):
             self._unlock_row.show()
             self.passphrase.setFocus()
         self._unlock_row.setVisible(is_locked)
-        self.place.setEnabled(
-            state.standing is not StorageStatus.UNREADABLE
+        self.storage.setEnabled(
+            state.status is not StorageStatus.UNREADABLE
         )  # unreadable secrets cannot be moved
         if before is None and not is_locked:
-            self.place.set_focus()
-        self._lock_button.setVisible(state.rung is StorageLevel.PASSPHRASE)
+            self.storage.set_focus()
+        self._lock_button.setVisible(state.level is StorageLevel.PASSPHRASE)
         if is_locked:
-            self.alert.say("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")
-        elif state.words:
-            self.alert.say("state", state.words, state.next_step, [self.retry_action])
+            self.alert.show_message("state", "The secrets are locked.", "Enter the passphrase.", tone="wait")
+        elif state.text:
+            self.alert.show_message("state", state.text, state.next_step, [self.retry_action])
         else:
-            self.alert.close_about("state")
+            self.alert.close_topic("state")
         self._update()
 
     async def _list(self) -> None:
@@ -338,7 +338,7 @@ class SecretsDialog(QDialog):
     def _explain_empty_list(self, has_any: bool) -> None:
         if has_any:
             self._gate.open()
-        elif self._state is not None and self._state.standing is StorageStatus.UNREADABLE:
+        elif self._state is not None and self._state.status is StorageStatus.UNREADABLE:
             sentence = "Which secrets there are cannot be read, and none can be added."
             self._gate.explain("failed", "", "The file of the secrets cannot be used", sentence)
         else:
@@ -349,26 +349,26 @@ class SecretsDialog(QDialog):
         state, is_free = self._state, self._running == 0
         is_open = (
             state is not None
-            and state.rung is StorageLevel.PASSPHRASE
-            and state.standing is StorageStatus.OPEN
+            and state.level is StorageLevel.PASSPHRASE
+            and state.status is StorageStatus.OPEN
         )
         self.lock_action.setEnabled(is_free and is_open)
         self.unlock_action.setEnabled(is_free and bool(self.passphrase.text()))
         self.retry_action.setEnabled(is_free)
         self.delete_action.setEnabled(is_free and bool(self.list.selectedItems()))
-        self.delete_all_action.setEnabled(is_free and state is not None and is_worth_saying(state))
-        self.place.set_busy(not is_free or state is None)
+        self.delete_all_action.setEnabled(is_free and state is not None and is_worth_showing(state))
+        self.storage.set_busy(not is_free or state is None)
         self._spinner.setVisible(not is_free)
-        self._busy_words.setVisible(not is_free)
+        self._busy_text.setVisible(not is_free)
 
     def _chosen(self) -> list[str]:
         return [item.data(0, _NAME) for item in self.list.selectedItems()]
 
     # -------------------------------------------------------------- doing
 
-    def _do(self, words: str, ask: Any) -> None:
+    def _do(self, text: str, ask: Any) -> None:
         self._running += 1
-        self._busy_words.setText(f"{words}…" if words else "")
+        self._busy_text.setText(f"{text}…" if text else "")
         self._update()
         self._bridge.start("change secrets", self._done(ask), self)
 
@@ -388,10 +388,10 @@ class SecretsDialog(QDialog):
             return
         self._take(state)
         # Don't repeat what the state already says.
-        if problem and problem != f"{state.words} {state.next_step}".strip():
-            self.alert.say("problem", problem, tone="error")
+        if problem and problem != f"{state.text} {state.next_step}".strip():
+            self.alert.show_message("problem", problem, tone="error")
         else:
-            self.alert.close_about("problem")
+            self.alert.close_topic("problem")
         await self._list()
 
     def _on_unlock(self) -> None:
@@ -399,34 +399,36 @@ class SecretsDialog(QDialog):
         self.passphrase.clear()
         self._do("Trying the passphrase", partial(_unlock, passphrase))
 
-    def _on_place_chosen(self, rung: StorageLevel, passphrase: str, unprotected: bool) -> None:
-        self.alert.close_about("ask")
+    def _on_place_chosen(self, level: StorageLevel, passphrase: str, unprotected: bool) -> None:
+        self.alert.close_topic("ask")
         kept = self._state.kept if self._state is not None else 0
-        if rung is StorageLevel.MEMORY and kept:
-            words = f"{plural(kept, 'secret')} would be gone when MCP Lens is closed."
-            self.alert.say("ask", words, actions=[self._keep_as_is, self._move_anyway])
+        if level is StorageLevel.MEMORY and kept:
+            text = f"{plural(kept, 'secret')} would be gone when MCP Lens is closed."
+            self.alert.show_message("ask", text, actions=[self._keep_as_is, self._move_anyway])
             return
-        self._keep_in(rung, passphrase, unprotected)
+        self._keep_in(level, passphrase, unprotected)
 
-    def _keep_in(self, rung: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
-        self.alert.close_about("ask")
-        self._do("Moving the secrets", partial(_keep_in, rung, passphrase, unprotected))
+    def _keep_in(self, level: StorageLevel, passphrase: str = "", unprotected: bool = False) -> None:
+        self.alert.close_topic("ask")
+        self._do("Moving the secrets", partial(_keep_in, level, passphrase, unprotected))
 
     def _on_delete(self) -> None:
         self._do("Deleting", partial(_delete, self._chosen()))
 
     def _ask_delete_all(self) -> None:
-        words = "This deletes all secrets and the key to them. It cannot be undone."
-        self.alert.say("ask", words, actions=[self._keep_as_is, self._delete_all_anyway], tone="error")
+        text = "This deletes all secrets and the key to them. It cannot be undone."
+        self.alert.show_message(
+            "ask", text, actions=[self._keep_as_is, self._delete_all_anyway], tone="error"
+        )
 
     def _on_delete_all(self) -> None:
-        self.alert.close_about("ask")
+        self.alert.close_topic("ask")
         self._do("Deleting", _reset)
 
 
 def _line(secret: StoredSecret) -> QTreeWidgetItem:
     changed = full_time(secret.changed * 1_000_000_000)[:16] if secret.changed else ""
-    kept = "in the file" if secret.is_kept else "in memory"
+    kept = "in the file" if secret.is_saved else "in memory"
     item = QTreeWidgetItem([kind_of(secret.name), rest_of(secret.name), kept, changed])
     item.setData(0, _NAME, secret.name)
     return item
@@ -436,7 +438,7 @@ def _line(secret: StoredSecret) -> QTreeWidgetItem:
 
 
 async def _state(secrets: Secrets) -> SecretsState:
-    return secrets.state or await secrets.look()
+    return secrets.state or await secrets.inspect()
 
 
 def _stored(secrets: Secrets) -> Coroutine[Any, Any, tuple[StoredSecret, ...]]:
@@ -460,9 +462,9 @@ def _unlock(passphrase: str, secrets: Secrets) -> Coroutine[Any, Any, None]:
 
 
 def _keep_in(
-    rung: StorageLevel, passphrase: str, unprotected: bool, secrets: Secrets
+    level: StorageLevel, passphrase: str, unprotected: bool, secrets: Secrets
 ) -> Coroutine[Any, Any, None]:
-    return secrets.keep_in(rung, passphrase, unprotected=unprotected)
+    return secrets.keep_in(level, passphrase, unprotected=unprotected)
 
 
 async def _delete(names: list[str], secrets: Secrets) -> None:

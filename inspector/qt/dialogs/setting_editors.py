@@ -64,25 +64,25 @@ class NumberEditor(SettingEditor):
         super().__init__(setting, self.box)
         self._timer = QTimer(self, interval=_SETTLE_MS, singleShot=True)
         self._timer.timeout.connect(self.finish)
-        self._told: float | None = None
+        self._reported: float | None = None
         self.box.valueChanged.connect(lambda _: self._timer.start())
         self.box.editingFinished.connect(self.finish)
 
     def show_value(self, value: JSON) -> None:
         self._timer.stop()
-        self._told = float(value) if isinstance(value, int | float) else 0.0
+        self._reported = float(value) if isinstance(value, int | float) else 0.0
         self.box.blockSignals(True)
-        self.box.setValue(self._told)
+        self.box.setValue(self._reported)
         self.box.blockSignals(False)
-        self._told = self.box.value()
+        self._reported = self.box.value()
 
     def finish(self) -> None:
         self._timer.stop()
         self.box.interpretText()
         value = self.box.value()
-        if value == self._told:
+        if value == self._reported:
             return
-        self._told = value
+        self._reported = value
         is_none = self.setting.default is None and not value
         self.edited.emit(None if is_none else int(value) if value == int(value) else value)
 
@@ -92,8 +92,8 @@ class _NumberBox(QDoubleSpinBox):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
-        self.setDecimals(0 if setting.is_whole else 3)
-        self.setRange(setting.least, setting.most)
+        self.setDecimals(0 if setting.is_integer else 3)
+        self.setRange(setting.minimum, setting.maximum)
         self.setSuffix(f" {setting.unit}")
         self.setSpecialValueText(setting.zero)
         self.setGroupSeparatorShown(True)
@@ -113,7 +113,7 @@ class _NumberBox(QDoubleSpinBox):
 
 class ChoiceEditor(SettingEditor):
     def __init__(self, setting: Setting, theme: Theme) -> None:
-        self.segments = Segments(theme, [words for _, words in setting.choices])
+        self.segments = Segments(theme, [text for _, text in setting.choices])
         self._values = [value for value, _ in setting.choices]
         super().__init__(setting, self.segments)
         self.segments.chosen.connect(lambda index: self.edited.emit(self._values[index]))
@@ -131,17 +131,17 @@ class NamesEditor(SettingEditor):
         self.line.setPlaceholderText("none")
         self.line.setFixedWidth(_NAMES_WIDTH)
         super().__init__(setting, self.line)
-        self._told: list[str] = []
+        self._reported: list[str] = []
         self.line.editingFinished.connect(self.finish)
 
     def show_value(self, value: JSON) -> None:
-        self._told = [str(name) for name in value] if isinstance(value, list) else []
-        self.line.setText(", ".join(self._told))
+        self._reported = [str(name) for name in value] if isinstance(value, list) else []
+        self.line.setText(", ".join(self._reported))
 
     def finish(self) -> None:
         names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", self.line.text()))))
-        if names != self._told:
-            self._told = names
+        if names != self._reported:
+            self._reported = names
             self.edited.emit(names)
 
 

@@ -147,7 +147,7 @@ def _button(action: QAction, kind: str) -> ActionButton:
 
 
 _SECTIONS_WIDTH = 190
-_WIDEST = 760
+_MAX_WIDTH = 760
 SECTIONS = tuple(dict.fromkeys(setting.section for setting in SETTINGS))
 
 
@@ -161,7 +161,7 @@ class OwnSetting(NamedTuple):
 class SettingsDialog(QDialog):
     """The application's settings.
 
-    `own` are the window's settings by id, `places` the files only the window knows, and `command_of`
+    `own` are the window's settings by id, `locations` the files only the window knows, and `command_of`
     returns the commands that open their own windows.
     """
 
@@ -171,7 +171,7 @@ class SettingsDialog(QDialog):
         theme: Theme,
         command_of: Callable[[str], QAction],
         own: Mapping[str, OwnSetting],
-        places: Mapping[str, Path],
+        locations: Mapping[str, Path],
         parent: QWidget | None = None,
         opener: LinkOpener | None = None,
     ) -> None:
@@ -179,7 +179,7 @@ class SettingsDialog(QDialog):
         self._bridge, self._theme = bridge, theme
         self._command_of = command_of
         self._own = own
-        self._places = dict(places)
+        self._positions = dict(locations)
         self._being_kept: Counter[str] = Counter()
         self._kept: dict[str, int] = {}  # the turn in which each was last changed here
         self._turn = 0
@@ -215,12 +215,12 @@ class SettingsDialog(QDialog):
 
     def _sift(self) -> None:
         """Show the settings of the selected section, or all matches while searching."""
-        words = self.search.text().split()
+        text = self.search.text().split()
         chosen = SECTIONS[max(0, self.sections.currentRow())]
         shown: set[str] = set()
         for row in self.rows.values():
             setting = row.setting
-            is_shown = setting.fits(words) if words else setting.section == chosen
+            is_shown = setting.matches(text) if text else setting.section == chosen
             row.setVisible(is_shown and self._is_there(setting))
             if not row.isHidden():
                 shown.add(setting.section)
@@ -228,12 +228,12 @@ class SettingsDialog(QDialog):
             head.setVisible(section in shown)
         item = self.sections.currentItem()
         if item is not None:  # a search covers all sections
-            item.setSelected(not words)
+            item.setSelected(not text)
         self.nothing.setVisible(not shown)
         self._scroll.verticalScrollBar().setValue(0)
 
     def _is_there(self, setting: Setting) -> bool:
-        return setting.kind is not Kind.PLACE or setting.target in self._places
+        return setting.kind is not Kind.PLACE or setting.target in self._positions
 
     def _on_section_chosen(self, chosen: object) -> None:
         self.search.clear()
@@ -245,27 +245,27 @@ class SettingsDialog(QDialog):
     async def _load(self, *, is_first: bool = False) -> None:
         """Load the values; what the user changes meanwhile is newer and wins."""
         begun = self._turn
-        values = await self._bridge.ask_settings(lambda desk: desk.values())
-        places = await self._bridge.ask_settings(lambda desk: desk.places()) if is_first else {}
+        values = await self._bridge.ask_settings(lambda harness: harness.values())
+        locations = await self._bridge.ask_settings(lambda harness: harness.locations()) if is_first else {}
         if not shiboken6.isValid(self):
             return
-        if places:
-            self._take_places(places)
+        if locations:
+            self._take_places(locations)
         for id, own in self._own.items():
             self.value_row(id).show_value(own.get())
         for id, value in values.items():
             if not self._being_kept[id] and self._kept.get(id, 0) <= begun:
                 self.value_row(id).show_value(value)
 
-    def _take_places(self, places: Mapping[str, Path]) -> None:
-        self._places |= places
+    def _take_places(self, locations: Mapping[str, Path]) -> None:
+        self._positions |= locations
         for row in self.rows.values():
-            if isinstance(row, PlaceRow) and row.setting.target in self._places:
-                row.path.setText(str(self._places[row.setting.target]))
+            if isinstance(row, PlaceRow) and row.setting.target in self._positions:
+                row.path.setText(str(self._positions[row.setting.target]))
         self._sift()
 
     def _on_edited(self, setting: Setting, value: JSON) -> None:
-        self.alert.close_about(setting.id)
+        self.alert.close_topic(setting.id)
         own = self._own.get(setting.id)
         if own is not None:
             own.set(value)
@@ -277,30 +277,30 @@ class SettingsDialog(QDialog):
 
     async def _keep(self, setting: Setting, value: JSON) -> None:
         try:
-            await self._bridge.ask_settings(lambda desk: desk.set(setting.id, value))
+            await self._bridge.ask_settings(lambda harness: harness.set(setting.id, value))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
             is_named = setting.title in exc.summary
-            words = exc.summary if is_named else f"“{setting.title}” is as it was. {exc.summary}"
-            self.alert.say(setting.id, words, exc.next_step, tone="error")
+            text = exc.summary if is_named else f"“{setting.title}” is as it was. {exc.summary}"
+            self.alert.show_message(setting.id, text, exc.next_step, tone="error")
         finally:
             self._turn += 1
             self._kept[setting.id] = self._turn
             self._being_kept[setting.id] -= 1
-        values = await self._bridge.ask_settings(lambda desk: desk.values())
+        values = await self._bridge.ask_settings(lambda harness: harness.values())
         # The user may have chosen another value meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
             row.show_value(values[setting.id])
 
     def _on_folder_requested(self, target: str) -> None:
-        path = self._places[target]
+        path = self._positions[target]
         try:
             self._opener.open_folder(path if path.is_dir() else path.parent)
         except UserError as exc:
-            self.alert.say("folder", exc.summary, exc.next_step)
+            self.alert.show_message("folder", exc.summary, exc.next_step)
         else:
-            self.alert.close_about("folder")
+            self.alert.close_topic("folder")
 
     def event(self, event: QEvent) -> bool:
         """Reload on activation: some settings can be changed elsewhere in the app."""
@@ -341,9 +341,9 @@ class SettingsDialog(QDialog):
         if setting.kind is Kind.COMMAND:
             return CommandRow(setting, self._theme, self._command_of(setting.target))
         if setting.kind is Kind.PLACE:
-            place = PlaceRow(setting, self._theme, str(self._places.get(setting.target, "")))
-            place.folder_requested.connect(partial(self._on_folder_requested, setting.target))
-            return place
+            position = PlaceRow(setting, self._theme, str(self._positions.get(setting.target, "")))
+            position.folder_requested.connect(partial(self._on_folder_requested, setting.target))
+            return position
         row = ValueRow(setting, self._theme)
         row.edited.connect(partial(self._on_edited, setting))
         return row
@@ -383,7 +383,7 @@ class SettingsDialog(QDialog):
 
     def _make_page(self) -> QScrollArea:
         page = QWidget()
-        page.setMaximumWidth(_WIDEST)
+        page.setMaximumWidth(_MAX_WIDTH)
         page.setLayout(self._column)
         self._column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_4)
         self._column.setSpacing(0)

@@ -176,12 +176,12 @@ class VariablesDialog(QDialog):
             self.saved.emit()
             self.accept()
 
-    def _fail(self, words: str) -> None:
-        self._error.setText(words)
+    def _fail(self, text: str) -> None:
+        self._error.setText(text)
         self._error.show()
 
-    def _action(self, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(slot)
         return action
 
@@ -206,8 +206,8 @@ class VariablesDialog(QDialog):
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Variables"))
-        words = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
-        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        text = "${name} in an argument is replaced when it is sent. A value is JSON, or else a text."
+        column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(self.folder)
         column.addWidget(scroll, 1)
         column.addWidget(self._error)
@@ -235,7 +235,7 @@ class VariableRow(QWidget):
         self.value.setFont(theme.mono_font())
         self.value.setAccessibleName("Value of the variable")
         self.remove_action = QAction("Remove", self)
-        theme.dress(self.remove_action, "trash")
+        theme.set_icon(self.remove_action, "trash")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)

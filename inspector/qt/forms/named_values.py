@@ -31,7 +31,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.completion import CompletedLine
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class ValueCompleter(QObject):
@@ -77,7 +77,7 @@ class ValueCompleter(QObject):
         except LensError as exc:
             self._form.set_note(name, f"No completions: {exc}")
             return
-        shown = completion.values[:_MOST_SHOWN]
+        shown = completion.values[:_MAX_SHOWN]
         self._form.show_completions(name, shown)
         total = completion.total or len(completion.values)
         more = completion.has_more or total > len(shown)
@@ -86,9 +86,9 @@ class ValueCompleter(QObject):
 
 Value: TypeAlias = "str | list[str]"
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 _LIST_LINES = 3
-_LEAST_HEIGHT = 130
+_MIN_HEIGHT = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ class NamedValues(QScrollArea):
             self._column.removeWidget(row)
             row.hide()
             row.deleteLater()
-        self.rows = {named.name: self._make_row(named, completes) for named in rows[:MOST_ROWS]}
-        rest = len(rows) - MOST_ROWS
+        self.rows = {named.name: self._make_row(named, completes) for named in rows[:MAX_ROWS]}
+        rest = len(rows) - MAX_ROWS
         left_out = f"{plural(rest, 'more argument')} can only be sent as a raw message."
         self._none.setText(nothing if not rows else left_out)
         self._none.setVisible(not rows or rest > 0)
-        for place, row in enumerate(self.rows.values()):
-            self._column.insertWidget(place, row)
+        for position, row in enumerate(self.rows.values()):
+            self._column.insertWidget(position, row)
             row.show()
         self.set_texts(kept)
         if focused in self.rows:
@@ -184,7 +184,7 @@ class NamedValues(QScrollArea):
         """Return the required names without a value, and mark them."""
         found = [name for name, row in self.rows.items() if row.named.is_required and row.text() is None]
         for name, row in self.rows.items():
-            row.set_complaint("Needed: the prompt requires it." if name in found else "")
+            row.set_error("Needed: the prompt requires it." if name in found else "")
         if found:
             self.rows[found[0]].setFocus()
             self.ensureWidgetVisible(self.rows[found[0]])
@@ -195,17 +195,17 @@ class NamedValues(QScrollArea):
         if name in self.rows and self.rows[name].line is not None:
             self.rows[name].show_completions(values)
 
-    def set_note(self, name: str, words: str) -> None:
+    def set_note(self, name: str, text: str) -> None:
         """Set the note of a row; "" removes it."""
         if name in self.rows:
-            self.rows[name].set_note(words)
+            self.rows[name].set_note(text)
 
     def sizeHint(self) -> QSize:
         """Return the size at which nothing has to scroll."""
         return QSize(super().sizeHint().width(), self.inside.sizeHint().height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), _LEAST_HEIGHT))
+        return QSize(super().minimumSizeHint().width(), min(self.sizeHint().height(), _MIN_HEIGHT))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.inside and event.type() is QEvent.Type.LayoutRequest:
@@ -238,8 +238,8 @@ class NamedRow(QWidget):
         self.line: CompletedLine | None = None
         self.lines: QPlainTextEdit | None = None
         self._note = MutedLabel(theme, wrap=True)
-        self._complaint = PlainLabel(theme, tone="error", wrap=True)
-        self._complaint.hide()
+        self._error = PlainLabel(theme, tone="error", wrap=True)
+        self._error.hide()
         self._note.hide()
         self.empty = QToolButton()
         self.empty.setText("“”")
@@ -274,18 +274,18 @@ class NamedRow(QWidget):
         editor = self.line or self.lines
         return editor is not None and editor.hasFocus()
 
-    def set_complaint(self, words: str) -> None:
-        self._complaint.setText(words)
-        self._complaint.setVisible(bool(words))
+    def set_error(self, text: str) -> None:
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
         editor = self.line or self.lines
         assert editor is not None
-        editor.setProperty("state", "error" if words else "")
+        editor.setProperty("state", "error" if text else "")
         editor.style().polish(editor)
-        editor.setAccessibleDescription(words)
+        editor.setAccessibleDescription(text)
 
-    def set_note(self, words: str) -> None:
-        self._note.setText(words)
-        self._note.setVisible(bool(words))
+    def set_note(self, text: str) -> None:
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
 
     def show_completions(self, values: Sequence[str]) -> None:
         if self.line is not None:
@@ -328,8 +328,8 @@ class NamedRow(QWidget):
         )
         if named.is_required:
             head.addWidget(PlainLabel(self._theme, "*", tone="error"))
-        beside = " · ".join(one_line(words) for words in (named.title, named.hint) if words)
-        head.addWidget(MutedLabel(self._theme, beside), 1)
+        details = " · ".join(one_line(text) for text in (named.title, named.hint) if text)
+        head.addWidget(MutedLabel(self._theme, details), 1)
         row = QHBoxLayout()
         row.setSpacing(SPACE_1)
         row.addWidget(editor, 1)
@@ -342,14 +342,14 @@ class NamedRow(QWidget):
         if named.description:
             column.addWidget(PlainLabel(self._theme, named.description[:600], tone="muted", wrap=True))
         column.addWidget(self._note)
-        column.addWidget(self._complaint)
+        column.addWidget(self._error)
 
     def _on_changed(self) -> None:
         if self._typed() and self.empty.isChecked():
             self.empty.setChecked(False)
         self.empty.setEnabled(not self._typed())
-        if not self._complaint.isHidden():
-            self.set_complaint("")
+        if not self._error.isHidden():
+            self.set_error("")
         self.changed.emit()
 
     def _on_empty_toggled(self, is_on: bool) -> None:

@@ -20,8 +20,8 @@ from inspector.qt.models.row_models import Index, plain_tip
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2
 _NOWHERE = QModelIndex()
-_LONGEST = 120
-_MOST_JOINED = 4 * 1024 * 1024
+_MAX_LENGTH = 120
+_MAX_JOINED = 4 * 1024 * 1024
 
 
 class PartsModel(QAbstractListModel):
@@ -60,11 +60,11 @@ class PartsModel(QAbstractListModel):
 
     def part(self, row: int) -> Part | None:
         """Return the part of a row; None for rows of several parts."""
-        place = row - self._lead
-        return self._parts[place] if 0 <= place < len(self._parts) else None
+        position = row - self._lead
+        return self._parts[position] if 0 <= position < len(self._parts) else None
 
-    def row_of(self, place: int) -> int:
-        return place + self._lead
+    def row_of(self, position: int) -> int:
+        return position + self._lead
 
     @property
     def _lead(self) -> int:
@@ -90,19 +90,19 @@ class PartsModel(QAbstractListModel):
             return note(part.content)
         if role == ToneRole:
             return "warn" if part.content.problem else "muted"
-        if role == Qt.ItemDataRole.ToolTipRole and part.remarks:
-            return plain_tip("\n".join(part.remarks))
+        if role == Qt.ItemDataRole.ToolTipRole and part.notes:
+            return plain_tip("\n".join(part.notes))
         return None
 
 
 def title(content: Content) -> str:
     """Return a part's title: its name or URI, else the beginning of its text."""
     if content.title or content.uri:
-        return one_line(shorten(content.title or content.uri, _LONGEST))
+        return one_line(shorten(content.title or content.uri, _MAX_LENGTH))
     if not content.is_text:
         return content.kind.value.capitalize()
-    beginning = content.data[: 4 * _LONGEST].decode(errors="replace").strip()
-    return one_line(shorten(beginning, _LONGEST)) or "(empty)"
+    beginning = content.data[: 4 * _MAX_LENGTH].decode(errors="replace").strip()
+    return one_line(shorten(beginning, _MAX_LENGTH)) or "(empty)"
 
 
 def note(content: Content) -> str:
@@ -119,7 +119,7 @@ def _texts(parts: Sequence[Part]) -> int:
 def _joined(parts: Sequence[Part]) -> Content | None:
     """Return all texts joined; None if there are fewer than two or they are too long."""
     texts = [part.content.data for part in parts if part.type == "text"]
-    if len(texts) < 2 or sum(map(len, texts)) > _MOST_JOINED:
+    if len(texts) < 2 or sum(map(len, texts)) > _MAX_JOINED:
         return None
     return Content(ContentKind.TEXT, b"\n\n".join(texts))
 
@@ -143,8 +143,8 @@ def _messages(role: str, block: JSONObject) -> list[Message]:
 
 
 def _results(role: str, block: JSONObject) -> list[Message]:
-    says = "error of a tool" if block.get("isError") is True else "result of a tool"
-    about = f"{says}{_id(block, 'toolUseId')}"
+    kind_text = "error of a tool" if block.get("isError") is True else "result of a tool"
+    about = f"{kind_text}{_id(block, 'toolUseId')}"
     inner = block.get("content")
     blocks = inner if isinstance(inner, list) else []
     contents = [block_content(each) for each in blocks]

@@ -28,7 +28,7 @@ def change_text(diff: ServerListDiff) -> str:
 TONES: dict[Trust, Tone] = {Trust.NONE: "muted", Trust.CHANGED: "warn", Trust.GIVEN: "ok"}
 
 
-def place_text(source: Source) -> str:
+def location_text(source: Source) -> str:
     """Return e.g. `Claude Code · ~/project/.mcp.json`."""
     path = f" · {short_path(source.path)}" if source.path is not None else ""
     return one_line(f"{source.tool}{path}")
@@ -42,7 +42,7 @@ def short_path(path: Path) -> str:
         return str(path)
 
 
-def standing_text(view: FoundView) -> str:
+def status_text(view: FoundView) -> str:
     """Return the status shown beside the name: why it is not used, or its trust."""
     if view.problem:
         return "cannot be used"
@@ -54,9 +54,9 @@ def standing_text(view: FoundView) -> str:
 def order_text(view: FoundView) -> str:
     """Return what overrides what; "" if no other server has the name."""
     if view.overridden_by is not None:
-        return f"{place_text(view.overridden_by)} has a server of the same name, which counts there."
+        return f"{location_text(view.overridden_by)} has a server of the same name, which counts there."
     if view.overrides:
-        others = "; ".join(place_text(source) for source in view.overrides)
+        others = "; ".join(location_text(source) for source in view.overrides)
         return f"It counts, and overrides: {others}."
     return ""
 
@@ -106,7 +106,7 @@ def nothing_text(folder: Path | None = None) -> str:
     )
 
 
-def news_count(report: FoundReport) -> int:
+def change_count(report: FoundReport) -> int:
     """Return how many active servers are not trusted yet, changed ones included."""
     return sum(
         view.trust is not Trust.GIVEN and not view.problem and view.overridden_by is None

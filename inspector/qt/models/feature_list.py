@@ -23,8 +23,8 @@ from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Res
 from inspector.qt.models.row_models import Index, plain_tip
 from inspector.qt.theme import Tone
 
-_MOST_NAMED = 3
-_LONGEST_NAME = 40
+_MAX_NAMED = 3
+_MAX_NAME_LENGTH = 40
 _SLICE = 200
 
 
@@ -88,7 +88,7 @@ def change_slices(
 
 
 def _named(names: Sequence[str]) -> str:
-    shown = [one_line(shorten(name, _LONGEST_NAME)) for name in names[:_MOST_NAMED]]
+    shown = [one_line(shorten(name, _MAX_NAME_LENGTH)) for name in names[:_MAX_NAMED]]
     rest = len(names) - len(shown)
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
 
@@ -101,7 +101,7 @@ _NOWHERE = QModelIndex()
 _TURN_S = 0.010
 _NEW: tuple[str, Tone] = ("new", "ok")
 _CHANGED: tuple[str, Tone] = ("changed", "accent")
-_MOST_SEARCHED = 4_000  # characters of one item
+_MAX_SEARCHED = 4_000  # characters of one item
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +126,25 @@ class _Whole:
     keys: list[str] = field(default_factory=list)  # empty for malformed items
     haystacks: list[tuple[str, str]] = field(default_factory=list)  # created on the first search
 
-    def place_of(self, item: Item, key: str) -> int | None:
+    def position_of(self, item: Item, key: str) -> int | None:
         """Return the place of the same item if there is one, else of the first with the key."""
         first: int | None = None
-        for place in self._places(key):
-            if self.items[place] == item:
-                return place
-            first = place if first is None else first
+        for position in self._positions(key):
+            if self.items[position] == item:
+                return position
+            first = position if first is None else first
         return first if key else None
 
     def first_of(self, key: str) -> int | None:
-        return next(self._places(key), None) if key else None
+        return next(self._positions(key), None) if key else None
 
-    def _places(self, key: str) -> Iterator[int]:
+    def _positions(self, key: str) -> Iterator[int]:
         """Yield the places of a key; list.index is a hundred times faster than a loop."""
-        place = -1
+        position = -1
         with contextlib.suppress(ValueError):
             while True:
-                place = self.keys.index(key, place + 1)
-                yield place
+                position = self.keys.index(key, position + 1)
+                yield position
 
 
 class FeatureListModel(QAbstractListModel):
@@ -166,9 +166,9 @@ class FeatureListModel(QAbstractListModel):
         self._whole = _Whole()
         self._shown_of = self._whole
         self._shown: Sequence[int] = range(0)  # per row: the place in `_shown_of`
-        self._words = ""
+        self._label = ""
         self._is_listed = False
-        self._told: _Whole | None = None  # the list at the last `news_soon`
+        self._reported: _Whole | None = None  # the list at the last `take_changes`
         self._marks: dict[str, tuple[str, Tone]] = {}
         self._search: Iterator[None] = iter(())
         self._timer = QTimer(self, interval=0)
@@ -178,7 +178,7 @@ class FeatureListModel(QAbstractListModel):
     # -------------------------------------------------------------- what is shown
 
     def set_listing(self, listing: Listing[Any]) -> None:
-        """Show a new list. `news_soon` returns what changed in it."""
+        """Show a new list. `take_changes` returns what changed in it."""
         key = self._describe.key
         keys = [key(item) for item in listing.items] + [""] * len(listing.malformed)
         self._whole = _Whole((*listing.items, *listing.malformed), keys)
@@ -186,30 +186,30 @@ class FeatureListModel(QAbstractListModel):
         self.cache = listing.cache
         self._begin()
 
-    async def news_soon(self) -> ListChanges:
+    async def take_changes(self) -> ListChanges:
         """Return what changed since the previous call; nothing for the first list.
 
         Computed in slices: comparing ten thousand tools with their schemas takes a while.
         """
-        before, self._told = self._told, self._whole if self._is_listed else None
+        before, self._reported = self._reported, self._whole if self._is_listed else None
         if before is None or before is self._whole:
             return ListChanges()
         slices = change_slices(_sources(before), _sources(self._whole))
         while True:
             until = time.perf_counter() + _TURN_S
             while time.perf_counter() < until:
-                if (news := next(slices)) is not None:
-                    return news
+                if (changes := next(slices)) is not None:
+                    return changes
             await asyncio.sleep(0)
 
-    def set_words(self, words: str) -> None:
-        if words.casefold() != self._words:
-            self._words = words.casefold()
+    def set_text(self, text: str) -> None:
+        if text.casefold() != self._label:
+            self._label = text.casefold()
             self._begin()
 
     @property
-    def words(self) -> str:
-        return self._words
+    def filter_text(self) -> str:
+        return self._label
 
     @property
     def total(self) -> int:
@@ -225,50 +225,50 @@ class FeatureListModel(QAbstractListModel):
 
     def items(self) -> Sequence[Item]:
         """Return the shown items, in order."""
-        return [self._shown_of.items[place] for place in self._shown]
+        return [self._shown_of.items[position] for position in self._shown]
 
     def item(self, row: int) -> Item | None:
         return self._shown_of.items[self._shown[row]] if 0 <= row < len(self._shown) else None
 
     def find(self, key: str) -> Item | None:
         """Find an item by its key, even if it is filtered out."""
-        place = self._whole.first_of(key)
-        return self._whole.items[place] if place is not None else None
+        position = self._whole.first_of(key)
+        return self._whole.items[position] if position is not None else None
 
     def renewed(self, item: Item) -> Item | None:
         """Return the current version of an item; None if it is no longer listed."""
-        place = self._whole.place_of(item, self.key(item))
-        return self._whole.items[place] if place is not None else None
+        position = self._whole.position_of(item, self.key(item))
+        return self._whole.items[position] if position is not None else None
 
     def row_of(self, key: str) -> int | None:
         return self._row_at(self._shown_of.first_of(key))
 
     def row_of_item(self, item: Item) -> int | None:
         """Return the row of an item, even without a unique key."""
-        return self._row_at(self._shown_of.place_of(item, self.key(item)))
+        return self._row_at(self._shown_of.position_of(item, self.key(item)))
 
     def key(self, item: Item) -> str:
         return "" if isinstance(item, Malformed) else self._describe.key(item)
 
-    def _row_at(self, place: int | None) -> int | None:
-        return self._shown.index(place) if place is not None and place in self._shown else None
+    def _row_at(self, position: int | None) -> int | None:
+        return self._shown.index(position) if position is not None and position in self._shown else None
 
     # -------------------------------------------------------------- marks
 
     def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
         """Set labels shown instead of the items' notes; "" removes one."""
         before = dict(self._marks)
-        for key, (words, tone) in marks.items():
-            if words:
-                self._marks[key] = (words, tone)
+        for key, (text, tone) in marks.items():
+            if text:
+                self._marks[key] = (text, tone)
             else:
                 self._marks.pop(key, None)
         if self._marks != before:
             self._repaint()
 
-    def mark_news(self, news: ListChanges) -> None:
+    def mark_changed(self, changes: ListChanges) -> None:
         """Mark added and changed items, unless marked otherwise; `see` removes these marks."""
-        marks = {**dict.fromkeys(news.changed, _CHANGED), **dict.fromkeys(news.added, _NEW)}
+        marks = {**dict.fromkeys(changes.changed, _CHANGED), **dict.fromkeys(changes.added, _NEW)}
         self.set_marks({key: mark for key, mark in marks.items() if self._marks.get(key) in (None, _CHANGED)})
 
     def see(self, item: Item) -> None:
@@ -319,7 +319,7 @@ class FeatureListModel(QAbstractListModel):
 
     def _begin(self) -> None:
         """Start searching; the first slice runs at once."""
-        if not self._words:
+        if not self._label:
             self._show(range(self.total))
             return
         self._search = self._ranked()
@@ -334,36 +334,36 @@ class FeatureListModel(QAbstractListModel):
         self._timer.stop()
 
     def _ranked(self) -> Iterator[None]:
-        words = self._words
+        text = self._label
         ranks: tuple[list[int], ...] = ([], [], [])
         haystacks = self._whole.haystacks
-        for place, item in enumerate(self._whole.items):
-            if place % 256 == 0:
+        for position, item in enumerate(self._whole.items):
+            if position % 256 == 0:
                 yield
-            if place == len(haystacks):
+            if position == len(haystacks):
                 haystacks.append(self._haystack(item))
-            name, rest = haystacks[place]
-            if name.startswith(words):
-                ranks[0].append(place)
-            elif words in name:
-                ranks[1].append(place)
-            elif words in rest:
-                ranks[2].append(place)
-        self._show([place for rank in ranks for place in rank])
+            name, rest = haystacks[position]
+            if name.startswith(text):
+                ranks[0].append(position)
+            elif text in name:
+                ranks[1].append(position)
+            elif text in rest:
+                ranks[2].append(position)
+        self._show([position for rank in ranks for position in rank])
 
-    def _show(self, places: Sequence[int]) -> None:
+    def _show(self, positions: Sequence[int]) -> None:
         self._timer.stop()
         self._search = iter(())
         self.beginResetModel()
-        self._shown_of, self._shown = self._whole, places
+        self._shown_of, self._shown = self._whole, positions
         self.endResetModel()
         self.searched.emit()
 
     def _haystack(self, item: Item) -> tuple[str, str]:
         if isinstance(item, Malformed):
-            return "", item.reason[:_MOST_SEARCHED].casefold()
+            return "", item.reason[:_MAX_SEARCHED].casefold()
         describe = self._describe
-        return describe.text(item).casefold(), describe.rest(item)[:_MOST_SEARCHED].casefold()
+        return describe.text(item).casefold(), describe.rest(item)[:_MAX_SEARCHED].casefold()
 
 
 def _sources(whole: _Whole) -> Iterator[tuple[str, JSONObject]]:

@@ -20,7 +20,7 @@ from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPL
 from inspector.protocol.server_requests.sampling import USER
 from inspector.qt.models.row_models import Index, plain_tip
 
-_MOST_ROWS = 500  # rows remembered with their cards: as many as the Inbox keeps of closed ones
+_MAX_ROWS = 500  # rows remembered with their cards: as many as the Inbox keeps of closed ones
 
 
 class PendingRequestIndex(QObject):
@@ -41,52 +41,52 @@ class PendingRequestIndex(QObject):
         self._open: dict[int, InboxRequest] = {}
         self._rows: dict[int, tuple[str, int]] = {}
 
-    def put(self, card: InboxRequest) -> None:
+    def put(self, inbox_request: InboxRequest) -> None:
         """Add, update or close a card."""
-        is_new = card.id not in self._open
-        if card.row is not None:
-            self._remember(card.row, card)
-        if card.is_open:
-            self._open[card.id] = card
+        is_new = inbox_request.id not in self._open
+        if inbox_request.row is not None:
+            self._remember(inbox_request.row, inbox_request)
+        if inbox_request.is_open:
+            self._open[inbox_request.id] = inbox_request
         else:
-            self._open.pop(card.id, None)
-        self.counted.emit(card.server)
-        if not card.is_open:
-            self.ended.emit(card)
+            self._open.pop(inbox_request.id, None)
+        self.counted.emit(inbox_request.server)
+        if not inbox_request.is_open:
+            self.ended.emit(inbox_request)
         elif is_new:
-            self.opened.emit(card)
+            self.opened.emit(inbox_request)
 
     def of(self, server: str) -> tuple[InboxRequest, ...]:
         """Return the open cards of a server, oldest first."""
-        return tuple(card for card in self._open.values() if card.server == server)
+        return tuple(inbox_request for inbox_request in self._open.values() if inbox_request.server == server)
 
-    def card(self, card_id: int) -> InboxRequest | None:
+    def inbox_request(self, inbox_id: int) -> InboxRequest | None:
         """Return an open card; None if it is closed or unknown."""
-        return self._open.get(card_id)
+        return self._open.get(inbox_id)
 
     @property
     def count(self) -> int:
         return len(self._open)
 
-    def asked_in(self, row: int) -> tuple[str, int] | None:
+    def requested_in(self, row: int) -> tuple[str, int] | None:
         """Return the server and the card id of a request in the running traffic."""
         return self._rows.get(row)
 
-    def _remember(self, row: int, card: InboxRequest) -> None:
-        self._rows[row] = (card.server, card.id)
-        if len(self._rows) > _MOST_ROWS:
+    def _remember(self, row: int, inbox_request: InboxRequest) -> None:
+        self._rows[row] = (inbox_request.server, inbox_request.id)
+        if len(self._rows) > _MAX_ROWS:
             del self._rows[next(iter(self._rows))]
 
 
-CardRole = Qt.ItemDataRole.UserRole + 1
+RequestRole = Qt.ItemDataRole.UserRole + 1
 AgeRole = Qt.ItemDataRole.UserRole + 2
-MOST_EARLIER = 500
+MAX_EARLIER = 500
 EARLIER = "Earlier"
 _NOWHERE = QModelIndex()
 
 
 class InboxModel(QAbstractListModel):
-    """Cards by row (`CardRole`), with an “Earlier” heading before the closed ones, if any.
+    """Cards by row (`RequestRole`), with an “Earlier” heading before the closed ones, if any.
 
     `server` restricts it to one server; None shows all. `now` is the clock of the cards' timestamps.
     """
@@ -99,32 +99,41 @@ class InboxModel(QAbstractListModel):
         self._earlier: list[InboxRequest] = []  # the latest first
 
     @property
-    def open_cards(self) -> tuple[InboxRequest, ...]:
+    def open_requests(self) -> tuple[InboxRequest, ...]:
         return tuple(self._open)
 
-    def put(self, card: InboxRequest) -> None:
+    def put(self, inbox_request: InboxRequest) -> None:
         """Add, update or close a card."""
-        if self.server is not None and card.server != self.server:
+        if self.server is not None and inbox_request.server != self.server:
             return
-        place = next((place for place, known in enumerate(self._open) if known.id == card.id), None)
-        if card.is_open:
-            self._put_open(place, card)
+        position = next(
+            (position for position, known in enumerate(self._open) if known.id == inbox_request.id), None
+        )
+        if inbox_request.is_open:
+            self._put_open(position, inbox_request)
         else:
-            self._end(place, card)
+            self._end(position, inbox_request)
 
-    def put_all(self, cards: Iterable[InboxRequest]) -> None:
-        for card in cards:
-            self.put(card)
+    def put_all(self, inbox_requests: Iterable[InboxRequest]) -> None:
+        for inbox_request in inbox_requests:
+            self.put(inbox_request)
 
-    def card(self, row: int) -> InboxRequest | None:
+    def inbox_request(self, row: int) -> InboxRequest | None:
         if 0 <= row < len(self._open):
             return self._open[row]
-        place = row - len(self._open) - 1
-        return self._earlier[place] if 0 <= place < len(self._earlier) else None
+        position = row - len(self._open) - 1
+        return self._earlier[position] if 0 <= position < len(self._earlier) else None
 
-    def row_of(self, card_id: int) -> int | None:
-        cards = (self.card(row) for row in range(self.rowCount()))
-        return next((row for row, card in enumerate(cards) if card is not None and card.id == card_id), None)
+    def row_of(self, inbox_id: int) -> int | None:
+        inbox_requests = (self.inbox_request(row) for row in range(self.rowCount()))
+        return next(
+            (
+                row
+                for row, inbox_request in enumerate(inbox_requests)
+                if inbox_request is not None and inbox_request.id == inbox_id
+            ),
+            None,
+        )
 
     def tick(self) -> None:
         """Update the ages of the open cards."""
@@ -133,33 +142,35 @@ class InboxModel(QAbstractListModel):
 
     # --------------------------------------------------------------
 
-    def _put_open(self, place: int | None, card: InboxRequest) -> None:
-        if place is not None:
-            self._open[place] = card
-            self.dataChanged.emit(self.index(place), self.index(place))
-        elif all(known.id != card.id for known in self._earlier):  # else a late update of a closed card
-            at = sum(known.id < card.id for known in self._open)
+    def _put_open(self, position: int | None, inbox_request: InboxRequest) -> None:
+        if position is not None:
+            self._open[position] = inbox_request
+            self.dataChanged.emit(self.index(position), self.index(position))
+        elif all(
+            known.id != inbox_request.id for known in self._earlier
+        ):  # else a late update of a closed card
+            at = sum(known.id < inbox_request.id for known in self._open)
             self.beginInsertRows(_NOWHERE, at, at)
-            self._open.insert(at, card)
+            self._open.insert(at, inbox_request)
             self.endInsertRows()
 
-    def _end(self, place: int | None, card: InboxRequest) -> None:
-        known = next((at for at, each in enumerate(self._earlier) if each.id == card.id), None)
+    def _end(self, position: int | None, inbox_request: InboxRequest) -> None:
+        known = next((at for at, each in enumerate(self._earlier) if each.id == inbox_request.id), None)
         if known is not None:
-            self._earlier[known] = card
+            self._earlier[known] = inbox_request
             index = self.index(len(self._open) + known + 1)
             self.dataChanged.emit(index, index)
             return
-        if place is not None:
-            self.beginRemoveRows(_NOWHERE, place, place)
-            del self._open[place]
+        if position is not None:
+            self.beginRemoveRows(_NOWHERE, position, position)
+            del self._open[position]
             self.endRemoveRows()
-        at = sum(_ended(each) > _ended(card) for each in self._earlier)
+        at = sum(_ended(each) > _ended(inbox_request) for each in self._earlier)
         row = len(self._open) + at + 1
         self.beginInsertRows(_NOWHERE, row if self._earlier else row - 1, row)  # the first adds the heading
-        self._earlier.insert(at, card)
+        self._earlier.insert(at, inbox_request)
         self.endInsertRows()
-        if len(self._earlier) > MOST_EARLIER:
+        if len(self._earlier) > MAX_EARLIER:
             last = self.rowCount() - 1
             self.beginRemoveRows(_NOWHERE, last, last)
             self._earlier.pop()
@@ -173,39 +184,49 @@ class InboxModel(QAbstractListModel):
         return len(self._open) + (len(self._earlier) + 1 if self._earlier else 0)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if self.card(index.row()) is None:
+        if self.inbox_request(index.row()) is None:
             return Qt.ItemFlag.NoItemFlags  # arrow keys skip it
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
-        card = self.card(index.row())
-        if card is None:
+        inbox_request = self.inbox_request(index.row())
+        if inbox_request is None:
             return EARLIER if role == Qt.ItemDataRole.DisplayRole else None
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return what_text(card)
+                return what_text(inbox_request)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(note_text(card)) if card.note else None
+                return plain_tip(note_text(inbox_request)) if inbox_request.note else None
             case Qt.ItemDataRole.AccessibleTextRole:
-                return self._spoken(card)
-        if role == CardRole:
-            return card
-        return age_text(card, self._now()) if role == AgeRole and card.is_open else None
+                return self._spoken(inbox_request)
+        if role == RequestRole:
+            return inbox_request
+        return age_text(inbox_request, self._now()) if role == AgeRole and inbox_request.is_open else None
 
-    def _spoken(self, card: InboxRequest) -> str:
-        stands = f"waiting for {age_text(card, self._now())}" if card.is_open else end_text(card)
-        words = (what_text(card), one_line(card.server), waits_text(card), stands, _about(card))
-        return ", ".join(word for word in words if word)
+    def _spoken(self, inbox_request: InboxRequest) -> str:
+        state_text = (
+            f"waiting for {age_text(inbox_request, self._now())}"
+            if inbox_request.is_open
+            else end_text(inbox_request)
+        )
+        text = (
+            what_text(inbox_request),
+            one_line(inbox_request.server),
+            waits_text(inbox_request),
+            state_text,
+            _about(inbox_request),
+        )
+        return ", ".join(word for word in text if word)
 
 
-def _ended(card: InboxRequest) -> int:
-    return card.ended_ns or 0
+def _ended(inbox_request: InboxRequest) -> int:
+    return inbox_request.ended_ns or 0
 
 
-def _about(card: InboxRequest) -> str:
-    return next((words for words in map(excerpt_of, card.questions) if words), "")
+def _about(inbox_request: InboxRequest) -> str:
+    return next((text for text in map(excerpt_of, inbox_request.input_requests) if text), "")
 
 
 _NAME = 40  # letters of a server's name in a one-line text
@@ -218,41 +239,45 @@ _ENDS = {
 }
 
 
-def toast_text(card: InboxRequest) -> tuple[str, str, str, str]:
+def toast_text(inbox_request: InboxRequest) -> tuple[str, str, str, str]:
     """Return the server, its request, an excerpt and the waiting call."""
-    wish = wish_text(card).removeprefix(one_line(card.server)).strip()
-    about = next((words for words in map(excerpt_of, for_person(card)) if words), "")
-    return one_line(card.server), wish[:1].upper() + wish[1:], about, waits_text(card)
+    phrase = request_phrase(inbox_request).removeprefix(one_line(inbox_request.server)).strip()
+    about = next((text for text in map(excerpt_of, for_user(inbox_request)) if text), "")
+    return one_line(inbox_request.server), phrase[:1].upper() + phrase[1:], about, waits_text(inbox_request)
 
 
-def is_news(card: InboxRequest) -> bool:
+def is_change(inbox_request: InboxRequest) -> bool:
     """Return whether it ended in a way worth a notification."""
-    return card.end in _ENDS
+    return inbox_request.end in _ENDS
 
 
-def news_text(cards: Sequence[InboxRequest]) -> str:
+def message_text(inbox_requests: Sequence[InboxRequest]) -> str:
     """Return how the last of them ended and the number of others. The Inbox has the reasons."""
-    last = cards[-1]
+    last = inbox_requests[-1]
     assert last.end is not None
     server = one_line(shorten(last.server, _NAME))
-    words = _ENDS[last.end].format(server=server, what=what_text(last).lower())
-    return f"{words} {len(cards) - 1:,} more before it." if len(cards) > 1 else words
+    text = _ENDS[last.end].format(server=server, what=what_text(last).lower())
+    return f"{text} {len(inbox_requests) - 1:,} more before it." if len(inbox_requests) > 1 else text
 
 
-def asked_of_call(cards: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
+def requests_of_call(inbox_requests: Sequence[InboxRequest], tool: str, since_ns: int) -> InboxRequest | None:
     """Return the oldest server request that a tool call waits for, or may be waiting for.
 
     Not every request says which call it belongs to. `since_ns` is when the call started: earlier requests
     belong to other calls.
     """
     whose = (("tools/call", tool), ("", ""))
-    found = (card for card in cards if (card.method, card.subject) in whose and card.asked_ns >= since_ns)
+    found = (
+        inbox_request
+        for inbox_request in inbox_requests
+        if (inbox_request.method, inbox_request.subject) in whose and inbox_request.requested_ns >= since_ns
+    )
     return next(found, None)
 
 
-def waiting_text(card: InboxRequest) -> str:
+def waiting_text(inbox_request: InboxRequest) -> str:
     """Return the text shown above a waiting call."""
-    what = "the page" if card.awaits_page else what_text(card).lower()
+    what = "the page" if inbox_request.awaits_page else what_text(inbox_request).lower()
     return f"Waiting for you: {what}"
 
 
@@ -269,49 +294,53 @@ _DRAFTED = "drafted"
 _SECOND = 1_000_000_000
 
 
-def is_page(question: RequestItem) -> bool:
-    return question.method == ELICITATION and question.params.get("mode") == "url"
+def is_page(input_request: RequestItem) -> bool:
+    return input_request.method == ELICITATION and input_request.params.get("mode") == "url"
 
 
-def _kind(question: RequestItem) -> str:
-    if question.method == ELICITATION:
-        return "url" if is_page(question) else "form"
-    return question.method
+def _kind(input_request: RequestItem) -> str:
+    if input_request.method == ELICITATION:
+        return "url" if is_page(input_request) else "form"
+    return input_request.method
 
 
-def kind_text(question: RequestItem) -> str:
+def kind_text(input_request: RequestItem) -> str:
     """Return the kind: Form, Page to open, Sampling or Roots."""
-    return _KINDS.get(_kind(question)) or one_line(question.method)
+    return _KINDS.get(_kind(input_request)) or one_line(input_request.method)
 
 
-def for_person(card: InboxRequest) -> tuple[RequestItem, ...]:
+def for_user(inbox_request: InboxRequest) -> tuple[RequestItem, ...]:
     """Return the requests that only the user, or a reply rule, can answer."""
-    return tuple(each for each in card.questions if each.reply is None or not each.reply.is_known)
+    return tuple(
+        each for each in inbox_request.input_requests if each.reply is None or not each.reply.is_known
+    )
 
 
-def what_text(card: InboxRequest) -> str:
+def what_text(inbox_request: InboxRequest) -> str:
     """Return what a card asks for, in two or three words."""
-    asked = for_person(card) or card.questions
-    if len(asked) == 1:
-        return kind_text(asked[0])
-    kinds = {kind_text(each) for each in asked}
-    return f"{plural(len(asked), 'question')}" if len(kinds) > 1 else f"{len(asked)} × {kinds.pop()}"
+    requested = for_user(inbox_request) or inbox_request.input_requests
+    if len(requested) == 1:
+        return kind_text(requested[0])
+    kinds = {kind_text(each) for each in requested}
+    return f"{plural(len(requested), 'question')}" if len(kinds) > 1 else f"{len(requested)} × {kinds.pop()}"
 
 
-def wish_text(card: InboxRequest) -> str:
+def request_phrase(inbox_request: InboxRequest) -> str:
     """Return e.g. "everything asks you to fill in a form"."""
-    asked = for_person(card) or card.questions
-    wish = _WISHES.get(_kind(asked[0]), f"asks with {one_line(asked[0].method)}")
-    if len(asked) > 1:
-        wish = f"asks {plural(len(asked), 'question')}"
-    return f"{one_line(card.server)} {wish}"
+    requested = for_user(inbox_request) or inbox_request.input_requests
+    phrase = _WISHES.get(_kind(requested[0]), f"asks with {one_line(requested[0].method)}")
+    if len(requested) > 1:
+        phrase = f"asks {plural(len(requested), 'question')}"
+    return f"{one_line(inbox_request.server)} {phrase}"
 
 
-def excerpt_of(question: RequestItem) -> str:
+def excerpt_of(input_request: RequestItem) -> str:
     """Return a one-line excerpt: the message, or the last user message."""
-    params = question.params
+    params = input_request.params
     text = (
-        text_of(params, "message") if question.method == ELICITATION else _last_said(params.get("messages"))
+        text_of(params, "message")
+        if input_request.method == ELICITATION
+        else _last_said(params.get("messages"))
     )
     return one_line(shorten(text.strip(), _EXCERPT))
 
@@ -329,44 +358,48 @@ def _last_said(messages: object) -> str:
     return ""
 
 
-def waits_text(card: InboxRequest) -> str:
+def waits_text(inbox_request: InboxRequest) -> str:
     """Return which call waits for the reply, e.g. "tool roll_dice"."""
-    if card.subject:
+    if inbox_request.subject:
         what = {"tools/call": "tool ", "prompts/get": "prompt ", "resources/read": "resource "}
-        return f"{what.get(card.method, '')}{one_line(shorten(card.subject, 120))}"
-    if card.task_id:
-        return f"task {one_line(shorten(card.task_id, 60))}"
-    return one_line(card.method)
+        return f"{what.get(inbox_request.method, '')}{one_line(shorten(inbox_request.subject, 120))}"
+    if inbox_request.task_id:
+        return f"task {one_line(shorten(inbox_request.task_id, 60))}"
+    return one_line(inbox_request.method)
 
 
-def asking_task(card: InboxRequest) -> str:
+def requesting_task(inbox_request: InboxRequest) -> str:
     """Return the id of the server's task behind the request, "" if there is none.
 
     A request may itself run as a task of the client, which is not the server's.
     """
-    is_ours = any("task" in question.params for question in card.questions)
-    return "" if is_ours else card.task_id
+    is_ours = any("task" in input_request.params for input_request in inbox_request.input_requests)
+    return "" if is_ours else inbox_request.task_id
 
 
-def round_text(card: InboxRequest) -> str:
+def round_text(inbox_request: InboxRequest) -> str:
     """Return e.g. "Round 2 of at most 10"; "" for a request outside of multi round-trip calls."""
-    if not card.round:
+    if not inbox_request.round:
         return ""
-    return f"Round {card.round} of at most {card.most_rounds}" if card.most_rounds else f"Round {card.round}"
+    return (
+        f"Round {inbox_request.round} of at most {inbox_request.max_rounds}"
+        if inbox_request.max_rounds
+        else f"Round {inbox_request.round}"
+    )
 
 
-def state_text(card: InboxRequest) -> str:
+def state_text(inbox_request: InboxRequest) -> str:
     """Return the state of an open card; "" if it is just pending."""
-    if card.awaits_page:
+    if inbox_request.awaits_page:
         return "waiting for the page"
-    asked = for_person(card)
-    done = sum(each.reply is not None for each in asked)
-    return f"{done} of {len(asked)} answered" if len(asked) > 1 and done else ""
+    requested = for_user(inbox_request)
+    done = sum(each.reply is not None for each in requested)
+    return f"{done} of {len(requested)} answered" if len(requested) > 1 and done else ""
 
 
-def age_text(card: InboxRequest, now_ns: int) -> str:
+def age_text(inbox_request: InboxRequest, now_ns: int) -> str:
     """Return the age: 12 s, 3 min, 2 h 05 min."""
-    seconds = max(now_ns - card.asked_ns, 0) // _SECOND
+    seconds = max(now_ns - inbox_request.requested_ns, 0) // _SECOND
     if seconds < 60:
         return f"{seconds} s"
     minutes = seconds // 60
@@ -389,43 +422,51 @@ def reply_text(reply: Reply) -> str:
 def rule_text(reply: Reply) -> str:
     """Return the rule that replied or drafted, e.g. "by the rule “Echo”"; "" without a rule."""
     name = reply.rule or reply.drafted_by
-    words = f"by the rule “{one_line(shorten(name, 60))}”" if name else ""
-    return f"{_DRAFTED} {words}" if words and not reply.rule else words
+    text = f"by the rule “{one_line(shorten(name, 60))}”" if name else ""
+    return f"{_DRAFTED} {text}" if text and not reply.rule else text
 
 
-def end_text(card: InboxRequest) -> str:
+def end_text(inbox_request: InboxRequest) -> str:
     """Return how it ended, by whom and when: "accepted by the rule “Yes” after 1.2 s"."""
-    if card.end is None:
+    if inbox_request.end is None:
         return ""
-    words = card.end.value
-    if card.end is InboxRequestEnd.ANSWERED:
-        replies = [each.reply for each in for_person(card) or card.questions if each.reply is not None]
-        said = dict.fromkeys(filter(None, map(reply_text, replies)))
+    text = inbox_request.end.value
+    if inbox_request.end is InboxRequestEnd.ANSWERED:
+        replies = [
+            each.reply
+            for each in for_user(inbox_request) or inbox_request.input_requests
+            if each.reply is not None
+        ]
+        reported = dict.fromkeys(filter(None, map(reply_text, replies)))
         rules = dict.fromkeys(filter(None, map(rule_text, replies)))
-        words = ", ".join(said) or words
+        text = ", ".join(reported) or text
         for rule in rules:
-            words += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
+            text += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
     # A request refused automatically was never pending.
-    waited = waited_text(card) if card.end is not InboxRequestEnd.REFUSED else ""
-    return f"{words} after {waited}" if waited else words
+    waited = waited_text(inbox_request) if inbox_request.end is not InboxRequestEnd.REFUSED else ""
+    return f"{text} after {waited}" if waited else text
 
 
-def is_yes(card: InboxRequest) -> bool:
+def is_yes(inbox_request: InboxRequest) -> bool:
     """Return whether it ended with what the server asked for."""
-    replies = [each.reply for each in for_person(card) or card.questions]
+    replies = [each.reply for each in for_user(inbox_request) or inbox_request.input_requests]
     yes = ("answered", "answered by itself", _ACTIONS[ACCEPT])
     given = [reply_text(reply) for reply in replies if reply is not None]
-    return card.end is InboxRequestEnd.ANSWERED and all(words in yes for words in given)
+    return inbox_request.end is InboxRequestEnd.ANSWERED and all(text in yes for text in given)
 
 
-def note_text(card: InboxRequest) -> str:
+def note_text(inbox_request: InboxRequest) -> str:
     """Return a sentence on why it ended, or a note on an open card."""
-    note = card.note.strip()
+    note = inbox_request.note.strip()
     if not note:
         return ""
-    words = note if note[-1] in ".!?…" else f"{note}."
-    return f"Reason: {words}" if card.end is InboxRequestEnd.WITHDRAWN else words
+    text = note if note[-1] in ".!?…" else f"{note}."
+    return f"Reason: {text}" if inbox_request.end is InboxRequestEnd.WITHDRAWN else text
 
 
-def waited_text(card: InboxRequest) -> str:
-    return duration(card.ended_ns - card.asked_ns) if card.ended_ns is not None else ""
+def waited_text(inbox_request: InboxRequest) -> str:
+    return (
+        duration(inbox_request.ended_ns - inbox_request.requested_ns)
+        if inbox_request.ended_ns is not None
+        else ""
+    )

@@ -25,7 +25,7 @@ from inspector.engine.calls.library import SavedFolder
 from inspector.qt.models.row_models import Index, plain_tip
 from inspector.qt.theme import Tone
 
-_LONGEST = 160
+_MAX_LENGTH = 160
 _TONES: dict[str, Tone] = {"result": "muted", "tool error": "warn", "error": "error", "failed": "error"}
 
 _OPTIONS = {"task": "task", "capabilities": "capabilities", "meta": "_meta"}
@@ -39,9 +39,9 @@ def history_picks(calls: Sequence[RecordedCall], today: str) -> Iterator[Palette
     for number, call in enumerate(calls):
         when = full_time(call.at_ns)
         moment = time_of_day(call.at_ns)[:8] if when.startswith(today) else when[:16]
-        arguments = one_line(shorten(call.text, _LONGEST)) or "(too long to be kept)"
-        said = call.said() or {}
-        how = " · ".join(word for name, word in _OPTIONS.items() if name in said)
+        arguments = one_line(shorten(call.text, _MAX_LENGTH)) or "(too long to be kept)"
+        options = call.recorded_options() or {}
+        how = " · ".join(word for name, word in _OPTIONS.items() if name in options)
         note = f"{how} · " if how else ""
         note += f"{call.outcome} · {duration(call.elapsed_ns)} · {moment}"
         tone = _TONES.get(call.outcome, "muted")
@@ -56,10 +56,10 @@ _SCATTERED = 12
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match; a lower score is better. `places` are the matching letters of the name, in order."""
+    """A match; a lower score is better. `positions` are the matching letters of the name, in order."""
 
     score: int
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class Query:
@@ -69,29 +69,29 @@ class Query:
     """
 
     def __init__(self, words: str) -> None:
-        self._words = [word for word in words.lower().split() if word][:8]
-        self._scattered = [re.compile("[^\n]*?".join(map(re.escape, word))) for word in self._words]
+        self._terms = [word for word in words.lower().split() if word][:8]
+        self._scattered = [re.compile("[^\n]*?".join(map(re.escape, word))) for word in self._terms]
 
     def __bool__(self) -> bool:
-        return bool(self._words)
+        return bool(self._terms)
 
     def match(self, name: str, haystack: str) -> Match | None:
         """Match a name; `haystack` is the result of `haystack()` for it and the rest."""
         end, score = len(name), 0
-        places: list[int] = []
-        for word, scattered in zip(self._words, self._scattered, strict=True):
+        positions: list[int] = []
+        for word, scattered in zip(self._terms, self._scattered, strict=True):
             start = haystack.find(word)
             if start >= 0:
                 score += _place_score(haystack, start, end)
-                places += range(start, min(start + len(word), end))
+                positions += range(start, min(start + len(word), end))
             elif scattered.search(haystack, 0, end):
                 starts = {start.start() for start in _BOUNDARY.finditer(name)}
                 found = _best_letters(word, haystack, starts, end)
                 score += _INITIALS if starts.issuperset(found) else _SCATTERED + _gaps(found)
-                places += found
+                positions += found
             else:
                 return None
-        return Match(score, tuple(sorted(set(places))))
+        return Match(score, tuple(sorted(set(positions))))
 
 
 def haystack(name: str, rest: str) -> str:
@@ -110,31 +110,31 @@ def _place_score(text: str, start: int, end: int) -> int:
 
 def _best_letters(word: str, text: str, starts: set[int], end: int) -> list[int]:
     """Match letters at word beginnings where the rest still matches after, else anywhere."""
-    places: list[int] = []
+    positions: list[int] = []
     at = 0
-    for place, letter in enumerate(word):
-        here = text.find(letter, at)
-        if here not in starts and not (places and here == places[-1] + 1):
-            better = next((start for start in sorted(starts) if start >= at and text[start] == letter), None)
-            if better is not None and _fits(word[place + 1 :], text, better + 1, end):
+    for position, char in enumerate(word):
+        here = text.find(char, at)
+        if here not in starts and not (positions and here == positions[-1] + 1):
+            better = next((start for start in sorted(starts) if start >= at and text[start] == char), None)
+            if better is not None and _matches(word[position + 1 :], text, better + 1, end):
                 here = better
-        places.append(here)
+        positions.append(here)
         at = here + 1
-    return places
+    return positions
 
 
-def _fits(letters: str, text: str, at: int, end: int) -> bool:
-    for letter in letters:
-        at = text.find(letter, at, end) + 1
+def _matches(letters: str, text: str, at: int, end: int) -> bool:
+    for char in letters:
+        at = text.find(char, at, end) + 1
         if not at:
             return False
     return True
 
 
-def _gaps(places: list[int]) -> int:
+def _gaps(positions: list[int]) -> int:
     """Score the scatter: the number of runs, and a little for the distance."""
-    runs = sum(later != earlier + 1 for earlier, later in pairwise(places))
-    return 2 * runs + min((places[-1] - places[0]) // 8, 8)
+    runs = sum(later != earlier + 1 for earlier, later in pairwise(positions))
+    return 2 * runs + min((positions[-1] - positions[0]) // 8, 8)
 
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
@@ -142,12 +142,12 @@ ToneRole = Qt.ItemDataRole.UserRole + 2
 IconRole = Qt.ItemDataRole.UserRole + 3
 PlacesRole = Qt.ItemDataRole.UserRole + 4
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 _TURN_S = 0.006
 _STRIDE = 64
 _NOWHERE = QModelIndex()
 _RECENT_BONUS = 4
-_MOST_PICKS = 1 << 32
+_MAX_PICKS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class PaletteItem:
 @dataclass(frozen=True, slots=True)
 class _Row:
     pick: PaletteItem
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 class PaletteModel(QAbstractListModel):
@@ -200,14 +200,14 @@ class PaletteModel(QAbstractListModel):
         """
         self._picks, self._haystacks = [], []
         self._coming = iter(picks)
-        self._recent = {key: place for place, key in enumerate(recent)}
+        self._recent = {key: position for position, key in enumerate(recent)}
         self._begin()
 
     def add_picks(self, picks: Iterable[PaletteItem]) -> None:
         self._coming = chain(self._coming, picks)
         self._begin()
 
-    def set_words(self, words: str) -> None:
+    def set_text(self, words: str) -> None:
         self._query = Query(words)
         self._begin()
 
@@ -253,7 +253,7 @@ class PaletteModel(QAbstractListModel):
             int(NoteRole): row.pick.note,
             int(ToneRole): row.pick.tone,
             int(IconRole): row.pick.icon,
-            int(PlacesRole): row.places,
+            int(PlacesRole): row.positions,
         }
         return values.get(int(role))
 
@@ -287,31 +287,31 @@ class PaletteModel(QAbstractListModel):
         recent = [pick for pick in self._picks if pick.key in self._recent] if self._recent else []
         recent.sort(key=lambda pick: self._recent[pick.key])
         rest = (pick for pick in self._picks if pick.key not in self._recent)
-        shown = [*recent, *(pick for pick, _ in zip(rest, range(MOST_SHOWN), strict=False))]
-        self._show([_Row(pick) for pick in shown[:MOST_SHOWN]], len(self._picks))
+        shown = [*recent, *(pick for pick, _ in zip(rest, range(MAX_SHOWN), strict=False))]
+        self._show([_Row(pick) for pick in shown[:MAX_SHOWN]], len(self._picks))
 
     def _matching(self) -> Iterator[None]:
         # An int each, not a tuple: the garbage collector would scan thousands of them.
         found: list[int] = []
         query, recent = self._query, self._recent
-        for place, pick in enumerate(self._picks):
-            if place % _STRIDE == 0:
+        for position, pick in enumerate(self._picks):
+            if position % _STRIDE == 0:
                 yield
-            if place == len(self._haystacks):
+            if position == len(self._haystacks):
                 self._haystacks.append(haystack(pick.text, pick.note))
-            match = query.match(pick.text, self._haystacks[place])
+            match = query.match(pick.text, self._haystacks[position])
             if match is not None:
                 used = recent.get(pick.key)
                 score = match.score if used is None else match.score - _RECENT_BONUS
                 age = len(recent) if used is None else used
-                found.append(_rank(score, age, len(pick.text), place))
-        best = [rank % _MOST_PICKS for rank in heapq.nsmallest(MOST_SHOWN, found)]
-        self._show([self._matched(place) for place in best], len(found))
+                found.append(_rank(score, age, len(pick.text), position))
+        best = [rank % _MAX_PICKS for rank in heapq.nsmallest(MAX_SHOWN, found)]
+        self._show([self._matched(position) for position in best], len(found))
 
-    def _matched(self, place: int) -> _Row:
-        pick = self._picks[place]
-        match = self._query.match(pick.text, self._haystacks[place])
-        return _Row(pick, match.places if match is not None else ())
+    def _matched(self, position: int) -> _Row:
+        pick = self._picks[position]
+        match = self._query.match(pick.text, self._haystacks[position])
+        return _Row(pick, match.positions if match is not None else ())
 
     def _show(self, rows: list[_Row], found: int) -> None:
         self._timer.stop()
@@ -321,11 +321,11 @@ class PaletteModel(QAbstractListModel):
         self.searched.emit()
 
 
-def _rank(score: int, age: int, length: int, place: int) -> int:
+def _rank(score: int, age: int, length: int, position: int) -> int:
     """Pack the criteria into one number that sorts by each of them in turn."""
     return (
         (((score + _RECENT_BONUS) << 16) + min(age, 0xFFFF) << 16) + min(length, 0xFFFF)
-    ) * _MOST_PICKS + place
+    ) * _MAX_PICKS + position
 
 
 PREFIX = "saved:"
@@ -343,8 +343,8 @@ def saved_picks(folders: Sequence[SavedFolder], calls: Sequence[SavedCall]) -> I
     """Yield saved calls as picks, with the folder's name if there are several."""
     names = {folder.path: folder.name for folder in folders} if len(folders) > 1 else {}
     for call in calls:
-        place = names.get(call.folder, "") if call.folder is not None else ""
-        words = (call.server, "saved call", call.tool, place, call.description)
+        position = names.get(call.folder, "") if call.folder is not None else ""
+        words = (call.server, "saved call", call.tool, position, call.description)
         note = one_line(" · ".join(word for word in words if word))
         yield PaletteItem(saved_key(call), one_line(call.name), note, "bookmark", tip=str(call.path or ""))
 

@@ -16,7 +16,7 @@ from inspector.qt.theme import Theme
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
 _INDENT = "    "
-_DEEPEST = 8
+_MAX_DEPTH = 8
 _UNKNOWN = "—"
 _HOUR, _DAY = 3_600, 86_400
 
@@ -102,7 +102,7 @@ def cell(process: ProcessFacts, column: int, now_ns: int) -> str:
         case Column.NAME:
             note = " (orphan)" if process.is_stray else ""
             ended = " (ended)" if process.state == "zombie" else ""
-            return f"{_INDENT * min(process.depth, _DEEPEST)}{process.name}{note}{ended}"
+            return f"{_INDENT * min(process.depth, _MAX_DEPTH)}{process.name}{note}{ended}"
         case Column.PID:
             return str(process.pid)
         case Column.CPU:
@@ -148,6 +148,6 @@ def _tip(process: ProcessFacts, column: int) -> str:
         case Column.HANDLES:
             return "Open files, pipes and sockets"
         case Column.NAME:
-            words = "Its parent is gone, but it is still of the server's process group. "
-            return f"{words if process.is_stray else ''}{process.command}"
+            text = "Its parent is gone, but it is still of the server's process group. "
+            return f"{text if process.is_stray else ''}{process.command}"
     return ""

@@ -19,7 +19,7 @@ from inspector.qt.theme import Theme, Tone
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
-_LONGEST = 300
+_MAX_LENGTH = 300
 
 
 class Column(IntEnum):
@@ -114,7 +114,7 @@ class RerunsModel(QAbstractTableModel):
             case Qt.ItemDataRole.ToolTipRole if column == Column.CALL:
                 return plain_tip(f"{result.call.tool}, in {result.call.path}")
             case Qt.ItemDataRole.ToolTipRole if column == Column.WHAT:
-                return plain_tip(words) if (words := cell(result, column)) else None
+                return plain_tip(text) if (text := cell(result, column)) else None
         return None
 
     def _on_theme_changed(self) -> None:
@@ -129,13 +129,13 @@ def cell(result: RerunResult, column: int) -> str:
         case Column.STATE:
             return result.state.value
         case Column.CALL:
-            return one_line(shorten(result.call.name, _LONGEST))
+            return one_line(shorten(result.call.name, _MAX_LENGTH))
         case Column.TOOK:
             return duration(outcome.elapsed_ns) if outcome is not None else ""
         case Column.CPU:
             cost = outcome.cost if outcome is not None else None
             return duration(cost.cpu_ns) if cost is not None and cost.cpu_ns is not None else ""
-    return one_line(shorten(what_differs(result), _LONGEST))
+    return one_line(shorten(what_differs(result), _MAX_LENGTH))
 
 
 def what_differs(result: RerunResult) -> str:
@@ -160,7 +160,7 @@ def summary(view: RerunView) -> str:
         RerunState.NOT_RUN,
     )
     counts = ((view.count(state), state.value) for state in order)
-    return ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    return ", ".join(f"{count:,} {text}" for count, text in counts if count)
 
 
 def verdict(view: RerunView) -> tuple[str, Tone]:

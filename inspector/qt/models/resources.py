@@ -95,7 +95,7 @@ def _moment(text: str) -> str:
 
 
 _ROOT = 2**32 - 1
-_MOST_KNOWN = 50_000
+_MAX_KNOWN = 50_000
 _SLICE = 2_000
 
 
@@ -129,11 +129,11 @@ class ResourceTreeModel(QAbstractItemModel):
         self._items = self._offered.items()
         self._parts = [self._parts_of(item) for item in self._items]
         self._nodes = []
-        usable = [place for place, parts in enumerate(self._parts) if parts]
+        usable = [position for position, parts in enumerate(self._parts) if parts]
         self._top = self._make_children(_ROOT, usable, 0)
-        for place, item in enumerate(self._items):
+        for position, item in enumerate(self._items):
             if isinstance(item, Malformed):
-                self._top.append(self._add(_ROOT, len(self._top), "", [place], 0, place))
+                self._top.append(self._add(_ROOT, len(self._top), "", [position], 0, position))
         self.endResetModel()
 
     async def learn(self, items: Sequence[Item]) -> None:
@@ -149,21 +149,21 @@ class ResourceTreeModel(QAbstractItemModel):
             return []
         parts = self._known.get(item.uri)
         if parts is None:
-            if len(self._known) > _MOST_KNOWN:
+            if len(self._known) > _MAX_KNOWN:
                 self._known.clear()
             parts = self._known[item.uri] = uri_parts(item.uri)
         return parts
 
     def item(self, index: Index) -> Item | None:
         """Return the resource on a row; None for a folder."""
-        place = self._nodes[index.internalId()].item if index.isValid() else None
-        return self._items[place] if place is not None else None
+        position = self._nodes[index.internalId()].item if index.isValid() else None
+        return self._items[position] if position is not None else None
 
     def index_of(self, key: str) -> QModelIndex:
         """Return the index of a resource, creating its parents."""
-        place, nodes = self._offered.row_of(key), self._top
-        while place is not None:
-            at = next((each for each in nodes if place in self._nodes[each].items), None)
+        position, nodes = self._offered.row_of(key), self._top
+        while position is not None:
+            at = next((each for each in nodes if position in self._nodes[each].items), None)
             if at is None:
                 break
             if self._nodes[at].item is not None:
@@ -238,14 +238,14 @@ class ResourceTreeModel(QAbstractItemModel):
         """Create folders by their next part in order of appearance, with the resources in place."""
         folders: dict[str, int] = {}
         made: list[int] = []
-        for place in items:
-            parts = self._parts[place]
+        for position in items:
+            parts = self._parts[position]
             if len(parts) == depth + 1:
-                made.append(self._add(parent, len(made), parts[depth], [place], depth + 1, place))
+                made.append(self._add(parent, len(made), parts[depth], [position], depth + 1, position))
             elif parts[depth] in folders:
-                self._nodes[folders[parts[depth]]].items.append(place)
+                self._nodes[folders[parts[depth]]].items.append(position)
             else:
-                at = self._add(parent, len(made), parts[depth], [place], depth + 1)
+                at = self._add(parent, len(made), parts[depth], [position], depth + 1)
                 folders[parts[depth]] = at
                 made.append(at)
         for at in folders.values():
@@ -255,8 +255,9 @@ class ResourceTreeModel(QAbstractItemModel):
     def _join_chain(self, node: _Node) -> None:
         first = self._parts[node.items[0]]
         while len(first) > node.depth + 1 and all(
-            len(self._parts[place]) > node.depth + 1 and self._parts[place][node.depth] == first[node.depth]
-            for place in node.items
+            len(self._parts[position]) > node.depth + 1
+            and self._parts[position][node.depth] == first[node.depth]
+            for position in node.items
         ):
             node.label += one_line(first[node.depth])
             node.depth += 1
@@ -292,5 +293,5 @@ def _cut(path: str) -> tuple[str, str]:
     """Split off a query or fragment."""
     if "?" not in path and "#" not in path:
         return path, ""
-    place = min(place for place in (path.find("?"), path.find("#")) if place >= 0)
-    return path[:place], path[place:]
+    position = min(position for position in (path.find("?"), path.find("#")) if position >= 0)
+    return path[:position], path[position:]

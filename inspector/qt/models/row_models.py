@@ -75,8 +75,8 @@ class LogRowsModel(QAbstractTableModel):
 
     def find_row(self, number: int) -> int | None:
         """Return where a log row is shown, by binary search."""
-        place = bisect_left(self._rows, number)
-        return place if place < len(self._rows) and self._rows[place] == number else None
+        position = bisect_left(self._rows, number)
+        return position if position < len(self._rows) and self._rows[position] == number else None
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)

@@ -37,7 +37,7 @@ _KINDS = {
 class Place:
     """A place where secrets can be stored: its name and description."""
 
-    rung: StorageLevel
+    level: StorageLevel
     name: str
     meaning: str
 
@@ -62,38 +62,38 @@ PLACES = (
 )
 
 
-def is_worth_saying(state: SecretsState) -> bool:
+def is_worth_showing(state: SecretsState) -> bool:
     """Return whether to show the state: not before a secret was ever stored."""
-    return state.is_chosen or state.in_memory > 0 or state.standing is StorageStatus.UNREADABLE
+    return state.is_chosen or state.in_memory > 0 or state.status is StorageStatus.UNREADABLE
 
 
 def status_text(state: SecretsState) -> str:
-    if state.rung is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another problem
-        return _STATUS[state.rung]
-    return _TROUBLE.get(state.standing, _STATUS[state.rung])
+    if state.level is StorageLevel.MEMORY:  # then a missing keychain is the reason, not another problem
+        return _STATUS[state.level]
+    return _TROUBLE.get(state.status, _STATUS[state.level])
 
 
 def status_tone(state: SecretsState) -> Tone:
-    if state.rung is StorageLevel.MEMORY:
+    if state.level is StorageLevel.MEMORY:
         return "muted"
-    return "warn" if state.rung is StorageLevel.PLAIN or state.standing in _TROUBLE else "muted"
+    return "warn" if state.level is StorageLevel.PLAIN or state.status in _TROUBLE else "muted"
 
 
 def status_hint(state: SecretsState) -> str:
     """Return the tool tip: the place, the number of secrets and any problem."""
-    place = next(each for each in PLACES if each.rung is state.rung)
-    lines = [f"{place.name}: {counted(state)}", state.words, state.next_step]
+    storage = next(each for each in PLACES if each.level is state.level)
+    lines = [f"{storage.name}: {counted(state)}", state.text, state.next_step]
     return "\n".join(line for line in lines if line)
 
 
 def counted(state: SecretsState) -> str:
-    if state.standing is StorageStatus.UNREADABLE and not state.in_memory:
+    if state.status is StorageStatus.UNREADABLE and not state.in_memory:
         return "cannot be counted"
     if not state.kept and not state.in_memory:
         return "no secrets"
     kept = plural(state.kept, "secret") if state.kept else ""
     in_memory = f"{plural(state.in_memory, 'secret')} in memory" if state.in_memory else ""
-    return " and ".join(words for words in (kept, in_memory) if words)
+    return " and ".join(text for text in (kept, in_memory) if text)
 
 
 def kind_of(name: str) -> str:

@@ -64,8 +64,8 @@ class ServersModel(QAbstractListModel):
 
     def set_order(self, names: Sequence[str]) -> None:
         """Reorder the servers; unnamed ones go last."""
-        places = {name: place for place, name in enumerate(names)}
-        views = sorted(self._views, key=lambda view: places.get(view.name, len(places)))
+        positions = {name: position for position, name in enumerate(names)}
+        views = sorted(self._views, key=lambda view: positions.get(view.name, len(positions)))
         if views == self._views:
             return
         self.layoutAboutToBeChanged.emit()
@@ -106,29 +106,29 @@ class ServersModel(QAbstractListModel):
         if role == WaitingRole:
             return self._waiting.get(view.name, 0)
         if role == Qt.ItemDataRole.ToolTipRole:
-            words = _tip_words(view)
-            return plain_tip(words) if words else None
+            text = _tip_words(view)
+            return plain_tip(text) if text else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             waiting = self._waiting.get(view.name, 0)
-            asks = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
-            return f"{one_line(view.name)}, {view.transport}, {state_text(view)}{asks}"
+            needs_input = f", {plural(waiting, 'question')} in the Inbox" if waiting else ""
+            return f"{one_line(view.name)}, {view.transport}, {state_text(view)}{needs_input}"
         return None
 
 
 def _tip_words(view: ServerView) -> str:
     """Return details that do not fit into two lines."""
-    anew = "It was configured anew: reconnect to use that." if view.is_outdated else ""
+    changed_rows = "It was configured anew: reconnect to use that." if view.is_outdated else ""
     origin = f"From {view.origin}." if view.origin else ""
-    words = f"{view.reason} {view.next_step}".strip()
-    return " ".join(part for part in (words, anew, shorten(view.notes, 300), origin) if part)
+    text = f"{view.reason} {view.next_step}".strip()
+    return " ".join(part for part in (text, changed_rows, shorten(view.notes, 300), origin) if part)
 
 
 def state_text(view: ServerView) -> str:
     """Return a one-line status, shown below the server's name."""
     match view.status:
         case ServerStatus.CONNECTED if view.agreement is not None:
-            words = f"connected · {view.agreement.revision}"
-            return f"{words} · configured anew" if view.is_outdated else words
+            text = f"connected · {view.agreement.revision}"
+            return f"{text} · configured anew" if view.is_outdated else text
         case ServerStatus.CONNECTING | ServerStatus.LOGGING_IN:
             return f"waiting for {view.waits_for}" if view.waits_for else "connecting"
         case ServerStatus.FAILED | ServerStatus.NEEDS_LOGIN | ServerStatus.RESTARTING:
@@ -146,7 +146,7 @@ UP = (ServerStatus.CONNECTED, ServerStatus.CONNECTING, ServerStatus.LOGGING_IN, 
 class ConnectionPlaceholder:
     """The text for an empty, waiting or failed panel, and the suggested command."""
 
-    look: Look
+    appearance: Look
     title: str
     sentence: str
     next_step: str = ""

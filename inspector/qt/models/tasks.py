@@ -19,7 +19,7 @@ from inspector.qt.theme import Theme, Tone
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _TOP = QModelIndex()
-_LONGEST = 300
+_MAX_LENGTH = 300
 _SECOND = 1_000_000_000
 _FEW = 20  # rows removed one by one; more reset the model
 
@@ -28,7 +28,7 @@ class Column(IntEnum):
     STATUS = 0
     TOOL = 1
     ID = 2
-    NEWS = 3
+    STATUS_MESSAGE = 3
     AGE = 4
     LEFT = 5
     POLL = 6
@@ -58,7 +58,7 @@ class TasksModel(QAbstractTableModel):
         self._theme = theme
         self._mark = mark
         self._views: list[TaskView] = []  # the newest last
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         theme.changed.connect(self._on_theme_changed)
 
     # -------------------------------------------------------------- what others ask
@@ -78,10 +78,10 @@ class TasksModel(QAbstractTableModel):
 
     def apply(self, changes: Mapping[str, TaskView | None]) -> None:
         """Apply changes by task id; None removes one. If many are removed, the model is reset."""
-        self._take_away([id for id, view in changes.items() if view is None and id in self._places])
+        self._take_away([id for id, view in changes.items() if view is None and id in self._positions])
         views = [view for view in changes.values() if view is not None]
-        self._change([view for view in views if view.id in self._places])
-        self._add([view for view in views if view.id not in self._places])
+        self._change([view for view in views if view.id in self._positions])
+        self._add([view for view in views if view.id not in self._positions])
 
     def _take_away(self, ids: list[str]) -> None:
         if len(ids) > _FEW:
@@ -89,26 +89,26 @@ class TasksModel(QAbstractTableModel):
             self.set_all([view for view in self._views if view.id not in gone])
             return
         for id in ids:
-            place = self._places[id]
-            row = self._row(place)
+            position = self._positions[id]
+            row = self._row(position)
             self.beginRemoveRows(_TOP, row, row)
-            del self._views[place]
+            del self._views[position]
             self._number()
             self.endRemoveRows()
 
     def _change(self, views: list[TaskView]) -> None:
-        places = [self._places[view.id] for view in views]
-        for place, view in zip(places, views, strict=True):
-            self._views[place] = view
-        if places:
-            first, last = self._row(max(places)), self._row(min(places))
+        positions = [self._positions[view.id] for view in views]
+        for position, view in zip(positions, views, strict=True):
+            self._views[position] = view
+        if positions:
+            first, last = self._row(max(positions)), self._row(min(positions))
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(Column) - 1))
 
     def _add(self, views: list[TaskView]) -> None:
         if views:
             self.beginInsertRows(_TOP, 0, len(views) - 1)
             for view in views:
-                self._places[view.id] = len(self._views)
+                self._positions[view.id] = len(self._views)
                 self._views.append(view)
             self.endInsertRows()
 
@@ -116,13 +116,13 @@ class TasksModel(QAbstractTableModel):
         return self._views[self._row(row)]
 
     def find(self, id: str) -> TaskView | None:
-        place = self._places.get(id)
-        return None if place is None else self._views[place]
+        position = self._positions.get(id)
+        return None if position is None else self._views[position]
 
     def row_of(self, id: str) -> int:
         """Return the row of a task; -1 if there is none."""
-        place = self._places.get(id)
-        return -1 if place is None else self._row(place)
+        position = self._positions.get(id)
+        return -1 if position is None else self._row(position)
 
     def count_running(self) -> int:
         return sum(view.is_running for view in self._views)
@@ -165,7 +165,7 @@ class TasksModel(QAbstractTableModel):
                 return self._theme.color("text" if column is Column.TOOL else "muted")
             case Qt.ItemDataRole.FontRole if column is Column.ID:
                 return self._theme.mono_font(0.95)
-            case Qt.ItemDataRole.ToolTipRole if column in (Column.NEWS, Column.ID, Column.TOOL):
+            case Qt.ItemDataRole.ToolTipRole if column in (Column.STATUS_MESSAGE, Column.ID, Column.TOOL):
                 return plain_tip(cell(view, column, time.monotonic_ns()))
             case Qt.ItemDataRole.AccessibleTextRole:
                 return f"{HEADS[column]}: {cell(view, column, time.monotonic_ns())}"
@@ -173,12 +173,12 @@ class TasksModel(QAbstractTableModel):
 
     # --------------------------------------------------------------
 
-    def _row(self, place: int) -> int:
+    def _row(self, position: int) -> int:
         """Convert a list position to a row, or back."""
-        return len(self._views) - 1 - place
+        return len(self._views) - 1 - position
 
     def _number(self) -> None:
-        self._places = {view.id: place for place, view in enumerate(self._views)}
+        self._positions = {view.id: position for position, view in enumerate(self._views)}
 
     def _on_theme_changed(self) -> None:
         if self._views:
@@ -189,12 +189,12 @@ class TasksModel(QAbstractTableModel):
 
 
 def tone_of(view: TaskView) -> Tone:
-    is_lost = view.standing in (TrackingState.UNKNOWN, TrackingState.WAITING)
+    is_lost = view.tracking in (TrackingState.UNKNOWN, TrackingState.WAITING)
     return "muted" if is_lost else _TONES[view.task.status]
 
 
 def status_text(view: TaskView) -> str:
-    if view.standing is TrackingState.UNKNOWN:
+    if view.tracking is TrackingState.UNKNOWN:
         return "unknown"
     status = view.task.status.value.replace("_", " ")
     if view.wants_cancel and not view.is_terminal:
@@ -202,26 +202,26 @@ def status_text(view: TaskView) -> str:
     return status
 
 
-def news_text(view: TaskView) -> str:
+def message_text(view: TaskView) -> str:
     """Return the most important fact: obstacle, request, progress or the server's message."""
-    if view.standing is TrackingState.WAITING:
+    if view.tracking is TrackingState.WAITING:
         return "Waits for the connection"
     if view.note:
         return view.note
-    if asks(view):
+    if needs_input(view):
         return "Asks you: the Inbox has the question"
     latest = "" if view.is_terminal else view.progress_message
-    words = [progress_text(view), latest or view.task.message]
-    return "  ".join(word for word in words if word)
+    parts = [progress_text(view), latest or view.task.message]
+    return "  ".join(word for word in parts if word)
 
 
-def asks(view: TaskView) -> bool:
+def needs_input(view: TaskView) -> bool:
     """Return whether it is waiting for input from the user.
 
     Only the newer task design lists its pending requests in the state.
     """
-    is_asking = bool(view.open_questions) or view.task.status is TaskStatus.INPUT_REQUIRED
-    return is_asking and view.standing is TrackingState.FOLLOWED
+    is_requesting = bool(view.open_requests) or view.task.status is TaskStatus.INPUT_REQUIRED
+    return is_requesting and view.tracking is TrackingState.FOLLOWED
 
 
 def progress_text(view: TaskView) -> str:
@@ -235,9 +235,9 @@ def cell(view: TaskView, column: Column, now: int) -> str:
         case Column.STATUS:
             return status_text(view)
         case Column.TOOL:
-            return one_line(shorten(view.tool, _LONGEST))
-        case Column.NEWS:
-            return one_line(shorten(news_text(view), _LONGEST))
+            return one_line(shorten(view.tool, _MAX_LENGTH))
+        case Column.STATUS_MESSAGE:
+            return one_line(shorten(message_text(view), _MAX_LENGTH))
         case Column.AGE:
             return about(now - view.created_ns)
         case Column.LEFT:
@@ -245,7 +245,7 @@ def cell(view: TaskView, column: Column, now: int) -> str:
         case Column.POLL:
             return poll_text(view, now)
         case Column.ID:
-            return one_line(shorten(view.id, _LONGEST))
+            return one_line(shorten(view.id, _MAX_LENGTH))
 
 
 def left_text(view: TaskView, now: int) -> str:

@@ -87,7 +87,7 @@ TEMPLATES: dict[str, bytes] = {
     "JSON, but no message": b'{"hello": "world"}',
     "A response nobody asked for": b'{"jsonrpc": "2.0", "id": 4711, "result": {}}',
 }
-_MOST_HISTORY = 100
+_MAX_HISTORY = 100
 
 
 class RawConsole(QWidget):
@@ -114,7 +114,7 @@ class RawConsole(QWidget):
         self._connect_action = connect_action
         self._theme = theme
         self._history: list[bytes] = []
-        self._place = 0  # in the history; past its end is the draft
+        self._position = 0  # in the history; past its end is the draft
         self._draft = b""
         self._is_chosen = False  # by the user, since the last message was sent
         self.strips = StatusStrips(theme)
@@ -122,7 +122,7 @@ class RawConsole(QWidget):
         self.model = RawRowsModel(bridge.log, server, theme)
         self.table = QTableView()
         self._show_action = QAction("Show in traffic", self)
-        self.answer = RawResponse(bridge, theme, [self._show_action])
+        self.response = RawResponse(bridge, theme, [self._show_action])
         self.gate = ContentStack(theme, self._make_right(server))
         self._lay_out()
         self._connect()
@@ -133,13 +133,13 @@ class RawConsole(QWidget):
     def set_view(self, view: ServerView) -> None:
         self.composer.set_view(view)
         if view.status is ServerStatus.CONNECTED:
-            self.strips.take_back("connection")
+            self.strips.withdraw("connection")
         elif view.status in UP:
-            self.strips.say("connection", f"Still {view.status.value}: nothing can be sent yet.")
+            self.strips.show_message("connection", f"Still {view.status.value}: nothing can be sent yet.")
         else:
-            words = "Not connected: what you write stays here until you can send it."
+            text = "Not connected: what you write stays here until you can send it."
             can_connect = view.status is not ServerStatus.DISABLED
-            self.strips.say("connection", words, self._connect_action if can_connect else None)
+            self.strips.show_message("connection", text, self._connect_action if can_connect else None)
 
     def send(self) -> None:
         self.composer.send()
@@ -152,21 +152,21 @@ class RawConsole(QWidget):
     def go_back(self, steps: int) -> None:
         """Step through the history: -1 for the previous message, 1 for the next; the draft is last."""
         editor = self.composer.editor
-        place = min(max(self._place + steps, 0), len(self._history))
-        if place == self._place:
+        position = min(max(self._position + steps, 0), len(self._history))
+        if position == self._position:
             return
-        if self._place == len(self._history):
+        if self._position == len(self._history):
             self._draft = editor.raw()
-        self._place = place
-        self.composer.set_raw(self._draft if place == len(self._history) else self._history[place])
+        self._position = position
+        self.composer.set_raw(self._draft if position == len(self._history) else self._history[position])
 
     # -------------------------------------------------------------- sending
 
     def _on_begun(self, length: int) -> None:
         raw = self.composer.editor.raw()
         if not self._history or self._history[-1] != raw:
-            self._history = [*self._history, raw][-_MOST_HISTORY:]
-        self._place, self._draft = len(self._history), raw
+            self._history = [*self._history, raw][-_MAX_HISTORY:]
+        self._position, self._draft = len(self._history), raw
         self._is_chosen = False
         self.model.begin(length)
 
@@ -176,13 +176,13 @@ class RawConsole(QWidget):
         self._explain()
         if self._is_chosen:
             return
-        row = self.model.find_row(outcome.row if outcome.answer_row is None else outcome.answer_row)
+        row = self.model.find_row(outcome.row if outcome.response_row is None else outcome.response_row)
         if row is not None:
             self.table.selectionModel().blockSignals(True)
             self.table.setCurrentIndex(self.model.index(row, RawMessageColumn.TEXT))
             self.table.selectionModel().blockSignals(False)
             self.table.viewport().update()
-        self._bridge.start("show answer", self.answer.show_outcome(outcome), self)
+        self._bridge.start("show answer", self.response.show_outcome(outcome), self)
 
     def _on_traffic_grew(self, length: int) -> None:
         bar = self.table.verticalScrollBar()
@@ -197,7 +197,7 @@ class RawConsole(QWidget):
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
             self._is_chosen = True
-            work = self.answer.show_row(self.model.number(current.row()))
+            work = self.response.show_row(self.model.number(current.row()))
             self._bridge.start("show message", work, self)
 
     def _explain(self) -> None:
@@ -228,7 +228,7 @@ class RawConsole(QWidget):
         right = QSplitter(Qt.Orientation.Vertical)
         right.setChildrenCollapsible(False)
         right.addWidget(self.table)
-        right.addWidget(self.answer)
+        right.addWidget(self.response)
         right.setSizes([160, 240])
         return right
 
@@ -238,7 +238,7 @@ class RawConsole(QWidget):
             menu.addAction(name).triggered.connect(lambda checked=False, name=name: self.use_template(name))
         button = QToolButton()
         button.setText("Templates")
-        self._theme.dress(button, "chevron-down")
+        self._theme.set_icon(button, "chevron-down")
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(menu)
@@ -272,5 +272,5 @@ class RawConsole(QWidget):
             bind_keys(self.composer, keys, partial(self.go_back, steps))
 
     def _on_show(self) -> None:
-        if self.answer.row is not None:
-            self.row_requested.emit(self.answer.row)
+        if self.response.row is not None:
+            self.row_requested.emit(self.response.row)

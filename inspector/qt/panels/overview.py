@@ -20,8 +20,8 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, PlainLabel
 
-_WIDEST = 900
-_LONGEST_NOTES = 600  # the edit dialog has the rest: long notes must not push the server out of view
+_MAX_WIDTH = 900
+_MAX_NOTES_LENGTH = 600  # the edit dialog has the rest: long notes must not push the server out of view
 _CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
 
 
@@ -59,36 +59,36 @@ class OverviewPanel(QWidget):
         column.addWidget(self._gate, 1)
 
     def set_view(self, view: ServerView) -> None:
-        self._say_secrets(view.plain_secrets)
-        self._say_outdated(view)
+        self._show_secrets_note(view.plain_secrets)
+        self._show_outdated_note(view)
         self._show_configured(view)
-        standing = connection_placeholder(view)
-        if standing is None and view.agreement is not None:
+        placeholder = connection_placeholder(view)
+        if placeholder is None and view.agreement is not None:
             self._show(view, view.agreement)
             self._gate.open()
             return
-        assert standing is not None
-        action = self._actions[standing.command]
+        assert placeholder is not None
+        action = self._actions[placeholder.command]
         other = self._actions["server.doctor"] if view.status is ServerStatus.FAILED else None
-        words = (standing.title, standing.sentence, standing.next_step)
-        self._gate.explain(standing.look, "server", *words, action, other)
+        text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+        self._gate.explain(placeholder.appearance, "server", *text, action, other)
 
-    def _say_secrets(self, names: tuple[str, ...]) -> None:
+    def _show_secrets_note(self, names: tuple[str, ...]) -> None:
         if not names or names == self._plain_as_wanted:
-            self.alert.close_about("secrets")
+            self.alert.close_topic("secrets")
             return
         self._plain = names
         shown = shorten(one_line(", ".join(names)), 200)
-        words = f"The list of servers holds {plural(len(names), 'secret')} as plain text: {shown}."
-        self.alert.say("secrets", words, actions=(self.move_action, self.keep_action))
+        text = f"The list of servers holds {plural(len(names), 'secret')} as plain text: {shown}."
+        self.alert.show_message("secrets", text, actions=(self.move_action, self.keep_action))
 
-    def _say_outdated(self, view: ServerView) -> None:
+    def _show_outdated_note(self, view: ServerView) -> None:
         if not view.is_outdated:
-            self.alert.close_about("outdated")
+            self.alert.close_topic("outdated")
             return
         action = self._actions["server.reconnect"]
-        words = "It was configured anew since it was connected."
-        self.alert.say("outdated", words, f"{action.text()} to use that.", (action,), tone="wait")
+        text = "It was configured anew since it was connected."
+        self.alert.show_message("outdated", text, f"{action.text()} to use that.", (action,), tone="wait")
 
     def _show_configured(self, view: ServerView) -> None:
         facts = _configured_facts(view)
@@ -102,7 +102,7 @@ class OverviewPanel(QWidget):
     def _keep_plain(self) -> None:
         """Keep plain-text secrets: no more warnings until the app exits or there are new ones."""
         self._plain_as_wanted = self._plain
-        self.alert.close_about("secrets")
+        self.alert.close_topic("secrets")
 
     def _show(self, view: ServerView, agreement: Agreement) -> None:
         self._server.set_facts(_server_facts(agreement))
@@ -117,7 +117,7 @@ class OverviewPanel(QWidget):
 
     def _make_content(self) -> QWidget:
         page = QWidget()
-        page.setMaximumWidth(_WIDEST)
+        page.setMaximumWidth(_MAX_WIDTH)
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
         column.setSpacing(SPACE_2)
@@ -146,12 +146,12 @@ def _configured_facts(view: ServerView) -> list[Fact]:
     """Return what the configuration says; nothing of it comes from the server."""
     names = ", ".join(f"${{{name}}}" for name in view.expands)
     facts = [
-        Fact("Notes", shorten(view.notes, _LONGEST_NOTES)) if view.notes.strip() else None,
+        Fact("Notes", shorten(view.notes, _MAX_NOTES_LENGTH)) if view.notes.strip() else None,
         Fact("Stands in", f"{one_line(view.origin)} — read only, trusted by you") if view.origin else None,
         Fact("Looked up", shorten(one_line(names), 500), mono=True) if names else None,
         Fact("At start", "connected when MCP Lens starts") if view.auto_connect else None,
         None
-        if view.is_kept or view.origin
+        if view.is_saved or view.origin
         else Fact("Kept", "for this run only: not in the list of servers"),
     ]
     return [fact for fact in facts if fact is not None]
@@ -176,8 +176,8 @@ def _connection_facts(view: ServerView, agreement: Agreement) -> list[Fact]:
     others = [date for date in agreement.supported_versions if date != agreement.revision.date]
     if others:
         facts.insert(3, Fact("Also speaks", ", ".join(others), mono=True))
-    if view.ours is not None and view.ours.said is not None:
-        facts.append(Fact("We declare", shorten(capabilities_text(view.ours.said), 300)))
+    if view.client_side is not None and view.client_side.sent is not None:
+        facts.append(Fact("We declare", shorten(capabilities_text(view.client_side.sent), 300)))
     if not view.is_verified:
         facts.append(Fact("TLS", "the certificate is not checked", tone="warn"))
     return [*facts, Fact("Process", str(view.pid), mono=True)] if view.pid is not None else facts
@@ -195,5 +195,5 @@ def _capability_fact(name: str, declared: dict[str, JSON]) -> Fact:
     if name not in declared:
         return Fact(label, "not offered", tone="muted")
     detail = declared[name]
-    words = f"offered  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "offered"
-    return Fact(label, words)
+    text = f"offered  {shorten(compact(detail), 200)}" if detail not in ({}, True) else "offered"
+    return Fact(label, text)

@@ -168,10 +168,10 @@ class ServerListPanel(QWidget):
             self.choose(after)
 
     def _on_found_changed(self, report: FoundReport) -> None:
-        from inspector.qt.models.discovered_servers import news_count, summary_text
+        from inspector.qt.models.discovered_servers import change_count, summary_text
 
         self.found.setVisible(bool(report.files))
-        self.found.show_count(news_count(report), f"{summary_text(report)} of other tools")
+        self.found.show_count(change_count(report), f"{summary_text(report)} of other tools")
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         view = self.model.view(current.row())
@@ -280,10 +280,10 @@ class ServerRowDelegate(QStyledItemDelegate):
         """Paint the number of pending requests at the right; return the remaining rectangle."""
         if not count:
             return rect
-        words = f"{count:,} in Inbox"
-        size = badge_size(self._theme, words)
+        text = f"{count:,} in Inbox"
+        size = badge_size(self._theme, text)
         at = QRect(rect.right() - size.width(), rect.center().y() - size.height() // 2, *size.toTuple())
-        paint_badge(painter, at, self._theme, words, "wait")
+        paint_badge(painter, at, self._theme, text, "wait")
         return rect.adjusted(0, 0, -size.width() - SPACE_2, 0)
 
     def _paint_state(self, painter: QPainter, rect: QRect, view: ServerView) -> None:

@@ -19,7 +19,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Them
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_WIDEST = 720
+_MAX_WIDTH = 720
 _ROOMY = 330  # height in pixels from which the texts fit, too
 _PASTE = (
     "A command, a URL, a configuration of any tool, an install link. You see what it would do before "
@@ -56,14 +56,14 @@ class WelcomePanel(QWidget):
         self.box = PasteBox(theme, lines=(3, 6))
         self.go_action = self._action("Continue…", self._on_entered)
         self.review_action = self._action("Review…", self.review_wanted.emit)
-        self.look_action = self._action("Look again", self._look)
+        self.search_action = self._action("Look again", self._scan)
         self._title = _Title(theme, "Look into an MCP server")
         self._title.setContentsMargins(0, 0, 0, SPACE_3)
         self._gap = QWidget()
         self._gap.setFixedHeight(SPACE_2)
         self._about_paste = MutedLabel(theme, _PASTE, wrap=True)
-        self.found_words = PlainLabel(theme, wrap=True, tone="muted")
-        self._review, self._look_again = ActionButton(self.review_action), ActionButton(self.look_action)
+        self.found_text = PlainLabel(theme, wrap=True, tone="muted")
+        self._review, self._search_again = ActionButton(self.review_action), ActionButton(self.search_action)
         self._demo = demo
         self._lay_out(open_file)
         self.box.textChanged.connect(self._on_text)
@@ -89,14 +89,14 @@ class WelcomePanel(QWidget):
 
     # --------------------------------------------------------------
 
-    def _action(self, words: str, act: object) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, act: object) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(act)
         return action
 
     def _lay_out(self, open_file: QAction) -> None:
         inside = QWidget()
-        inside.setMaximumWidth(_WIDEST)
+        inside.setMaximumWidth(_MAX_WIDTH)
         column = QVBoxLayout(inside)
         column.setContentsMargins(SPACE_6, SPACE_2, SPACE_6, SPACE_2)
         column.setSpacing(SPACE_2)
@@ -109,7 +109,7 @@ class WelcomePanel(QWidget):
         below = QHBoxLayout()
         below.setSpacing(SPACE_8)
         below.addLayout(
-            self._section("Found on this machine", self.found_words, [self._review, self._look_again]), 1
+            self._section("Found on this machine", self.found_text, [self._review, self._search_again]), 1
         )
         demo = [ActionButton(self._demo)]
         below.addLayout(
@@ -128,22 +128,22 @@ class WelcomePanel(QWidget):
         self.setFocusProxy(self.box)
 
     def _paste_row(self, open_file: QAction) -> QHBoxLayout:
-        beside = QVBoxLayout()
-        beside.setSpacing(SPACE_2)
-        beside.addWidget(ActionButton(self.go_action, "primary"))
-        beside.addWidget(ActionButton(open_file))
-        beside.addStretch(1)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_2)
+        column.addWidget(ActionButton(self.go_action, "primary"))
+        column.addWidget(ActionButton(open_file))
+        column.addStretch(1)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(self.box, 1, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(beside)
+        row.addLayout(column)
         return row
 
-    def _section(self, title: str, words: QWidget, buttons: Sequence[ActionButton]) -> QVBoxLayout:
+    def _section(self, title: str, text: QWidget, buttons: Sequence[ActionButton]) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(SPACE_1)
         column.addWidget(Heading(self._theme, title))
-        column.addWidget(words)
+        column.addWidget(text)
         column.addSpacing(SPACE_1)
         column.addLayout(_row(buttons))
         column.addStretch(1)
@@ -160,19 +160,19 @@ class WelcomePanel(QWidget):
         report = self.report
         has_files = report is not None and bool(report.files)
         self._review.setVisible(has_files)
-        self._look_again.setVisible(report is not None and not has_files)
+        self._search_again.setVisible(report is not None and not has_files)
         if report is None:
-            self.found_words.setText("Looking…")
+            self.found_text.setText("Looking…")
         elif has_files:
-            self.found_words.setText(
+            self.found_text.setText(
                 f"{summary_text(report)} of {tool_text(report)}. None is started before you agree to it."
             )
         else:
-            self.found_words.setText(nothing_text(self._folder))
+            self.found_text.setText(nothing_text(self._folder))
 
-    def _look(self) -> None:
+    def _scan(self) -> None:
         self._bridge.start_when_attached(
-            "look for servers", self._bridge.ask_found(lambda found: found.look())
+            "look for servers", self._bridge.ask_found(lambda found: found.scan())
         )
 
     async def _load(self) -> None:

@@ -28,9 +28,9 @@ from inspector.qt.widgets.media.media import AudioView, CsvTable, ImageView, rea
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
-_MOST_ROWS = 4  # of the list, before it scrolls
+_MAX_ROWS = 4  # of the list, before it scrolls
 _AT_ONCE = 20  # parts shown at first
-_LONGEST_TEXT = 2_000  # of one part in the overview
+_MAX_TEXT_LENGTH = 2_000  # of one part in the overview
 
 
 class PartsView(QWidget):
@@ -53,13 +53,13 @@ class PartsView(QWidget):
         self.view = ContentView(theme)
         self.overview = PartCards(theme, at_once=_AT_ONCE)
         self._pages = QStackedWidget()
-        self._remarks = MutedLabel(theme)
+        self._notes = MutedLabel(theme)
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self._lay_out()
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
         self.view.uri_requested.connect(self.uri_requested)
         self.overview.uri_requested.connect(self.uri_requested)
-        self.overview.part_requested.connect(lambda place: self.choose(self.model.row_of(place)))
+        self.overview.part_requested.connect(lambda position: self.choose(self.model.row_of(position)))
 
     def show_parts(self, parts: Sequence[Part]) -> None:
         """Show parts; does nothing if they are already shown, as while watching a tool."""
@@ -68,7 +68,7 @@ class PartsView(QWidget):
         self.model.set_parts(parts)
         rows = self.model.rowCount()
         self.list.setVisible(rows > 1)
-        height = self._theme.row_height() * min(rows, _MOST_ROWS) + 4
+        height = self._theme.row_height() * min(rows, _MAX_ROWS) + 4
         self._splitter.setSizes([height, max(self.height() - height, 100)])
         if rows:
             self.choose(0)
@@ -94,15 +94,15 @@ class PartsView(QWidget):
     def _on_current_changed(self, current: QModelIndex) -> None:
         content = self.model.content(current.row())
         if self.model.is_overview(current.row()):
-            self._remarks.hide()
+            self._notes.hide()
             self.overview.show_parts(self.model.parts)
             self._pages.setCurrentWidget(self.overview)
         elif content is not None:
             self._show(self.model.part(current.row()), content)
 
     def _show(self, part: Part | None, content: Content) -> None:
-        self._remarks.setText(" · ".join(part.remarks) if part is not None else "")
-        self._remarks.setVisible(bool(self._remarks.text()))
+        self._notes.setText(" · ".join(part.notes) if part is not None else "")
+        self._notes.setVisible(bool(self._notes.text()))
         self.view.show_content(content)
         self._pages.setCurrentWidget(self.view)
 
@@ -113,12 +113,12 @@ class PartsView(QWidget):
         self.list.setItemDelegate(MarkedRows(self._theme, NoteRole, ToneRole, self.list))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setMinimumHeight(2 * self._theme.row_height())
-        self._remarks.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        self._notes.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         below = QWidget()
         column = QVBoxLayout(below)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._remarks)
+        column.addWidget(self._notes)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.overview)
         column.addWidget(self._pages, 1)
@@ -144,17 +144,17 @@ class PartCards(MessagesView):
 
     def show_parts(self, parts: Sequence[Part]) -> None:
         self.setAccessibleName("All parts of the result")
-        self.show_messages([_as_message(place, part) for place, part in enumerate(parts)])
+        self.show_messages([_as_message(position, part) for position, part in enumerate(parts)])
 
-    def _make_card(self, place: int, message: Message) -> MessageCard:
-        card = MessageCard(self._theme, message, _LONGEST_TEXT, tone="muted")
-        card.open_requested.connect(lambda content: self.part_requested.emit(place))
+    def _make_card(self, position: int, message: Message) -> MessageCard:
+        card = MessageCard(self._theme, message, _MAX_TEXT_LENGTH, tone="muted")
+        card.open_requested.connect(lambda content: self.part_requested.emit(position))
         return card
 
 
-def _as_message(place: int, part: Part) -> Message:
-    words = (part.content.title or part.content.uri, note(part.content), *part.remarks)
-    return Message(f"{place + 1:,}", part.content, " · ".join(one_line(word) for word in words if word))
+def _as_message(position: int, part: Part) -> Message:
+    text = (part.content.title or part.content.uri, note(part.content), *part.notes)
+    return Message(f"{position + 1:,}", part.content, " · ".join(one_line(word) for word in text if word))
 
 
 class Form(IntEnum):
@@ -169,7 +169,7 @@ class Form(IntEnum):
     BYTES = 6
 
 
-_WORDS = ("Rendered", "Table", "Picture", "Sound", "Pretty", "Text", "Bytes")
+_LABELS = ("Rendered", "Table", "Picture", "Sound", "Pretty", "Text", "Bytes")
 _FORMS: dict[ContentKind, tuple[Form, ...]] = {
     ContentKind.TEXT: (Form.TEXT,),
     ContentKind.MARKDOWN: (Form.RENDERED, Form.TEXT),
@@ -217,7 +217,7 @@ class ContentView(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._content = Content(ContentKind.TEXT)
-        self.forms = Segments(theme, _WORDS)
+        self.forms = Segments(theme, _LABELS)
         self.forms.setAccessibleName("How the content is shown")
         self._facts = MutedLabel(theme)
         self.strip = QWidget()
@@ -227,7 +227,7 @@ class ContentView(QWidget):
         self._pages = QStackedWidget()
         self._markdown: MarkdownView | None = None
         self._table: CsvTable | None = None
-        self._picture: ImageView | None = None
+        self._image: ImageView | None = None
         self._sound: AudioView | None = None
         self.copy_action = self._action("copy", "Copy", self.copy)
         self.save_action = self._action("save", "Save…", self.save)
@@ -249,8 +249,8 @@ class ContentView(QWidget):
         """Show content in the best form; a new version of the same keeps its form."""
         allowed = _FORMS[content.kind]
         is_same = bool(content.uri) and (content.uri, content.kind) == (self._content.uri, self._content.kind)
-        stays = is_same and self.form() in allowed
-        best = self.form() if stays else allowed[0]
+        keeps_position = is_same and self.form() in allowed
+        best = self.form() if keeps_position else allowed[0]
         self._content = content
         for form in Form:
             self.forms.button(form).setVisible(form in allowed)
@@ -261,9 +261,9 @@ class ContentView(QWidget):
         self._open_button.setVisible(content.kind is ContentKind.LINK and bool(content.uri))
         self.alert.close_all()
         if content.problem:
-            self.alert.say("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
+            self.alert.show_message("problem", f"{content.problem[:1].upper()}{content.problem[1:]}.")
         self.forms.choose(best)
-        self._show_form(stays=stays)
+        self._show_form(keeps_position=keeps_position)
 
     def clear(self) -> None:
         self.show_content(Content(ContentKind.TEXT))
@@ -281,24 +281,24 @@ class ContentView(QWidget):
 
     # --------------------------------------------------------------
 
-    def _show_form(self, *, stays: bool = False) -> None:
-        """Show the current form. `stays`: it is a new version, and must not jump."""
+    def _show_form(self, *, keeps_position: bool = False) -> None:
+        """Show the current form. `keeps_position`: it is a new version, and must not jump."""
         content, form = self._content, self.form()
         match form:
             case Form.RENDERED:
-                self._show(self._markdown_page(stays))
+                self._show(self._markdown_page(keeps_position))
             case Form.TABLE:
                 self._show(self._table_page())
             case Form.PICTURE:
-                self._show_picture()
+                self._show_image()
             case Form.SOUND:
                 self._show(self._sound_page())
             case Form.PRETTY:
-                with self.text.staying(stays):
+                with self.text.keeping_position(keeps_position):
                     self.text.set_body(BytesBody(content.data), "pretty")
                 self._show(self.text)
             case Form.TEXT:
-                with self.text.staying(stays):
+                with self.text.keeping_position(keeps_position):
                     self.text.set_text(content.data, "text")
                 self._show(self.text)
             case Form.BYTES:
@@ -308,11 +308,11 @@ class ContentView(QWidget):
     def _show(self, page: QWidget) -> None:
         self._pages.setCurrentWidget(page)
 
-    def _markdown_page(self, stays: bool) -> MarkdownView:
+    def _markdown_page(self, keeps_position: bool) -> MarkdownView:
         if self._markdown is None:
             self._markdown = MarkdownView(self._theme, "Content, rendered")
             self._pages.addWidget(self._markdown)
-        self._markdown.set_text(self._content.data.decode(errors="replace"), stays=stays)
+        self._markdown.set_text(self._content.data.decode(errors="replace"), keeps_position=keeps_position)
         return self._markdown
 
     def _table_page(self) -> CsvTable:
@@ -323,24 +323,24 @@ class ContentView(QWidget):
         assert table is not None, "the kind says so"
         self._table.set_table(table.header, table.rows)
         if table.note:
-            self.alert.say("table", table.note, "Text has all of it.", tone="wait")
+            self.alert.show_message("table", table.note, "Text has all of it.", tone="wait")
         return self._table
 
-    def _show_picture(self) -> None:
+    def _show_image(self) -> None:
         read = read_image(self._content.data, self._content.mime_type)
         if read.image is None:
-            self.alert.say("picture", read.words)
+            self.alert.show_message("picture", read.text)
             self.forms.button(Form.PICTURE).setVisible(False)
             self.forms.choose(Form.BYTES)
             self._show_form()
             return
-        if self._picture is None:
-            self._picture = ImageView(self._theme)
-            self._picture.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-            self._pages.addWidget(self._picture)
-        self._picture.set_image(read.image, read.words)
-        self._facts.setText(f"{self._content.mime_type} · {read.words}")
-        self._show(self._picture)
+        if self._image is None:
+            self._image = ImageView(self._theme)
+            self._image.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
+            self._pages.addWidget(self._image)
+        self._image.set_image(read.image, read.text)
+        self._facts.setText(f"{self._content.mime_type} · {read.text}")
+        self._show(self._image)
 
     def _sound_page(self) -> AudioView:
         if self._sound is None:
@@ -355,9 +355,9 @@ class ContentView(QWidget):
     def _on_open(self) -> None:
         self.uri_requested.emit(self._content.uri)
 
-    def _action(self, icon: str, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
-        self._theme.dress(action, icon)
+    def _action(self, icon: str, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
+        self._theme.set_icon(action, icon)
         action.triggered.connect(slot)
         return action
 
@@ -382,8 +382,8 @@ class ContentView(QWidget):
 
 def _facts(content: Content) -> str:
     name = one_line(content.title or "") if content.kind is ContentKind.LINK else ""
-    words = (content.mime_type or content.kind.value, name, size(len(content.data)))
-    return " · ".join(one_line(word) for word in words if word)
+    text = (content.mime_type or content.kind.value, name, size(len(content.data)))
+    return " · ".join(one_line(word) for word in text if word)
 
 
 def ending(content: Content) -> str:

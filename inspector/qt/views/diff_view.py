@@ -56,16 +56,16 @@ class DiffView(QTableView):
 
     def go_to_change(self, step: int) -> int | None:
         """Go to the next difference, or with -1 the previous one, wrapping; return its number."""
-        places = self._model.changes()
-        if not places:
+        positions = self._model.changes()
+        if not positions:
             return None
         here = self.currentIndex().row()
         if step > 0:
-            number = next((each for each, place in enumerate(places) if place > here), 0)
+            number = next((each for each, position in enumerate(positions) if position > here), 0)
         else:
-            before = [each for each, place in enumerate(places) if place < here]
-            number = before[-1] if before else len(places) - 1
-        self._choose(places[number])
+            before = [each for each, position in enumerate(positions) if position < here]
+            number = before[-1] if before else len(positions) - 1
+        self._choose(positions[number])
         return number
 
     def toggle(self, row: int) -> bool:
@@ -94,10 +94,10 @@ class DiffView(QTableView):
         self.setCurrentIndex(index)
         self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
 
-    def _on_menu_requested(self, place: QPoint) -> None:
-        index = self.indexAt(place)
+    def _on_menu_requested(self, position: QPoint) -> None:
+        index = self.indexAt(position)
         if index.isValid():
-            self.menu_requested.emit(index.row(), self.viewport().mapToGlobal(place))
+            self.menu_requested.emit(index.row(), self.viewport().mapToGlobal(position))
 
 
 class WholeValues(QWidget):
@@ -179,8 +179,8 @@ class ChangesTable(QTableView):
 
     def go_to_first(self) -> None:
         """Scroll to the first difference, past the equal rows above it."""
-        if places := self.rows.changes():
-            index = self.rows.index(places[0], Column.LEFT)
+        if positions := self.rows.changes():
+            index = self.rows.index(positions[0], Column.LEFT)
             self.setCurrentIndex(index)
             self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
 
@@ -237,8 +237,8 @@ class LineDelegate(QStyledItemDelegate):
         self, painter: QPainter, box: QRect, option: QStyleOptionViewItem, text: str, stretch: tuple[int, int]
     ) -> None:
         metrics = option.fontMetrics
-        fits = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
-        text, start, end = brought_into_sight(text, *stretch, fits)
+        matches = max(1, box.width() // max(1, metrics.horizontalAdvance("0")))
+        text, start, end = brought_into_sight(text, *stretch, matches)
         left = metrics.horizontalAdvance(text[:start])
         width = max(metrics.horizontalAdvance(text[start:end]), 3)  # a deletion is marked, too
         painter.save()
@@ -252,12 +252,12 @@ class LineDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-def brought_into_sight(text: str, start: int, end: int, fits: int) -> tuple[str, int, int]:
+def brought_into_sight(text: str, start: int, end: int, matches: int) -> tuple[str, int, int]:
     """Elide a long line between its name and shortly before the span that differs.
 
     Returns the text to show and the span's position in it.
     """
-    if min(end, start + _LEAD) <= fits:
+    if min(end, start + _LEAD) <= matches:
         return text, start, end
     name = text.find(": ", 0, min(start, 60)) + 1
     cut = max(name + 1, start - _LEAD)

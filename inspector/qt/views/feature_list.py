@@ -25,31 +25,33 @@ class ChangeStrip(Alert):
         told: Something changed; carries the name of the list and the ListNews.
     """
 
-    told = Signal(str, object)
+    reported = Signal(str, object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
-        self._news: dict[str, ListChanges] = {}
+        self._changes: dict[str, ListChanges] = {}
         self._dismiss = QAction("Dismiss", self)
         self._dismiss.triggered.connect(self.dismiss)
         self._timer = QTimer(self, interval=_SHOWN_MS, singleShot=True)
         self._timer.timeout.connect(self.dismiss)
 
-    def tell(self, what: str, news: ListChanges) -> None:
+    def notify(self, what: str, changes: ListChanges) -> None:
         """Report changes of the list `what`: resources or prompts."""
-        if not news:
+        if not changes:
             return
-        self.told.emit(what, news)
-        self._news[what] = told = self._news.get(what, ListChanges()).then(news)
-        if told:
-            self.say(what, f"The list of {what} changed. {told.sentence()}", "", [self._dismiss], "wait")
+        self.reported.emit(what, changes)
+        self._changes[what] = reported = self._changes.get(what, ListChanges()).then(changes)
+        if reported:
+            self.show_message(
+                what, f"The list of {what} changed. {reported.sentence()}", "", [self._dismiss], "wait"
+            )
             self._timer.start()
         else:  # the changes cancelled each other out
-            self.close_about(what)
+            self.close_topic(what)
 
     def dismiss(self) -> None:
         self._timer.stop()
-        self._news.clear()
+        self._changes.clear()
         self.close_all()
 
 
@@ -71,7 +73,7 @@ class FeatureList(QTableView):
         self._offered = model
         self._held: Item | None = None
         self._is_moving = False
-        self._words = model.words
+        self._label = model.filter_text
         self._top: tuple[str, int] | None = None  # the key of the first row on screen and its pixel offset
         self.setAccessibleName(name)
         self.setModel(model)
@@ -110,14 +112,14 @@ class FeatureList(QTableView):
         self._top = (key, self.rowViewportPosition(row)) if key and is_scrolled else None
 
     def _on_searched(self) -> None:
-        is_same_search = self._words == self._offered.words
-        self._words = self._offered.words
+        is_same_search = self._label == self._offered.filter_text
+        self._label = self._offered.filter_text
         self.setAutoScroll(False)
         self.hold(self._held)
         self.setAutoScroll(True)
         if is_same_search:
             self._scroll_back()
-        elif self._words:
+        elif self._label:
             self.scrollToTop()  # to the best match
         else:
             self.scrollTo(self.currentIndex())

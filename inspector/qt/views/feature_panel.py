@@ -42,7 +42,7 @@ class FeaturePanel(QWidget):
     """
 
     kind = ""
-    asked = ""  # the request being waited for, e.g. `tools/list`
+    requested = ""  # the request being waited for, e.g. `tools/list`
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -54,7 +54,7 @@ class FeaturePanel(QWidget):
         self._theme = theme
         self._status: ServerStatus | None = None
         self._what = f"{self.kind}s"
-        self.news = ChangeStrip(theme)
+        self.change_strip = ChangeStrip(theme)
         self.alert = Alert(theme)
         self._refreshing = ListRefresher(bridge, f"list {self._what} of {server}", self._list_all, self)
 
@@ -62,7 +62,7 @@ class FeaturePanel(QWidget):
         is_new = view.status is not self._status
         self._status = view.status
         if is_new or view.status is ServerStatus.CONNECTING:
-            self._show_standing(view)
+            self._show_placeholder(view)
 
     def refresh(self) -> None:
         """Fetch everything again; the selection, input and results stay."""
@@ -96,7 +96,7 @@ class FeaturePanel(QWidget):
         splitter.setStretchFactor(1, 1)
         inside = QWidget()
         whole = column_in(inside)
-        whole.addWidget(self.news)
+        whole.addWidget(self.change_strip)
         whole.addWidget(self.alert)
         whole.addWidget(splitter, 1)
         self._gate = ContentStack(self._theme, inside)
@@ -105,12 +105,12 @@ class FeaturePanel(QWidget):
 
     def _explain_listing(self) -> None:
         if not self.total:
-            words = f"Waiting for the answer to {self.asked}."
-            self._gate.explain("loading", self.kind, f"Listing {self._what}", words)
+            text = f"Waiting for the answer to {self.requested}."
+            self._gate.explain("loading", self.kind, f"Listing {self._what}", text)
 
     def _open(self, when_empty: str) -> None:
         """Show the list, or `when_empty` if there is nothing in it."""
-        self.alert.close_about(_LIST_FAILED)
+        self.alert.close_topic(_LIST_FAILED)
         if self.total:
             self._gate.open()
         else:
@@ -125,18 +125,18 @@ class FeaturePanel(QWidget):
         next_step = error.next_step if isinstance(error, UserError) else "The Traffic view has the exchange."
         again = self._actions[f"{self.kind}.refresh"]
         if self.total:
-            words = f"The {self._what} could not be listed again: {summary}"
-            self.alert.say(_LIST_FAILED, words, f"This is the list as it was. {next_step}", [again])
+            text = f"The {self._what} could not be listed again: {summary}"
+            self.alert.show_message(_LIST_FAILED, text, f"This is the list as it was. {next_step}", [again])
             self._gate.open()
         else:
             title = f"The {self._what} could not be listed"
             self._gate.explain("failed", self.kind, title, summary, next_step, again)
 
-    def _show_standing(self, view: ServerView) -> None:
-        standing = connection_placeholder(view)
-        if standing is not None:
-            words = (standing.title, standing.sentence, standing.next_step)
-            self._gate.explain(standing.look, self.kind, *words, self._actions[standing.command])
+    def _show_placeholder(self, view: ServerView) -> None:
+        placeholder = connection_placeholder(view)
+        if placeholder is not None:
+            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            self._gate.explain(placeholder.appearance, self.kind, *text, self._actions[placeholder.command])
         elif view.agreement is None or not view.offers(self._what):
             sentence = f"This server does not offer {self._what}: it did not declare the capability."
             self._gate.explain("empty", self.kind, f"No {self._what}", sentence)
@@ -217,7 +217,7 @@ class SingleListPanel(FeaturePanel):
         self._nothing.hide()
         self._header = PanelHeader(theme, self._what.capitalize())
         self._header.add_action(actions[f"{self.kind}.refresh"])
-        self.search.text_settled.connect(lambda words: model.set_words(words.strip()))
+        self.search.text_settled.connect(lambda text: model.set_text(text.strip()))
         model.searched.connect(self._on_searched)
         self.list.chosen.connect(self._go_to)
 
@@ -256,7 +256,7 @@ class SingleListPanel(FeaturePanel):
 
     # --------------------------------------------------------------
 
-    def _lay_out_beside(self, page: QWidget, width: int) -> None:
+    def _lay_out_side_by_side(self, page: QWidget, width: int) -> None:
         left = QWidget()
         column = column_in(left)
         column.addWidget(self._header)
@@ -288,9 +288,9 @@ class SingleListPanel(FeaturePanel):
             self._open(f"The server's list of {self._what} is empty.")
         if self._wanted:
             self.choose_soon(self._wanted)
-        news = await self._offered.news_soon()
-        self.news.tell(self._what, news)
-        self._offered.mark_news(news)
+        changes = await self._offered.take_changes()
+        self.change_strip.notify(self._what, changes)
+        self._offered.mark_changed(changes)
 
     def _choose_again(self) -> None:
         first = self._offered.item(0)
@@ -313,7 +313,7 @@ class SingleListPanel(FeaturePanel):
 
     def _on_searched(self) -> None:
         self._header.set_detail(counted(self._offered))
-        self._nothing.setVisible(bool(self._offered.words) and not self._offered.rowCount())
+        self._nothing.setVisible(bool(self._offered.filter_text) and not self._offered.rowCount())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Down and self.search.hasFocus():

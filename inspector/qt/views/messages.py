@@ -18,8 +18,8 @@ from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 AT_ONCE = 50
-_LONGEST_TEXT = 4_000
-_LARGEST_PICTURE = 1024 * 1024
+_MAX_TEXT_LENGTH = 4_000
+_MAX_IMAGE_SIZE = 1024 * 1024
 _PICTURE_HEIGHT = 180
 _TONES: dict[str, Tone] = {"user": "outbound", "assistant": "inbound", "system": "wait"}
 _MONO = (ContentKind.JSON, ContentKind.TABLE, ContentKind.UNKNOWN, ContentKind.LINK)
@@ -84,7 +84,7 @@ class MessagesView(QScrollArea):
         self._more_action.setText(f"Show more of {plural(rest, self._noun)}")
         self._more.setVisible(rest > 0)
 
-    def _make_card(self, place: int, message: Message) -> MessageCard:
+    def _make_card(self, position: int, message: Message) -> MessageCard:
         return MessageCard(self._theme, message)
 
 
@@ -102,14 +102,14 @@ class MessageCard(QWidget):
         self,
         theme: Theme,
         message: Message,
-        longest: int = _LONGEST_TEXT,
+        max_length: int = _MAX_TEXT_LENGTH,
         *,
         side: int = SPACE_3,
         tone: Tone | None = None,
     ) -> None:
         super().__init__()
         self._theme = theme
-        self._longest = longest  # how much of a text is shown here
+        self._max_length = max_length  # how much of a text is shown here
         self._content = message.content
         self._open_action = QAction("Open", self)
         self._open_action.triggered.connect(self._on_open)
@@ -122,8 +122,8 @@ class MessageCard(QWidget):
         column.setContentsMargins(side, SPACE_2, side, SPACE_3)
         column.setSpacing(SPACE_1)
         column.addLayout(head)
-        self._body, is_whole = self._make_body()
-        if not is_whole:
+        self._body, is_complete = self._make_body()
+        if not is_complete:
             self._open_action.setText(_open_words(message.content))
             head.addWidget(ActionButton(self._open_action, "quiet"))
         if self._body is not None:
@@ -149,22 +149,22 @@ class MessageCard(QWidget):
                 return None, False
             case ContentKind.LINK:
                 return PlainLabel(self._theme, content.uri, mono=True, wrap=True, selectable=True), False
-        text = content.data[: 4 * (self._longest + 1)].decode(errors="replace")
-        is_whole = len(text) <= self._longest and content.kind is ContentKind.TEXT
-        shown = text if len(text) <= self._longest else f"{text[: self._longest]}…"
+        text = content.data[: 4 * (self._max_length + 1)].decode(errors="replace")
+        is_complete = len(text) <= self._max_length and content.kind is ContentKind.TEXT
+        shown = text if len(text) <= self._max_length else f"{text[: self._max_length]}…"
         mono = content.kind in _MONO
-        return PlainLabel(self._theme, shown, wrap=True, selectable=True, mono=mono), is_whole
+        return PlainLabel(self._theme, shown, wrap=True, selectable=True, mono=mono), is_complete
 
     def _make_picture(self) -> QWidget | None:
-        if len(self._content.data) > _LARGEST_PICTURE:
+        if len(self._content.data) > _MAX_IMAGE_SIZE:
             return None
         read = read_image(self._content.data, self._content.mime_type)
         if read.image is None:
-            return PlainLabel(self._theme, read.words, tone="muted", wrap=True)
-        picture = ImageView(self._theme)
-        picture.set_image(read.image, read.words)
-        picture.setFixedHeight(min(read.image.height() + 2, _PICTURE_HEIGHT))
-        return picture
+            return PlainLabel(self._theme, read.text, tone="muted", wrap=True)
+        image = ImageView(self._theme)
+        image.set_image(read.image, read.text)
+        image.setFixedHeight(min(read.image.height() + 2, _PICTURE_HEIGHT))
+        return image
 
     def _on_open(self) -> None:
         if self._content.kind is ContentKind.LINK:
@@ -185,8 +185,8 @@ def _facts(content: Content) -> str:
     if content.kind is ContentKind.TEXT and not content.uri:
         return ""
     name = content.title or content.uri
-    words = (content.mime_type or content.kind.value, name, size(len(content.data)))
-    return " · ".join(one_line(word) for word in words if word)
+    text = (content.mime_type or content.kind.value, name, size(len(content.data)))
+    return " · ".join(one_line(word) for word in text if word)
 
 
 def as_text(messages: Sequence[Message]) -> str:

@@ -64,32 +64,32 @@ class RawResponse(QWidget):
 
     async def show_outcome(self, outcome: RawOutcome) -> None:
         """Show the response, or why there is none."""
-        if outcome.answer_row is not None:
-            await self.show_row(outcome.answer_row, outcome.elapsed_ns)
+        if outcome.response_row is not None:
+            await self.show_row(outcome.response_row, outcome.elapsed_ns)
         else:
-            await self.show_row(outcome.row, outcome.elapsed_ns, of_answer=True)
+            await self.show_row(outcome.row, outcome.elapsed_ns, of_response=True)
         if outcome.summary:
-            self.alert.say("outcome", outcome.summary, outcome.next_step)
+            self.alert.show_message("outcome", outcome.summary, outcome.next_step)
 
-    async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_answer: bool = False) -> None:
+    async def show_row(self, row: int, elapsed_ns: int | None = None, *, of_response: bool = False) -> None:
         """Show a message of the log.
 
-        With `of_answer` it is a request without a response, and that is what is shown.
+        With `of_response` it is a request without a response, and that is what is shown.
         """
         log = self._bridge.log
         took = log.duration_ns(row) if elapsed_ns is None else elapsed_ns
         refused = refusal_text(log, row)
-        words, tone = raw_message_state(log, row)
+        text, tone = raw_message_state(log, row)
         facts = [] if took is None else [duration(took)]
         body = log.http(row) if refused else None
         facts.append(size(len(body.body) if body is not None else log.size(row)))
-        self._begin(row, words, tone, " · ".join(facts))
+        self._begin(row, text, tone, " · ".join(facts))
         turn = self._turn
         if body is not None and body.body:
             self._show_text(
                 body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
             )
-        elif of_answer:
+        elif of_response:
             self._gate.explain("empty", "arrow-out", "Sent", _nothing_came(log, row))
         else:
             pretty = await self._bridge.pretty(log, row)
@@ -98,10 +98,10 @@ class RawResponse(QWidget):
 
     # --------------------------------------------------------------
 
-    def _begin(self, row: int | None, words: str, tone: Tone, facts: str) -> None:
+    def _begin(self, row: int | None, text: str, tone: Tone, facts: str) -> None:
         self._turn += 1
         self.row = row
-        self.badge.set_text(words, tone)
+        self.badge.set_text(text, tone)
         self._facts.setText(facts)
         self.alert.close_all()
         for button in self._buttons:
@@ -135,8 +135,8 @@ def _nothing_came(log: TrafficLog, row: int) -> str:
 
 
 # Text is parsed on each key press only while that is not noticeable.
-_MOST_DESCRIBED = 256 * 1024
-_PATIENCE_MS = 120
+_MAX_DESCRIBED = 256 * 1024
+_TIMEOUT_MS = 120
 _NEW_ID = 0
 
 
@@ -177,10 +177,10 @@ class RawComposer(QWidget):
         self.alert = Alert(theme)
         self._spinner, self._waiting = Spinner(theme), MutedLabel(theme)
         self._make_actions(theme)
-        self._timer = QTimer(self, interval=_PATIENCE_MS, singleShot=True)
+        self._timer = QTimer(self, interval=_TIMEOUT_MS, singleShot=True)
         self._lay_out()
         self._connect()
-        self._tell()
+        self._report()
 
     # -------------------------------------------------------------- what others ask
 
@@ -193,8 +193,8 @@ class RawComposer(QWidget):
         is_other = self._view is None or view is None or self._view.name != view.name
         self._view = view
         if is_other or (view is not None and view.status is ServerStatus.CONNECTED):
-            self.alert.close_about("connection")
-        self._tell()
+            self.alert.close_topic("connection")
+        self._report()
 
     def send(self, *, split: bool = False) -> None:
         """Send the text; on failure show why and offer a remedy.
@@ -211,7 +211,7 @@ class RawComposer(QWidget):
         task = self._bridge.start("send raw", self._send(self._view, raw, split), self)
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
-        self._tell()
+        self._report()
 
     def cancel(self) -> None:
         """Cancel the pending request; the server is notified."""
@@ -221,7 +221,7 @@ class RawComposer(QWidget):
     def set_raw(self, raw: bytes) -> None:
         """Replace the content with these bytes; can be undone."""
         self.editor.set_raw(raw)
-        self._tell_status()
+        self._show_status()
 
     def lay_out_text(self) -> None:
         """Pretty-print the text. The line breaks are not the user's, so they are not sent."""
@@ -247,7 +247,7 @@ class RawComposer(QWidget):
         self._tasks.discard(task)
         if not shiboken6.isValid(self):  # it was closed while waiting
             return
-        self._tell()
+        self._report()
         if not self._tasks:
             self.ended.emit()
 
@@ -255,13 +255,15 @@ class RawComposer(QWidget):
         self.has_failed = True
         view = self._view
         if view is not None and view.status not in UP:
-            words = f"Not sent: {one_line(view.name)} is not connected."
-            self.alert.say("connection", words, "Connect, then send it again.", [self._connect_action])
+            text = f"Not sent: {one_line(view.name)} is not connected."
+            self.alert.show_message(
+                "connection", text, "Connect, then send it again.", [self._connect_action]
+            )
         elif view is not None and view.transport == "stdio" and not is_one_line(raw):
-            ways = [self._compact_action, self._split_action]
-            self.alert.say("break", f"Not sent: {error.summary}", actions=ways)
+            options = [self._compact_action, self._split_action]
+            self.alert.show_message("break", f"Not sent: {error.summary}", actions=options)
         else:
-            self.alert.say("failure", f"Not sent: {error.summary}", error.next_step)
+            self.alert.show_message("failure", f"Not sent: {error.summary}", error.next_step)
 
     def _on_connect(self) -> None:
         if self._view is not None:
@@ -273,7 +275,7 @@ class RawComposer(QWidget):
 
     # -------------------------------------------------------------- what is said
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         is_waiting = self.is_waiting
         self.send_action.setEnabled(self._view is not None and not (self._one_at_a_time and is_waiting))
         self.cancel_action.setEnabled(is_waiting)
@@ -282,41 +284,43 @@ class RawComposer(QWidget):
         count = len(self._tasks)
         self._waiting.setText("Waiting" if count < 2 else f"Waiting for {count}")
         self._waiting.setVisible(is_waiting)
-        self._tell_status()
+        self._show_status()
 
-    def _tell_status(self) -> None:
+    def _show_status(self) -> None:
         raw = self.editor.raw()
-        if len(raw) > _MOST_DESCRIBED:
-            words, is_odd = (
+        if len(raw) > _MAX_DESCRIBED:
+            text, is_odd = (
                 self.editor.warning() or f"{size(len(raw))}: not looked into while you type.",
                 False,
             )
         else:
-            words, is_odd = self._described(raw)
-        self.status.setText(words)
+            text, is_odd = self._described(raw)
+        self.status.setText(text)
         self.status.set_tone("warn" if is_odd else "muted")
-        self._tell_state_hint(raw)
+        self._show_state_hint(raw)
 
     def _described(self, raw: bytes) -> tuple[str, bool]:
-        words = [describe(raw)] if raw else []
+        text = [describe(raw)] if raw else []
         if self.ids.index() == _NEW_ID and has_id(raw):
-            words.append("It gets a new id when it is sent.")
+            text.append("It gets a new id when it is sent.")
         if not self.compact.isChecked() and not is_one_line(raw) and self._is_stdio:
-            words.append("It has line breaks: over stdio it has to be compacted.")
-        words.append(self.editor.warning())
+            text.append("It has line breaks: over stdio it has to be compacted.")
+        text.append(self.editor.warning())
         is_odd = bool(raw) and read(raw).kind in (Kind.INVALID, Kind.TEXT)
-        return " ".join(filter(None, words)), is_odd
+        return " ".join(filter(None, text)), is_odd
 
-    def _tell_state_hint(self, raw: bytes) -> None:
+    def _show_state_hint(self, raw: bytes) -> None:
         """Warn about a requestState.
 
         In a multi round-trip request the server's state is returned to it and may be valid only once.
         """
         if b'"requestState"' in raw:
-            words = "It carries a requestState of the server, which may refuse one that was used or is old."
-            self.alert.say("state", words, "If it does, begin with the first request of the operation.")
+            text = "It carries a requestState of the server, which may refuse one that was used or is old."
+            self.alert.show_message(
+                "state", text, "If it does, begin with the first request of the operation."
+            )
         else:
-            self.alert.close_about("state")
+            self.alert.close_topic("state")
 
     @property
     def _is_stdio(self) -> bool:
@@ -359,9 +363,9 @@ class RawComposer(QWidget):
         self._split_action.triggered.connect(lambda: self.send(split=True))
         self.editor.submitted.connect(lambda: self.send())
         self.editor.textChanged.connect(self._timer.start)
-        self._timer.timeout.connect(self._tell_status)
-        self.ids.chosen.connect(lambda index: self._tell_status())
-        self.compact.toggled.connect(lambda checked: self._tell_status())
+        self._timer.timeout.connect(self._show_status)
+        self.ids.chosen.connect(lambda index: self._show_status())
+        self.compact.toggled.connect(lambda checked: self._show_status())
 
     def _lay_out(self) -> None:
         self.tool_row = QHBoxLayout()

@@ -41,19 +41,19 @@ class ResponseView(QWidget):
     uri_requested = Signal(str)
 
     def __init__(
-        self, bridge: Bridge, theme: Theme, icon: str, words: Sequence[str], parent: QWidget | None = None
+        self, bridge: Bridge, theme: Theme, icon: str, text: Sequence[str], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
         self._icon = icon
-        self._answer = b""
-        self._message_view = len(words) - 1
+        self._response = b""
+        self._message_view = len(text) - 1
         self._wanted = 0  # the view the user chose, shown where available
         self.badge = Badge(theme)
         self._facts = MutedLabel(theme)
         self.alert = Alert(theme)
-        self.views = Segments(theme, words)
+        self.views = Segments(theme, text)
         self.views.setAccessibleName("What is shown of the answer")
         self.saver = BodySaver(theme)
         self._pages = QStackedWidget()
@@ -80,7 +80,7 @@ class ResponseView(QWidget):
         self.badge.set_text("not usable", "warn")
         self._facts.setText("")
         self.alert.close_all()
-        self._answer = pretty(value).encode(errors="surrogatepass")
+        self._response = pretty(value).encode(errors="surrogatepass")
         self._offer()
         self._open()
 
@@ -94,32 +94,32 @@ class ResponseView(QWidget):
         self._gate.open()
 
     def _explain(
-        self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
         """Explain why there is no result, yet or at all."""
         icon = "stop" if title == _CANCELLED else self._icon
-        self._gate.explain(look, icon, title, sentence, next_step, action)
+        self._gate.explain(inspect, icon, title, sentence, next_step, action)
 
     def _explain_end(self, outcome: CallOutcome) -> bool:
         """Explain why the call ended without a result; return False if it has one."""
         if outcome.kind is OutcomeKind.FAILED:
             self._explain("failed", "No answer", outcome.summary, outcome.next_step)
         elif outcome.kind is OutcomeKind.CANCELLED:
-            words = "The server was told. An answer that still comes is in Traffic."
-            self._explain("empty", _CANCELLED, words)
+            text = "The server was told. An answer that still comes is in Traffic."
+            self._explain("empty", _CANCELLED, text)
         else:
             return False
         return True
 
-    def _tell_answer(self, outcome: CallOutcome, *facts: str) -> None:
+    def _show_response_note(self, outcome: CallOutcome, *facts: str) -> None:
         """Show the status, and the server's error message if there is one."""
         is_error = outcome.kind is OutcomeKind.RPC_ERROR
-        self._answer = outcome.answer
+        self._response = outcome.response
         self.badge.set_text(outcome.kind.value, "error" if is_error else "ok")
-        self._facts.setText(" · ".join((time_text(outcome), size(len(outcome.answer)), *facts)))
+        self._facts.setText(" · ".join((time_text(outcome), size(len(outcome.response)), *facts)))
         self.alert.close_all()
         if is_error:
-            self.alert.say("error", f"The server refused: {outcome.summary}.", tone="error")
+            self.alert.show_message("error", f"The server refused: {outcome.summary}.", tone="error")
 
     def _offer(self, *views: int) -> None:
         """Offer these views and the message, keeping the user's choice where possible."""
@@ -137,13 +137,13 @@ class ResponseView(QWidget):
     def _show_view(self) -> None:
         view = self.views.index()
         if view == self._message_view:
-            self.message.set_body(BytesBody(self._answer), "pretty")
+            self.message.set_body(BytesBody(self._response), "pretty")
             self._pages.setCurrentWidget(self.message)
         else:
             self._pages.setCurrentWidget(self._page(view))
 
     def _save_message(self) -> None:
-        self.saver.ask(BytesBody(self._answer), "answer.json")
+        self.saver.ask(BytesBody(self._response), "answer.json")
 
 
 def time_text(outcome: CallOutcome) -> str:

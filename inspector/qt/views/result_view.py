@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from inspector.base.json.values import JSON, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
-from inspector.engine.calls.output_check import MOST_DIFFERENCES, Difference, OutputCheck, OutputState
+from inspector.engine.calls.output_check import MAX_DIFFERENCES, Difference, OutputCheck, OutputState
 from inspector.engine.calls.repetition import Observation
 from inspector.engine.content.content import CallResult, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
@@ -75,7 +75,7 @@ class CallOutput(QTableView):
             QGuiApplication.clipboard().setText("\n".join(self.lines.line(row) for row in rows))
 
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 _BADGES: dict[OutputState, tuple[str, Tone]] = {
     OutputState.FITS: ("fits schema", "ok"),
     OutputState.DIFFERS: ("differs from schema", "warn"),
@@ -93,27 +93,27 @@ def check_sentence(check: OutputCheck) -> str:
     """Return what is wrong, place by place; "" if nothing is."""
     match check.state:
         case OutputState.DIFFERS:
-            words = _differences(check)
+            text = _differences(check)
         case OutputState.MISSING:
-            words = "The tool promises structured content (outputSchema), and this result has none."
+            text = "The tool promises structured content (outputSchema), and this result has none."
         case OutputState.UNCHECKED:
-            words = "The structured content was not checked."
+            text = "The structured content was not checked."
         case _:
-            words = ""
-    return " ".join(part for part in (words, check.reason) if part)
+            text = ""
+    return " ".join(part for part in (text, check.reason) if part)
 
 
 def _differences(check: OutputCheck) -> str:
     count = len(check.differences)
-    counted = f"more than {MOST_DIFFERENCES} places" if check.has_more else plural(count, "place")
-    named = "\n".join(f"•  {_named(each)}" for each in check.differences[:_MOST_NAMED])
-    rest = f"\n…  and {count - _MOST_NAMED:,} more" if count > _MOST_NAMED else ""
+    counted = f"more than {MAX_DIFFERENCES} places" if check.has_more else plural(count, "place")
+    named = "\n".join(f"•  {_named(each)}" for each in check.differences[:_MAX_NAMED])
+    rest = f"\n…  and {count - _MAX_NAMED:,} more" if count > _MAX_NAMED else ""
     return f"Structured content differs from the output schema in {counted}:\n{named}{rest}"
 
 
 def _named(difference: Difference) -> str:
-    place = one_line(shorten(difference.pointer, 80)) or "the whole value"
-    return f"{place}: {one_line(difference.message)}"
+    position = one_line(shorten(difference.pointer, 80)) or "the whole value"
+    return f"{position}: {one_line(difference.message)}"
 
 
 _TONES: dict[OutcomeKind, Tone] = {
@@ -124,7 +124,7 @@ _TONES: dict[OutcomeKind, Tone] = {
     OutcomeKind.CANCELLED: "muted",
     OutcomeKind.LEFT: "wait",
 }
-_WORDS = ("Content", "Structured", "Changes", "Message")
+_LABELS = ("Content", "Structured", "Changes", "Message")
 
 
 class ResultView(QWidget):
@@ -146,7 +146,7 @@ class ResultView(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._theme = theme
-        self._answer = b""
+        self._response = b""
         self._unread: dict[JsonView, bytes] = {}  # content of tabs not opened yet
         self._turn = 0
         self._shown_change = 0  # the number of the watch's change in the table
@@ -164,7 +164,7 @@ class ResultView(QWidget):
         self.message = EmptyState(theme)
         self.saver = BodySaver(theme)
         self.save_action = QAction("Save the whole answer…", self)
-        theme.dress(self.save_action, "save")
+        theme.set_icon(self.save_action, "save")
         self._save_button = icon_button(self.save_action)
         self.task_action = QAction("Show task", self)
         self._task_id = ""  # of a call that was left running
@@ -176,20 +176,20 @@ class ResultView(QWidget):
     def show_nothing(self, *, has_arguments: bool = True) -> None:
         """Show that no call was made yet."""
         self._begin(b"")
-        words = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
-        self.message.show_empty("play", "No result yet", words)
+        text = "Fill in the arguments and call the tool." if has_arguments else "Call the tool."
+        self.message.show_empty("play", "No result yet", text)
         self._pages.setCurrentWidget(self.message)
 
     def show_text(self, text: str) -> None:
         """Show a JSON text instead of an outcome."""
         self._begin(text.encode(errors="surrogatepass"))
-        self._unread[self.whole] = self._answer
+        self._unread[self.whole] = self._response
         self._show_tabs([self.whole])
         self._offer_output(None)
 
     async def show_outcome(self, outcome: CallOutcome, output_schema: JSON = None) -> None:
         """Show an outcome; `output_schema` is the tool's outputSchema, None if it has none."""
-        turn = self._begin(outcome.answer)
+        turn = self._begin(outcome.response)
         self._show_status(outcome)
         if outcome.kind is OutcomeKind.FAILED:
             self.message.show_failed("No answer", outcome.summary, outcome.next_step)
@@ -208,36 +208,36 @@ class ResultView(QWidget):
                 return  # something newer was shown meanwhile
             self._show_result(outcome, result)
         self.shown.emit(outcome)
-        if outcome.answer and output_schema is not None:
+        if outcome.response and output_schema is not None:
             await self._check(outcome, output_schema)
 
-    async def show_sighting(self, sighting: Observation, output_schema: JSON = None) -> None:
+    async def show_observation(self, observation: Observation, output_schema: JSON = None) -> None:
         """Show one result of a watch and its changes since the previous one. The tab stays."""
         was = self.tabs.currentIndex()
-        await self.show_outcome(sighting.outcome, output_schema)
+        await self.show_outcome(observation.outcome, output_schema)
         turn = self._turn
-        self._show_change(sighting)
-        if sighting.has_changed:
+        self._show_change(observation)
+        if observation.has_changed:
             self._shown_change = 0
-        if sighting.diff is not None and sighting.has_changed:
-            await self.changes.show_diff(sighting.diff)
-            self._shown_change = sighting.changes
+        if observation.diff is not None and observation.has_changed:
+            await self.changes.show_diff(observation.diff)
+            self._shown_change = observation.changes
         if turn != self._turn:
             return
         # The latest change stays available until there is another.
-        has_table = 0 < sighting.changes == self._shown_change
+        has_table = 0 < observation.changes == self._shown_change
         show_tab(self.tabs, self.tabs.indexOf(self.changes), has_table)
         if self.tabs.isTabVisible(was):
             self.tabs.setCurrentIndex(was)
 
     # --------------------------------------------------------------
 
-    def _begin(self, answer: bytes) -> int:
+    def _begin(self, response: bytes) -> int:
         self._turn += 1
-        self._answer = answer
+        self._response = response
         self._unread.clear()
-        self.save_action.setEnabled(bool(answer))
-        self._save_button.setVisible(bool(answer))
+        self.save_action.setEnabled(bool(response))
+        self._save_button.setVisible(bool(response))
         for badge in (self.badge, self.check_badge, self.change_badge):
             badge.set_text("")
         self._facts.setText("")
@@ -247,16 +247,16 @@ class ResultView(QWidget):
     async def _read(self, outcome: CallOutcome) -> CallResult:
         if outcome.kind is OutcomeKind.RPC_ERROR:
             return CallResult()
-        return await self._bridge.work(read_result, outcome.answer)
+        return await self._bridge.work(read_result, outcome.response)
 
     def _show_status(self, outcome: CallOutcome) -> None:
         self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
         facts = [time_text(outcome)]
-        if outcome.answer:
-            facts.append(size(len(outcome.answer)))
+        if outcome.response:
+            facts.append(size(len(outcome.response)))
         if outcome.task_id:
             facts.append("as a task")
-        if outcome.cost is not None and (cost := outcome.cost.words()):
+        if outcome.cost is not None and (cost := outcome.cost.text()):
             facts.append(cost)
         self._facts.setText(" · ".join(facts))
 
@@ -268,7 +268,7 @@ class ResultView(QWidget):
         if result.structured is not None:
             self._unread[self.structured] = result.structured.data
             tabs.append(self.structured)
-        self._unread[self.whole] = outcome.answer
+        self._unread[self.whole] = outcome.response
         self._show_tabs(tabs)
         self._offer_output(outcome.cost)
         if len(result.parts) > 1:
@@ -285,29 +285,33 @@ class ResultView(QWidget):
             self.output = CallOutput(self._bridge.log, self._theme)
             self.tabs.addTab(self.output, "Output")
         self.output.show_rows(rows)
-        place = self.tabs.indexOf(self.output)
+        position = self.tabs.indexOf(self.output)
         count = cost.stderr + cost.stray if cost is not None else 0
-        self.tabs.setTabText(place, f"Output {count:,}")
-        show_tab(self.tabs, place, bool(rows))
+        self.tabs.setTabText(position, f"Output {count:,}")
+        show_tab(self.tabs, position, bool(rows))
 
     def _explain(self, outcome: CallOutcome, result: CallResult) -> None:
         if outcome.kind is OutcomeKind.TOOL_ERROR:
-            self.alert.say("outcome", "The tool ran and reports a failure (isError): its words are below.")
+            self.alert.show_message(
+                "outcome", "The tool ran and reports a failure (isError): its words are below."
+            )
         elif outcome.kind is OutcomeKind.RPC_ERROR:
-            words = f"Protocol error, the tool gave no result: {outcome.summary}."
-            self.alert.say("outcome", words, tone="error")
+            text = f"Protocol error, the tool gave no result: {outcome.summary}."
+            self.alert.show_message("outcome", text, tone="error")
         elif not result.parts and result.structured is None:
-            self.alert.say("outcome", "The result is empty: no content, no structured content.", tone="wait")
+            self.alert.show_message(
+                "outcome", "The result is empty: no content, no structured content.", tone="wait"
+            )
         if outcome.is_composed:
-            words = "Put together from what the server said of its task; Traffic has that as it came."
-            self.alert.say("composed", words, tone="wait")
+            text = "Put together from what the server said of its task; Traffic has that as it came."
+            self.alert.show_message("composed", text, tone="wait")
 
     def _show_tabs(self, tabs: list[QWidget]) -> None:
         """Show these tabs and select the first one."""
         views = (self.content, self.structured, self.changes, self.whole)
-        for place, view in enumerate(views):
-            show_tab(self.tabs, place, view in tabs)
-        self.tabs.setCurrentIndex(next(place for place, view in enumerate(views) if view in tabs))
+        for position, view in enumerate(views):
+            show_tab(self.tabs, position, view in tabs)
+        self.tabs.setCurrentIndex(next(position for position, view in enumerate(views) if view in tabs))
         self._read_tab()
         self._pages.setCurrentWidget(self.tabs)
 
@@ -319,36 +323,36 @@ class ResultView(QWidget):
 
     async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
         turn = self._turn
-        check = await self._bridge.check_output(outcome.answer, output_schema)
+        check = await self._bridge.check_output(outcome.response, output_schema)
         if turn == self._turn:
             self._show_check(check)
             self.checked.emit(check)
 
     def _show_check(self, check: OutputCheck) -> None:
         self.check_badge.set_text(*check_badge(check))
-        if words := check_sentence(check):
-            self.alert.say("check", words)
-        if check.remarks:
-            self.alert.say("remarks", " ".join(check.remarks), tone="wait")
+        if text := check_sentence(check):
+            self.alert.show_message("check", text)
+        if check.notes:
+            self.alert.show_message("remarks", " ".join(check.notes), tone="wait")
 
-    def _show_change(self, sighting: Observation) -> None:
-        if sighting.before is None:
+    def _show_change(self, observation: Observation) -> None:
+        if observation.before is None:
             return
-        if not sighting.has_changed:
+        if not observation.has_changed:
             self.change_badge.set_text("same as before", "muted")
             return
         self.change_badge.set_text("changed", "accent")
-        if sighting.diff is None:
-            before = sighting.before.kind.value
-            words = f"It ended as “{sighting.outcome.kind.value}”; the look before ended as “{before}”."
+        if observation.diff is None:
+            before = observation.before.kind.value
+            text = f"It ended as “{observation.outcome.kind.value}”; the look before ended as “{before}”."
         else:
-            words = f"Changed since the look before: {sighting.diff.summary()}."
-        self.alert.say("change", words, tone="accent")
+            text = f"Changed since the look before: {observation.diff.summary()}."
+        self.alert.show_message("change", text, tone="accent")
 
     # --------------------------------------------------------------
 
     def _save(self) -> None:
-        self.saver.ask(BytesBody(self._answer), "answer.json")
+        self.saver.ask(BytesBody(self._response), "answer.json")
 
     def _connect(self) -> None:
         self.save_action.triggered.connect(self._save)
@@ -366,10 +370,10 @@ class ResultView(QWidget):
             strip.addWidget(badge)
         strip.addWidget(self._facts, 1)
         strip.addWidget(self._save_button)
-        for view, words in zip(
-            (self.content, self.structured, self.changes, self.whole), _WORDS, strict=True
+        for view, text in zip(
+            (self.content, self.structured, self.changes, self.whole), _LABELS, strict=True
         ):
-            self.tabs.addTab(view, words)
+            self.tabs.addTab(view, text)
         self._pages.addWidget(self.message)
         self._pages.addWidget(self.tabs)
         column = QVBoxLayout(self)

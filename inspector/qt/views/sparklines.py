@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QStyledItemDelegate, QStyleOptionView
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.analysis.statistics import MethodStats
 
-_WIDEST = 220
+_MAX_WIDTH = 220
 
 
 class LatencyPlots(QStyledItemDelegate):
@@ -39,7 +39,7 @@ class LatencyPlots(QStyledItemDelegate):
         if not stats.histogram:
             return
         rect = QRectF(option.rect).adjusted(6, 4, -8, -4)
-        rect.setWidth(min(rect.width(), _WIDEST))
+        rect.setWidth(min(rect.width(), _MAX_WIDTH))
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.fillRect(QRectF(rect.left(), rect.bottom(), rect.width(), 1), self._theme.color("edge"))
@@ -51,20 +51,20 @@ class LatencyPlots(QStyledItemDelegate):
     def _paint_bins(self, painter: QPainter, rect: QRectF, stats: MethodStats) -> None:
         """Paint by the square root of the counts, so that the few slow ones are visible."""
         fill = self._theme.tokens.tint("outbound", 0.55)
-        most = max(each.count for each in stats.histogram)
+        maximum = max(each.count for each in stats.histogram)
         for each in stats.histogram:
             if each.count:
-                left = rect.left() + rect.width() * self._place(each.start_ns)
-                right = rect.left() + rect.width() * self._place(each.end_ns)
-                height = max(2.0, rect.height() * sqrt(each.count / most))
+                left = rect.left() + rect.width() * self._position(each.start_ns)
+                right = rect.left() + rect.width() * self._position(each.end_ns)
+                height = max(2.0, rect.height() * sqrt(each.count / maximum))
                 painter.fillRect(QRectF(left, rect.bottom() - height, max(2.0, right - left), height), fill)
 
     def _paint_line(self, painter: QPainter, rect: QRectF, at_ns: int | None, tone: Tone) -> None:
         if at_ns is not None:
-            x = round(rect.left() + rect.width() * self._place(at_ns))
+            x = round(rect.left() + rect.width() * self._position(at_ns))
             painter.fillRect(QRectF(x, rect.top(), 1, rect.height() + 1), self._theme.color(tone))
 
-    def _place(self, ns: int) -> float:
+    def _position(self, ns: int) -> float:
         """Return the position on the axis, from 0 to 1."""
         first, last = (log2(max(1, end)) for end in self._axis())
         return min(max((log2(max(1, ns)) - first) / max(0.001, last - first), 0.0), 1.0)
@@ -73,17 +73,17 @@ class LatencyPlots(QStyledItemDelegate):
 class SparkLine(QWidget):
     """The last values of a metric as a small area, newest on the right. Unitless."""
 
-    def __init__(self, theme: Theme, most: int, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, maximum: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._least_top = 0.0
-        self._values: deque[float] = deque(maxlen=most)
+        self._min_top = 0.0
+        self._values: deque[float] = deque(maxlen=maximum)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
-    def set_least_top(self, value: float) -> None:
+    def set_min_top(self, value: float) -> None:
         """Set the minimum top of the axis, so that small variations do not look large."""
-        self._least_top = value
+        self._min_top = value
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -110,7 +110,7 @@ class SparkLine(QWidget):
                 self._paint_area(painter)
 
     def _paint_area(self, painter: QPainter) -> None:
-        top = max(self._least_top, *self._values) or 1.0
+        top = max(self._min_top, *self._values) or 1.0
         step = (self.width() - 2) / max(1, (self._values.maxlen or 2) - 1)
         right, height = self.width() - 1.0, self.height() - 3.0
         line = QPolygonF()

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
 from inspector.base.units import plural, time_of_day
 from inspector.engine.calls.repetition import (
     DEFAULT_INTERVAL,
-    LEAST_INTERVAL,
-    MOST_INTERVAL,
+    MAX_INTERVAL,
+    MIN_INTERVAL,
     Observation,
     WatchPlan,
 )
@@ -33,7 +33,7 @@ class WatchBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.interval = QDoubleSpinBox()
-        self.interval.setRange(LEAST_INTERVAL, MOST_INTERVAL)
+        self.interval.setRange(MIN_INTERVAL, MAX_INTERVAL)
         self.interval.setDecimals(1)
         self.interval.setSuffix(" s")
         self.interval.setValue(DEFAULT_INTERVAL)
@@ -42,7 +42,7 @@ class WatchBar(QWidget):
         self.stop_action = QAction("Stop", self)
         self._watch_button = ActionButton(self.watch_action)
         self._stop_button = ActionButton(self.stop_action)
-        self._words = MutedLabel(theme, wrap=True)
+        self._label = MutedLabel(theme, wrap=True)
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
         row.addWidget(PlainLabel(theme, "Every", tone="muted"))
@@ -54,7 +54,7 @@ class WatchBar(QWidget):
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
         column.setSpacing(SPACE_1)
         column.addLayout(row)
-        column.addWidget(self._words)
+        column.addWidget(self._label)
         self.watch_action.triggered.connect(lambda: self.watch_requested.emit(self.plan()))
         self.stop_action.triggered.connect(self.stop_requested)
         self.set_watching(False)
@@ -63,11 +63,11 @@ class WatchBar(QWidget):
     def plan(self) -> WatchPlan:
         return WatchPlan(self.interval.value())
 
-    def words(self) -> str:
-        return self._words.text()
+    def text(self) -> str:
+        return self._label.text()
 
     def clear(self) -> None:
-        self._say("")
+        self._show_message("")
 
     def set_watching(self, watching: bool) -> None:
         """Offer Stop instead of Watch, for a watch that cannot be stopped elsewhere."""
@@ -79,18 +79,18 @@ class WatchBar(QWidget):
         if had_focus:
             (self._stop_button if watching else self._watch_button).setFocus()
 
-    def show_sighting(self, sighting: Observation) -> None:
-        self.show_looks(sighting.number, sighting.changes, sighting.at_ns)
+    def show_observation(self, observation: Observation) -> None:
+        self.show_runs(observation.number, observation.changes, observation.at_ns)
 
-    def show_looks(self, looks: int, changes: int, latest_ns: int) -> None:
-        counted = f"{plural(looks, 'look')}, {plural(changes, 'change')}"
-        self._say(f"{counted} · latest {time_of_day(latest_ns)[:8]}")
+    def show_runs(self, runs: int, changes: int, latest_ns: int) -> None:
+        counted = f"{plural(runs, 'look')}, {plural(changes, 'change')}"
+        self._show_message(f"{counted} · latest {time_of_day(latest_ns)[:8]}")
 
     def show_end(self, reason: str) -> None:
         """Show why the watch ended; `reason` is a sentence."""
-        seen = self._words.text()
-        self._say(f"{seen} · {reason}" if seen else reason)
+        seen = self._label.text()
+        self._show_message(f"{seen} · {reason}" if seen else reason)
 
-    def _say(self, words: str) -> None:
-        self._words.setText(words)
-        self._words.setVisible(bool(words))
+    def _show_message(self, text: str) -> None:
+        self._label.setText(text)
+        self._label.setVisible(bool(text))

@@ -35,8 +35,8 @@ def style_table(view: QTableView, theme: Theme) -> None:
     rows.setDefaultSectionSize(theme.row_height())
     view.setShowGrid(False)
     view.setCornerButtonEnabled(False)
-    _dress_header(view.horizontalHeader(), theme)
-    _dress_any(view)
+    _style_header(view.horizontalHeader(), theme)
+    _style_any(view)
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
 
@@ -46,8 +46,8 @@ def style_tree(view: QTreeView, theme: Theme) -> None:
     view.setUniformRowHeights(True)
     view.setIndentation(16)
     view.setStyleSheet(f"QTreeView::item {{ height: {theme.row_height()}px; }}")
-    _dress_header(view.header(), theme)
-    _dress_any(view)
+    _style_header(view.header(), theme)
+    _style_any(view)
 
 
 def style_list(view: QListView, theme: Theme) -> None:
@@ -56,7 +56,7 @@ def style_list(view: QListView, theme: Theme) -> None:
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     view.setItemDelegate(_NarrowDelegate(view))
     view.setStyleSheet(f"QListView::item {{ height: {theme.row_height()}px; padding-left: 8px; }}")
-    _dress_any(view)
+    _style_any(view)
 
 
 class _NarrowDelegate(QStyledItemDelegate):
@@ -72,7 +72,7 @@ def style_sidebar(widget: QWidget) -> None:
     widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
 
 
-def _dress_header(header: QHeaderView, theme: Theme) -> None:
+def _style_header(header: QHeaderView, theme: Theme) -> None:
     header.setFont(theme.ui_font())  # its own: cells may be in another
     header.setHighlightSections(False)
     header.setStretchLastSection(True)
@@ -80,14 +80,14 @@ def _dress_header(header: QHeaderView, theme: Theme) -> None:
     header.setTextElideMode(Qt.TextElideMode.ElideRight)
 
 
-def _dress_any(view: QAbstractItemView) -> None:
+def _style_any(view: QAbstractItemView) -> None:
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
     view.setTextElideMode(Qt.TextElideMode.ElideRight)
 
 
-_MOST_OF_NOTE = 0.45  # of the row's width
+_MAX_NOTE_LENGTH = 0.45  # of the row's width
 
 
 class PaintedRows(QStyledItemDelegate):
@@ -167,7 +167,7 @@ class MarkedRows(PaintedRows):
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
         wanted = QFontMetrics(font).horizontalAdvance(note) + 2
-        width = min(wanted, round(box.width() * _MOST_OF_NOTE))
+        width = min(wanted, round(box.width() * _MAX_NOTE_LENGTH))
         self.draw_text(
             painter,
             QRect(box.right() - width, box.top(), width, box.height()),
@@ -198,18 +198,18 @@ class SidebarEntry(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setFixedHeight(theme.row_height() + SPACE_2)
-        theme.dress_later(self, icon, "muted")
+        theme.style_later(self, icon, "muted")
         theme.changed.connect(self.update)
 
     @property
     def count(self) -> int:
         return self._count
 
-    def show_count(self, count: int, words: str, key: str = "") -> None:
-        """Set the count and its description `words`; `key` is the shortcut."""
+    def show_count(self, count: int, text: str, key: str = "") -> None:
+        """Set the count and its description `text`; `key` is the shortcut."""
         self._count = count
-        self.setToolTip(f"{words} ({key})" if key else words)
-        self.setAccessibleDescription(words)
+        self.setToolTip(f"{text} ({key})" if key else text)
+        self.setAccessibleDescription(text)
         self.update()
 
     def nextCheckState(self) -> None:
@@ -236,8 +236,8 @@ class SidebarEntry(QAbstractButton):
         is_quiet = not self._count and not self.isChecked()
         painter.setFont(theme.ui_font(weight=QFont.Weight.Medium if self._count else QFont.Weight.Normal))
         painter.setPen(theme.color("muted" if is_quiet else "text"))
-        words = inner.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
-        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
+        text = inner.adjusted(ICON_SIZE + SPACE_1, 0, 0, 0)
+        painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
         if self._count:
             number = f"{self._count:,}"
             size = badge_size(theme, number)

@@ -63,8 +63,8 @@ class Pages(QWidget):
 
     def choose(self, index: int) -> None:
         self._index = index
-        for place, page in enumerate(self._pages):
-            page.setVisible(place == index)
+        for position, page in enumerate(self._pages):
+            page.setVisible(position == index)
 
 
 class Place(QWidget):
@@ -90,7 +90,7 @@ class CollapsibleSection(QWidget):
     """A clickable heading that shows and hides what `make` creates on first use."""
 
     def __init__(
-        self, theme: Theme, words: str, make: Callable[[], QWidget], parent: QWidget | None = None
+        self, theme: Theme, text: str, make: Callable[[], QWidget], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -102,27 +102,27 @@ class CollapsibleSection(QWidget):
         self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.set_words(words)
+        self.set_text(text)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
         self._column.addWidget(self.button)
         self.button.toggled.connect(self._on_toggled)
-        theme.dress(self.button, "chevron-right", "muted")
+        theme.set_icon(self.button, "chevron-right", "muted")
 
     @property
     def is_open(self) -> bool:
         return self.button.isChecked()
 
-    def set_words(self, words: str) -> None:
-        self.button.setText(one_line(words).replace("&", "&&"))
-        self.button.setAccessibleName(one_line(words))
+    def set_text(self, text: str) -> None:
+        self.button.setText(one_line(text).replace("&", "&&"))
+        self.button.setAccessibleName(one_line(text))
 
     def set_open(self, is_open: bool) -> None:
         self.button.setChecked(is_open)
 
     def _on_toggled(self, is_open: bool) -> None:
-        self._theme.dress(self.button, "chevron-down" if is_open else "chevron-right", "muted")
+        self._theme.set_icon(self.button, "chevron-down" if is_open else "chevron-right", "muted")
         if is_open and self._inside is None:
             self._inside = self._make()
             self._column.addWidget(self._inside)
@@ -145,14 +145,14 @@ def in_row(*widgets: QWidget, fills: bool = True) -> QWidget:
     return holder
 
 
-def show_tab(tabs: QTabWidget, place: int, is_shown: bool) -> None:
+def show_tab(tabs: QTabWidget, position: int, is_shown: bool) -> None:
     """Show or hide a tab.
 
     Without a change, QTabBar.setTabVisible makes the bar skip a pending layout: the gap of a hidden tab
     would stay.
     """
-    if tabs.isTabVisible(place) != is_shown:
-        tabs.setTabVisible(place, is_shown)
+    if tabs.isTabVisible(position) != is_shown:
+        tabs.setTabVisible(position, is_shown)
 
 
 class PanelHeader(QWidget):
@@ -190,7 +190,7 @@ class PanelHeader(QWidget):
 
     def add_action(self, action: QAction) -> QToolButton:
         """Add an icon button at the right. Tool tip and accessible name are the action's text."""
-        self._theme.dress_now(action)
+        self._theme.apply_theme_now(action)
         button = QToolButton(self)
         button.setDefaultAction(action)
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))

@@ -66,15 +66,15 @@ class CaptureNotices(QObject):
         latest = found[-1]
         others = f" So did {plural(len(found) - 1, 'run')} before it: see Kept captures." if found[1:] else ""
         began, rows = full_time(latest.began)[:16], plural(latest.rows or 0, "row")
-        words = f"The run of {began} broke off; its {rows} are kept."
+        text = f"The run of {began} broke off; its {rows} are kept."
         open_it, dismiss = QAction("Open it", self), QAction("Dismiss", self)
         paths = [each.path for each in found]
         open_it.triggered.connect(lambda: self._take(paths, latest.path))
         dismiss.triggered.connect(lambda: self._take(paths, None))
-        self._strips.say("interrupted", words + others, open_it, "accent", dismiss)
+        self._strips.show_message("interrupted", text + others, open_it, "accent", dismiss)
 
     def _take(self, offered: list[Path], wanted: Path | None) -> None:
-        self._strips.take_back("interrupted")
+        self._strips.withdraw("interrupted")
         self._bridge.start("settle captures", self._settle(offered, wanted))
 
     async def _settle(self, offered: list[Path], wanted: Path | None) -> None:
@@ -85,10 +85,10 @@ class CaptureNotices(QObject):
 
     def _on_recording_changed(self, state: RecordingState) -> None:
         if not state.reason:
-            self._strips.take_back("recording")
+            self._strips.withdraw("recording")
             return
         what = "Recording is paused" if state.is_paused else "Recording is behind"
-        self._strips.say("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
+        self._strips.show_message("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
 
 
 _SAVE_REMARKS_MS = 500
@@ -115,7 +115,7 @@ class CaptureDocks(QObject):
 
     front_changed = Signal()
     opened = Signal(object)
-    told = Signal(str)
+    reported = Signal(str)
 
     def __init__(
         self,
@@ -212,8 +212,8 @@ class CaptureDocks(QObject):
         self._bridge.start(f"close {opened.capture.path.name}", self._close(opened.capture))
 
     async def _close(self, capture: Capture) -> None:
-        if capture.log.remarks_changed:
-            await self._bridge.ask_captures(lambda captures: captures.save_remarks(capture))
+        if capture.log.notes_changed:
+            await self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
         await self._bridge.ask_captures(lambda captures: captures.close(capture))
 
     def _keep_remarks(self, opened: OpenedCapture) -> None:
@@ -222,7 +222,7 @@ class CaptureDocks(QObject):
         capture = opened.capture
 
         def save() -> None:
-            work = self._bridge.ask_captures(lambda captures: captures.save_remarks(capture))
+            work = self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
             self._bridge.start("save remarks", work, opened.panel)
 
         timer.timeout.connect(save)
@@ -260,10 +260,10 @@ class CaptureDocks(QObject):
 
         self.run_job(f"Saving {_short(path.name)}", write)
 
-    def run_job(self, words: str, work: Callable[[OnProgress], Coroutine[Any, Any, object]]) -> None:
+    def run_job(self, text: str, work: Callable[[OnProgress], Coroutine[Any, Any, object]]) -> None:
         """Run a job with a cancellable line in the job bar; errors for the user are shown."""
-        job = self._jobs.begin(words)
-        task = self._bridge.start(words, work(self._bridge.on_window(job.set_progress)))
+        job = self._jobs.begin(text)
+        task = self._bridge.start(text, work(self._bridge.on_window(job.set_progress)))
         job.stopped.connect(task.cancel)
         task.add_done_callback(lambda _: job.end())
 
@@ -285,7 +285,7 @@ class CaptureDocks(QObject):
             done = await self._bridge.ask_captures(
                 lambda captures: captures.export(log, rows, format, masking, path, on_progress)
             )
-            self.told.emit(_in_words(done))
+            self.reported.emit(_as_text(done))
 
         self.run_job(f"Exporting {_short(path.name)}", write)
 
@@ -333,7 +333,7 @@ def _row_choices(panel: TrafficPanel) -> list[tuple[str, array[int]]]:
     return [*choices, ("The chosen rows", chosen)] if len(chosen) > 1 else choices
 
 
-def _in_words(done: Exported) -> str:
+def _as_text(done: Exported) -> str:
     parts = [f"{plural(done.rows, 'row')} went into {_short(done.path.name)}"]
     if done.masked:
         parts.append(f"{plural(done.masked, 'secret')} masked")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Offered: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
 
 _WIDTH = 680
-_MOST_RECENT = 40
+_MAX_RECENT = 40
 _RECENT = "palette/recent"
 _BETWEEN = "\x1f"  # separates kind, server and name in a key
 # The lists, and the server capability of each.
@@ -127,10 +127,10 @@ class CommandPalette(QObject):
         prompt = "Go to a command, server, tool, resource, template, prompt or saved call"
         popup = self.popup = PickerPopup(self._theme, model, roles, prompt, self._window)
         model.setParent(popup)
-        popup.words_changed.connect(model.set_words)
+        popup.text_changed.connect(model.set_text)
         popup.picked.connect(lambda row: self._on_picked(model, row))
         popup.closed.connect(self._on_popup_closed)
-        model.searched.connect(lambda: popup.say(_counted(model)))
+        model.searched.connect(lambda: popup.show_message(_counted(model)))
         model.set_picks(self._known(), self._recent())
         popup.open_over(self._window, _WIDTH)
         self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
@@ -254,7 +254,7 @@ class CommandPalette(QObject):
 
     def _remember(self, key: str) -> None:
         keys = [key, *(each for each in self._recent() if each != key)]
-        self._layout.setValue(_RECENT, keys[:_MOST_RECENT])
+        self._layout.setValue(_RECENT, keys[:_MAX_RECENT])
 
     def _on_variables_saved(self) -> None:
         for workspace in self._window.workspaces.values():

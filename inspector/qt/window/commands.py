@@ -171,7 +171,7 @@ class Commands(QObject):
             "app.settings": window.reaching.open_settings,
             "app.quit": window.close,
             "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
-            "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(anyway=True)),
+            "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(force=True)),
             "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
             "call.history": self._in_tools(lambda panel: panel.call_view.open_history()),
             "call.saved": self._in_tools(lambda panel: panel.call_view.open_saved()),
@@ -193,7 +193,7 @@ class Commands(QObject):
             "resource.tree": self._in_resources(lambda panel: panel.lists.toggle_tree()),
             "resource.refresh": self._in_resources(lambda panel: panel.refresh()),
             "prompt.get": self._in_prompts(lambda panel: panel.view.get()),
-            "prompt.get_anyway": self._in_prompts(lambda panel: panel.view.get(anyway=True)),
+            "prompt.get_anyway": self._in_prompts(lambda panel: panel.view.get(force=True)),
             "prompt.search": self._in_prompts(lambda panel: panel.search.setFocus()),
             "prompt.refresh": self._in_prompts(lambda panel: panel.refresh()),
             "capture.open": window.captures.choose_and_open,
@@ -263,7 +263,7 @@ class Commands(QObject):
 
     def _open_drift(self) -> None:
         if (view := self._window.current_view()) is not None:
-            self._window.drift_news.open(view.name)
+            self._window.drift_notice.open(view.name)
 
     def _examine(self) -> None:
         self._window.show_tab("doctor")
@@ -372,9 +372,11 @@ class TrafficCommands(QObject):
         dialog.show()
 
     def _on_compare_with_old(self, panel: TrafficPanel, old: int, new: int) -> None:
-        answer, new_answer = panel.source.log.partner(old), self._bridge.log.partner(new)
-        left = self._side(panel, old if answer is None else answer)
-        self.open_compare(left, self._side(self._window.traffic, new if new_answer is None else new_answer))
+        response, new_response = panel.source.log.partner(old), self._bridge.log.partner(new)
+        left = self._side(panel, old if response is None else response)
+        self.open_compare(
+            left, self._side(self._window.traffic, new if new_response is None else new_response)
+        )
 
     # -------------------------------------------------------------- comparing
 
@@ -401,7 +403,9 @@ class TrafficCommands(QObject):
         row = panel.current_number()
         if row is not None:
             self._left = self._side(panel, row)
-            panel.strips.say("left side", f"Row {row + 1:,} is the left side of the next comparison.")
+            panel.strips.show_message(
+                "left side", f"Row {row + 1:,} is the left side of the next comparison."
+            )
         self._panels = [each for each in self._panels if shiboken6.isValid(each)]
         for each in self._panels:
             self._update(each)
@@ -412,7 +416,7 @@ class TrafficCommands(QObject):
             return
         for each in self._panels:
             if shiboken6.isValid(each):
-                each.strips.take_back("left side")
+                each.strips.withdraw("left side")
         self.open_compare(self._left, self._side(panel, row))
 
     def _update(self, panel: TrafficPanel) -> None:

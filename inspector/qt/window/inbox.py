@@ -12,7 +12,7 @@ from inspector.base.plain_text import one_line
 from inspector.engine.inbox.views import InboxRequest
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.inbox import PendingRequestIndex, is_news, news_text, toast_text
+from inspector.qt.models.inbox import PendingRequestIndex, is_change, message_text, toast_text
 from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.notices.toasts import Toasts
@@ -33,18 +33,18 @@ class InboxController(QObject):
         self._bridge = bridge
         self._theme = theme
         self._opener = LinkOpener()
-        self._desk = RequestViewCache(bridge, theme, self._opener, self)
+        self._view_cache = RequestViewCache(bridge, theme, self._opener, self)
         self._panels: list[InboxPanel] = []
         self._unseen: list[InboxRequest] = []  # closed while not visible
-        self.cards = PendingRequestIndex(self)
+        self.inbox_requests = PendingRequestIndex(self)
         self.toasts = Toasts(theme, window)
         self._show_unseen = QAction("Show in Inbox", self)
         self._dismiss_unseen = QAction("Dismiss", self)
         self._connect()
 
-    def put(self, card: InboxRequest) -> None:
+    def put(self, inbox_request: InboxRequest) -> None:
         """Add, update or close a card."""
-        self.cards.put(card)
+        self.inbox_requests.put(inbox_request)
 
     @cached_property
     def overall(self) -> InboxPanel:
@@ -52,7 +52,7 @@ class InboxController(QObject):
         return self.make_panel(None)
 
     def make_panel(self, server: str | None) -> InboxPanel:
-        panel = InboxPanel(self._bridge, self._theme, self._opener, server, self._desk)
+        panel = InboxPanel(self._bridge, self._theme, self._opener, server, self._view_cache)
         panel.operation_requested.connect(lambda _, row: self._window.opening.show_in_traffic(row))
         panel.uri_requested.connect(self._on_uri_requested)
         panel.task_requested.connect(self._on_task_requested)
@@ -61,7 +61,7 @@ class InboxController(QObject):
         self._panels.append(panel)
         return panel
 
-    def go_to(self, server: str, card_id: int) -> None:
+    def go_to(self, server: str, inbox_id: int) -> None:
         """Show a card: in its server's tab if that server is current, else in the Inbox of all."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.view.name == server:
@@ -71,7 +71,7 @@ class InboxController(QObject):
             self._window.servers.choose_inbox()
             panel = self.overall
         panel.list.setFocus()
-        self._bridge.start("go to a card", self._show(panel, card_id), panel)
+        self._bridge.start("go to a card", self._show(panel, inbox_id), panel)
 
     def is_in_view(self, server: str) -> bool:
         """Return whether the cards of a server are visible."""
@@ -80,48 +80,48 @@ class InboxController(QObject):
     # -------------------------------------------------------------- cards come and go
 
     def _on_counted(self, server: str) -> None:
-        cards = self.cards.of(server)
-        self._window.servers.set_waiting(server, len(cards), self.cards.count)
+        inbox_requests = self.inbox_requests.of(server)
+        self._window.servers.set_waiting(server, len(inbox_requests), self.inbox_requests.count)
         workspace = self._window.workspaces.get(server)
         if workspace is not None:
-            workspace.show_cards(cards)
+            workspace.show_requests(inbox_requests)
         self._update_traffic()
 
-    def _on_opened(self, card: InboxRequest) -> None:
-        if not self.is_in_view(card.server):
-            self.toasts.put(card.id, *toast_text(card), act="Answer")
+    def _on_opened(self, inbox_request: InboxRequest) -> None:
+        if not self.is_in_view(inbox_request.server):
+            self.toasts.put(inbox_request.id, *toast_text(inbox_request), act="Answer")
 
-    def _on_ended(self, card: InboxRequest) -> None:
-        self.toasts.take_back(card.id)
-        if is_news(card) and not self.is_in_view(card.server):
-            self._unseen.append(card)
-            words = news_text(self._unseen)
-            self._window.strips.say("inbox", words, self._show_unseen, "warn", self._dismiss_unseen)
+    def _on_ended(self, inbox_request: InboxRequest) -> None:
+        self.toasts.withdraw(inbox_request.id)
+        if is_change(inbox_request) and not self.is_in_view(inbox_request.server):
+            self._unseen.append(inbox_request)
+            text = message_text(self._unseen)
+            self._window.strips.show_message("inbox", text, self._show_unseen, "warn", self._dismiss_unseen)
 
     def _on_looked(self, server: str | None) -> None:
         """Remove notifications about cards the user can see now."""
         for toast in self.toasts.all_keys():
-            card = self.cards.card(toast)
-            if card is None or server in (None, card.server):
-                self.toasts.take_back(toast)
-        if any(server in (None, card.server) for card in self._unseen):
+            inbox_request = self.inbox_requests.inbox_request(toast)
+            if inbox_request is None or server in (None, inbox_request.server):
+                self.toasts.withdraw(toast)
+        if any(server in (None, inbox_request.server) for inbox_request in self._unseen):
             self._forget_unseen()
 
     def _forget_unseen(self) -> None:
         self._unseen.clear()
-        self._window.strips.take_back("inbox")
+        self._window.strips.withdraw("inbox")
 
     # -------------------------------------------------------------- ways to a card, and from it
 
-    async def _show(self, panel: InboxPanel, card_id: int) -> None:
-        if not panel.show_card(card_id):
-            await self._bridge.cards()  # a new panel has requested its own just before
-            panel.show_card(card_id)
+    async def _show(self, panel: InboxPanel, inbox_id: int) -> None:
+        if not panel.show_request(inbox_id):
+            await self._bridge.inbox_requests()  # a new panel has requested its own just before
+            panel.show_request(inbox_id)
 
-    def _on_taken(self, card_id: int) -> None:
-        card = self.cards.card(card_id)
-        if card is not None:
-            self.go_to(card.server, card_id)
+    def _on_taken(self, inbox_id: int) -> None:
+        inbox_request = self.inbox_requests.inbox_request(inbox_id)
+        if inbox_request is not None:
+            self.go_to(inbox_request.server, inbox_id)
 
     def _on_show_unseen(self) -> None:
         latest = self._unseen[-1]
@@ -131,15 +131,15 @@ class InboxController(QObject):
         if (workspace := self._workspace_of(server)) is not None:
             workspace.open_uri(uri)
         else:
-            words = f"The server “{one_line(server)}” is not here any more, so its resource cannot be read."
-            self._bridge.problem_found.emit(words)
+            text = f"The server “{one_line(server)}” is not here any more, so its resource cannot be read."
+            self._bridge.problem_found.emit(text)
 
     def _on_task_requested(self, server: str, id: str) -> None:
         if (workspace := self._workspace_of(server)) is not None:
             workspace.show_task(id)
         else:
-            words = f"The server “{one_line(server)}” is not here any more, nor are its tasks."
-            self._bridge.problem_found.emit(words)
+            text = f"The server “{one_line(server)}” is not here any more, nor are its tasks."
+            self._bridge.problem_found.emit(text)
 
     def _workspace_of(self, server: str) -> Workspace | None:
         """Select a server and return its workspace; None if it no longer exists."""
@@ -148,20 +148,22 @@ class InboxController(QObject):
         return workspace if workspace is not None and workspace.view.name == server else None
 
     def _on_traffic_asked(self) -> None:
-        found = self._asked_in_traffic()
+        found = self._requested_in_traffic()
         if found is not None:
             self.go_to(*found)
 
-    def _asked_in_traffic(self) -> tuple[str, int] | None:
+    def _requested_in_traffic(self) -> tuple[str, int] | None:
         """Return the card of the selected row, or of the row it answers."""
         row = self._window.traffic.current_number()
         if row is None:
             return None
         partner = self._bridge.log.partner(row)
-        return self.cards.asked_in(row) or (self.cards.asked_in(partner) if partner is not None else None)
+        return self.inbox_requests.requested_in(row) or (
+            self.inbox_requests.requested_in(partner) if partner is not None else None
+        )
 
     def _update_traffic(self) -> None:
-        self._window.traffic.actions_here[_SHOW].setEnabled(self._asked_in_traffic() is not None)
+        self._window.traffic.actions_here[_SHOW].setEnabled(self._requested_in_traffic() is not None)
 
     # --------------------------------------------------------------
 
@@ -171,9 +173,9 @@ class InboxController(QObject):
         return super().eventFilter(watched, event)
 
     def _connect(self) -> None:
-        self.cards.counted.connect(self._on_counted)
-        self.cards.opened.connect(self._on_opened)
-        self.cards.ended.connect(self._on_ended)
+        self.inbox_requests.counted.connect(self._on_counted)
+        self.inbox_requests.opened.connect(self._on_opened)
+        self.inbox_requests.ended.connect(self._on_ended)
         self.toasts.taken.connect(self._on_taken)
         self.toasts.all_requested.connect(self._window.servers.choose_inbox)
         self._show_unseen.triggered.connect(self._on_show_unseen)

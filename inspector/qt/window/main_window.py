@@ -99,9 +99,9 @@ class MainWindow(QMainWindow):
         self.adding = AddServerCommands(self, bridge, theme)
         self._lay_out()
         self._make_menus()
-        self.capture_news = CaptureNotices(bridge, self.strips, self)
-        self._dismiss_told = QAction("Dismiss", self)
-        self._dismiss_told.triggered.connect(lambda: self.strips.take_back("told"))
+        self.capture_notice = CaptureNotices(bridge, self.strips, self)
+        self._dismiss_message = QAction("Dismiss", self)
+        self._dismiss_message.triggered.connect(lambda: self.strips.withdraw("told"))
         self._commands = Commands(self, bridge, self.actions_table)
         self._connect()
         self._restore()
@@ -129,7 +129,7 @@ class MainWindow(QMainWindow):
         return InboxController(self, self._bridge, self._theme)
 
     @cached_property
-    def doctor_news(self) -> DoctorNotice:
+    def doctor_notice(self) -> DoctorNotice:
         """Doctor reports, created for the first server that fails or the first check."""
         from inspector.qt.window.notices import DoctorNotice
 
@@ -143,14 +143,14 @@ class MainWindow(QMainWindow):
         return ServerListNotice(self, self._bridge, self._theme)
 
     @cached_property
-    def drift_news(self) -> DriftNotice:
+    def drift_notice(self) -> DriftNotice:
         """Baseline reports, created when the first lists are compared."""
         from inspector.qt.window.notices import DriftNotice
 
         return DriftNotice(self, self._bridge, self._theme)
 
     @cached_property
-    def login_news(self) -> LoginNotice:
+    def login_notice(self) -> LoginNotice:
         """Login reports, created for the first login."""
         from inspector.qt.window.notices import LoginNotice
 
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
         dock.setObjectName(f"capture {self._capture_count}")  # required by Qt; not used to find it
         before = self.captures.all[-1].dock if self.captures.all else self._traffic_dock
         is_split = self.actions_table["capture.side_by_side"].isChecked()
-        self._place_beside(before, dock, side_by_side=is_split)
+        self._place_next_to(before, dock, side_by_side=is_split)
         return dock
 
     def set_side_by_side(self, is_on: bool) -> None:
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
         self._traffic_dock.show()
         self.resizeDocks([self._traffic_dock], [height], Qt.Orientation.Vertical)
         for opened in self.captures.all:
-            self._place_beside(before, opened.dock, side_by_side=is_on)
+            self._place_next_to(before, opened.dock, side_by_side=is_on)
             opened.dock.show()
             before = opened.dock
         if is_on:
@@ -265,7 +265,7 @@ class MainWindow(QMainWindow):
             self.resizeDocks(docks, [self.width() // len(docks)] * len(docks), Qt.Orientation.Horizontal)
         self.captures.bring_to_front(self.captures.in_front())
 
-    def _place_beside(self, before: QDockWidget, dock: QDockWidget, *, side_by_side: bool) -> None:
+    def _place_next_to(self, before: QDockWidget, dock: QDockWidget, *, side_by_side: bool) -> None:
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
         if side_by_side:
             self.splitDockWidget(before, dock, Qt.Orientation.Horizontal)
@@ -302,33 +302,33 @@ class MainWindow(QMainWindow):
         self._bridge.server_changed.connect(self._on_server_changed)
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
-        self._bridge.problem_over.connect(self.notices.take_back)
+        self._bridge.problem_over.connect(self.notices.withdraw)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
-        self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self._bridge.found_changed.connect(self._on_found_changed)
-        self._bridge.catalogue_changed.connect(lambda diff: self.catalogue_news.put(diff))
-        self._bridge.examination_changed.connect(lambda view: self.doctor_news.put(view))
-        self._bridge.drift_changed.connect(lambda view: self.drift_news.put(view))
-        self._bridge.login_changed.connect(lambda login: self.login_news.put(login))
-        self._bridge.login_wanted.connect(lambda wanted: self.login_news.want(wanted))
-        self._bridge.open_page = lambda url: self.login_news.open_page(url)
-        secret_clipboard().said.connect(self._on_clipboard_said)
+        self._bridge.server_list_changed.connect(lambda diff: self.catalogue_news.put(diff))
+        self._bridge.examination_changed.connect(lambda view: self.doctor_notice.put(view))
+        self._bridge.drift_changed.connect(lambda view: self.drift_notice.put(view))
+        self._bridge.login_changed.connect(lambda login: self.login_notice.put(login))
+        self._bridge.login_wanted.connect(lambda wanted: self.login_notice.want(wanted))
+        self._bridge.open_page = lambda url: self.login_notice.open_page(url)
+        secret_clipboard().notified.connect(self._on_clipboard_said)
         self.servers.server_chosen.connect(self._on_server_chosen)
         self.servers.inbox_chosen.connect(self._on_inbox_chosen)
         self.servers.found_chosen.connect(self._on_found_chosen)
-        self.capture_news.open_requested.connect(lambda path: self.captures.open([path]))
-        self.captures.told.connect(self.tell)
+        self.capture_notice.open_requested.connect(lambda path: self.captures.open([path]))
+        self.captures.reported.connect(self.notify)
         self.captures.front_changed.connect(self._commands.update_traffic)
         self.captures.opened.connect(lambda opened: self._commands.watch_traffic(opened.panel))
 
-    def tell(self, words: str) -> None:
+    def notify(self, text: str) -> None:
         """Report a success that is not otherwise visible."""
-        self.strips.say("told", words, self._dismiss_told, "ok")
+        self.strips.show_message("told", text, self._dismiss_message, "ok")
 
-    def _on_clipboard_said(self, words: str, seconds: int) -> None:
+    def _on_clipboard_said(self, text: str, seconds: int) -> None:
         from inspector.qt.window.notices import show_in_status_bar
 
-        show_in_status_bar(self, words, seconds)
+        show_in_status_bar(self, text, seconds)
 
     def _on_secrets_changed(self, state: SecretsState) -> None:
         """Create the status bar entry once there is something to show; it then updates itself."""
@@ -345,8 +345,8 @@ class MainWindow(QMainWindow):
         if workspace is not None:
             before = workspace.view.status
             workspace.set_view(view)
-            if view.status is ServerStatus.FAILED or "doctor_news" in vars(self):
-                self.doctor_news.follow(before, view)
+            if view.status is ServerStatus.FAILED or "doctor_notice" in vars(self):
+                self.doctor_notice.follow(before, view)
         if view.name == self._current_name():
             self._commands.update(view)
 
@@ -406,8 +406,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Found servers — MCP Lens")
         self._commands.update(None)
 
-    def _on_card_changed(self, card: InboxRequest) -> None:
-        self.inboxes.put(card)
+    def _on_inbox_changed(self, inbox_request: InboxRequest) -> None:
+        self.inboxes.put(inbox_request)
 
     def _make_inbox(self, server: str) -> InboxPanel:
         return self.inboxes.make_panel(server)
@@ -421,13 +421,13 @@ class MainWindow(QMainWindow):
             workspace = Workspace(self._bridge, view, self.actions_table, self._theme, self._make_inbox)
             workspace.tools.call_view.readiness_changed.connect(self._commands.update_calls)
             workspace.readiness_changed.connect(self._commands.update_resources)
-            workspace.answer_requested.connect(lambda card_id: self.inboxes.go_to(view.name, card_id))
+            workspace.reply_requested.connect(lambda inbox_id: self.inboxes.go_to(view.name, inbox_id))
             self.opening.watch_workspace(workspace)
             self.workspaces[view.name] = workspace
             if "inboxes" in vars(self):
-                workspace.show_cards(self.inboxes.cards.of(view.name))
-            if "drift_news" in vars(self):
-                self.drift_news.tell(workspace)
+                workspace.show_requests(self.inboxes.inbox_requests.of(view.name))
+            if "drift_notice" in vars(self):
+                self.drift_notice.notify(workspace)
             self._stack.addWidget(workspace)
             if before is not None:
                 workspace.tabs.setCurrentIndex(before.tabs.currentIndex())

@@ -33,7 +33,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.models.compare.drift_rows import strip_text
 from inspector.qt.models.discovered_servers import change_text
-from inspector.qt.models.secrets import is_worth_saying, status_hint, status_text, status_tone
+from inspector.qt.models.secrets import is_worth_showing, status_hint, status_text, status_tone
 from inspector.qt.theme import ICON_SIZE, Theme
 from inspector.qt.widgets.text.labels import plain_tooltip
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.qt.window.workspace import Workspace
 
 _ABOUT = "catalogue"
-_MOST_KEPT = 50
+_MAX_CACHED = 50
 
 
 class ServerListNotice(QObject):
@@ -57,7 +57,7 @@ class ServerListNotice(QObject):
     def __init__(self, window: MainWindow, bridge: Bridge, theme: Theme) -> None:
         super().__init__(window)
         self._window, self._bridge, self._theme = window, bridge, theme
-        self._changes: deque[tuple[datetime, ServerListDiff]] = deque(maxlen=_MOST_KEPT)
+        self._changes: deque[tuple[datetime, ServerListDiff]] = deque(maxlen=_MAX_CACHED)
         self._dialog: ServerListChangesDialog | None = None
         self._show, self._dismiss = QAction("Show…", self), QAction("Dismiss", self)
         self._show.triggered.connect(self.open)
@@ -67,7 +67,7 @@ class ServerListNotice(QObject):
         self._changes.append((datetime.now().astimezone(), diff))
         if self._dialog is not None:
             self._dialog.show_changes(list(self._changes))
-        self._bridge.start("catalogue changed", self._say(diff))
+        self._bridge.start("catalogue changed", self._show_message(diff))
 
     def open(self) -> None:
         from inspector.qt.dialogs.servers.server_list_changes import ServerListChangesDialog
@@ -79,20 +79,20 @@ class ServerListNotice(QObject):
         self._dialog.raise_()
         self._dialog.activateWindow()
 
-    async def _say(self, diff: ServerListDiff) -> None:
+    async def _show_message(self, diff: ServerListDiff) -> None:
         async def name(servers: ServerRegistry) -> str:
             return servers.catalogue.path.name if servers.catalogue is not None else "The list of servers"
 
         file = await self._bridge.ask_servers(name)
         if shiboken6.isValid(self._window):
-            words = f"{one_line(file)} was changed by hand: {change_text(diff)}."
-            self._window.strips.say(_ABOUT, words, self._show, "accent", self._dismiss)
+            text = f"{one_line(file)} was changed by hand: {change_text(diff)}."
+            self._window.strips.show_message(_ABOUT, text, self._show, "accent", self._dismiss)
 
     def _on_closed(self) -> None:
         self._dialog = None
 
     def _on_dismissed(self) -> None:
-        self._window.strips.take_back(_ABOUT)
+        self._window.strips.withdraw(_ABOUT)
         self._changes.clear()
 
 
@@ -118,7 +118,7 @@ class DoctorNotice(QObject):
         workspace = self._window.workspaces.get(view.name)
         if view.status is not ServerStatus.FAILED:
             if workspace is not None:
-                workspace.strips.take_back(_ABOUT_DOCTORNEWS)
+                workspace.strips.withdraw(_ABOUT_DOCTORNEWS)
             return
         is_in_front = workspace is not None and self._window.workspace() is workspace
         if before is ServerStatus.CONNECTING and is_in_front:
@@ -138,18 +138,18 @@ class DoctorNotice(QObject):
         failure = examination.failure
         is_up = workspace.view.status is ServerStatus.CONNECTED  # reconnected, or never lost
         if examination.is_running or failure is None or is_up or workspace.is_at("doctor"):
-            workspace.strips.take_back(_ABOUT_DOCTORNEWS)
+            workspace.strips.withdraw(_ABOUT_DOCTORNEWS)
             return
         if workspace not in self._watched:
             self._watched.add(workspace)
             workspace.tab_changed.connect(self._on_tab_changed)
-        workspace.strips.say(_ABOUT_DOCTORNEWS, failure.cause, self._see, "error")
+        workspace.strips.show_message(_ABOUT_DOCTORNEWS, failure.cause, self._see, "error")
 
     def _on_tab_changed(self) -> None:
         """Remove the strip once the user sees the Doctor tab."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.is_at("doctor"):
-            workspace.strips.take_back(_ABOUT_DOCTORNEWS)
+            workspace.strips.withdraw(_ABOUT_DOCTORNEWS)
 
 
 _ABOUT_DRIFTNEWS = "drift"
@@ -172,15 +172,15 @@ class DriftNotice(QObject):
         self._views[view.server] = view
         workspace = self._window.workspaces.get(view.server)
         if workspace is not None:
-            self.tell(workspace)
+            self.notify(workspace)
 
-    def tell(self, workspace: Workspace) -> None:
+    def notify(self, workspace: Workspace) -> None:
         """Show or remove the strip in a server's workspace."""
         view = self._views.get(workspace.view.name)
-        if view is None or view.is_kept or not (view.changes or view.problem):
-            workspace.strips.take_back(_ABOUT_DRIFTNEWS)
+        if view is None or view.is_saved or not (view.changes or view.problem):
+            workspace.strips.withdraw(_ABOUT_DRIFTNEWS)
             return
-        workspace.strips.say(_ABOUT_DRIFTNEWS, strip_text(view), self._review(view.server), "warn")
+        workspace.strips.show_message(_ABOUT_DRIFTNEWS, strip_text(view), self._review(view.server), "warn")
 
     def open(self, server: str) -> None:
         """Open the changes, item by item. One window per server."""
@@ -214,18 +214,18 @@ class LoginNotice(QObject):
         """Handle a changed login."""
         name = one_line(login.server)
         if login.is_over or self._is_in_view(login.server):
-            self._take_back(login.server)
+            self._withdraw(login.server)
         elif login.question is not None:
-            self._say(login.server, f"The login of {name} has a question.")
+            self._show_message(login.server, f"The login of {name} has a question.")
         elif login.waiting is not None:
-            self._say(login.server, f"{name} waits until you have logged in in the browser.")
+            self._show_message(login.server, f"{name} waits until you have logged in in the browser.")
         else:
-            self._take_back(login.server)
+            self._withdraw(login.server)
 
     def want(self, wanted: LoginRequested) -> None:
         """Report that a server in use requires a login. On connect, the server's state shows it."""
         if wanted.occasion is not LoginReason.CONNECT and not self._is_in_view(wanted.server):
-            self._say(wanted.server, f"{one_line(wanted.server)}: {one_line(wanted.reason)}")
+            self._show_message(wanted.server, f"{one_line(wanted.server)}: {one_line(wanted.reason)}")
 
     def open_page(self, url: str) -> None:
         """Open a login page after the user started the login. Raises UserError.
@@ -245,19 +245,19 @@ class LoginNotice(QObject):
         workspace = self._window.workspaces.get(server)
         return workspace is not None and workspace.is_at("auth")
 
-    def _say(self, server: str, words: str) -> None:
+    def _show_message(self, server: str, text: str) -> None:
         if server not in self._shows:
             self._shows[server] = QAction("Show login", self)
             self._shows[server].triggered.connect(partial(self._show, server))
-        self._window.strips.say(_about(server), words, self._shows[server])
+        self._window.strips.show_message(_about(server), text, self._shows[server])
 
-    def _take_back(self, server: str) -> None:
-        self._window.strips.take_back(_about(server))
+    def _withdraw(self, server: str) -> None:
+        self._window.strips.withdraw(_about(server))
 
     def _show(self, server: str) -> None:
         self._window.servers.choose(server)
         self._window.show_tab("auth")
-        self._take_back(server)
+        self._withdraw(server)
 
 
 def _about(server: str) -> str:
@@ -276,33 +276,33 @@ class SecretsStatus(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(action.trigger)
         bridge.secrets_changed.connect(self.show_state)
-        theme.changed.connect(self._dress)
+        theme.changed.connect(self._apply_theme)
 
     def show_state(self, state: SecretsState) -> None:
         self._state = state
-        words = status_text(state)
-        self.setText(words)
-        self.setAccessibleName(words)
+        text = status_text(state)
+        self.setText(text)
+        self.setAccessibleName(text)
         self.setToolTip(plain_tooltip(status_hint(state)))
-        self._dress()
-        self.setVisible(is_worth_saying(state))
+        self._apply_theme()
+        self.setVisible(is_worth_showing(state))
         bar = self.parentWidget()
         if isinstance(bar, QStatusBar):
             _show_bar(bar)
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         if self._state is None:
             return
         tone = status_tone(self._state)
-        self._theme.dress(self, "warning" if tone == "warn" else "key", tone)
+        self._theme.set_icon(self, "warning" if tone == "warn" else "key", tone)
         colors = QPalette(self.palette())
         colors.setColor(QPalette.ColorRole.ButtonText, self._theme.color(tone))
         self.setPalette(colors)
 
 
-def show_in_status_bar(window: QMainWindow, words: str, seconds: int) -> None:
+def show_in_status_bar(window: QMainWindow, text: str, seconds: int) -> None:
     """Show a message for a while; a bar created only for it is hidden again."""
-    _bar_of(window).showMessage(words, seconds * 1_000)
+    _bar_of(window).showMessage(text, seconds * 1_000)
 
 
 def _bar_of(window: QMainWindow) -> QStatusBar:
@@ -327,7 +327,7 @@ def add_to_status_bar(
     window: QMainWindow, bridge: Bridge, theme: Theme, action: QAction, state: SecretsState
 ) -> SecretsStatus | None:
     """Add the entry if there is something to show; without secrets there is no status bar."""
-    if not is_worth_saying(state):
+    if not is_worth_showing(state):
         return None
     status = SecretsStatus(bridge, theme, action)
     _bar_of(window).addPermanentWidget(status)

@@ -95,7 +95,7 @@ class AddServerCommands(QObject):
 
 
 _REMOVED = "removed"
-_LONGEST_NAME = 60
+_MAX_NAME_LENGTH = 60
 
 
 class ServerCommands(QObject):
@@ -109,7 +109,7 @@ class ServerCommands(QObject):
         self._undo = QAction("Undo", self)
         self._undo.triggered.connect(self._on_undo)
         self._time_is_up = QTimer(self, singleShot=True)
-        self._time_is_up.timeout.connect(self._tell_removed)
+        self._time_is_up.timeout.connect(self._show_removed)
 
     def edit(self) -> None:
         self._start("edit", self._edit)
@@ -170,7 +170,7 @@ class ServerCommands(QObject):
         """Undo the latest removal."""
         if self._removed:
             removed, until = self._removed.pop()
-            self._tell_removed()
+            self._show_removed()
             self._bridge.start(f"undo {removed.name}", self._have_back(removed, until))
 
     async def _have_back(self, removed: Removed, until: float) -> None:
@@ -185,21 +185,21 @@ class ServerCommands(QObject):
     def _put_removed(self, removed: Removed, until: float) -> None:
         if shiboken6.isValid(self._window):
             self._removed.append((removed, until))
-            self._tell_removed()
+            self._show_removed()
 
-    def _tell_removed(self) -> None:
+    def _show_removed(self) -> None:
         now = monotonic()
         self._removed = [(removed, until) for removed, until in self._removed if until > now]
         if not self._removed:
             self._time_is_up.stop()
-            self._window.strips.take_back(_REMOVED)
+            self._window.strips.withdraw(_REMOVED)
             return
         last, until = self._removed[-1]
         self._time_is_up.start(int((until - now) * 1000) + 1)
-        name = f"“{shorten(one_line(last.name), _LONGEST_NAME)}”"
+        name = f"“{shorten(one_line(last.name), _MAX_NAME_LENGTH)}”"
         others = len(self._removed) - 1
-        words = f"{name} and {others} before it were removed." if others else f"{name} was removed."
-        self._window.strips.say(_REMOVED, words, self._undo)
+        text = f"{name} and {others} before it were removed." if others else f"{name} was removed."
+        self._window.strips.show_message(_REMOVED, text, self._undo)
 
     async def _copy_claude_command(self, view: ServerView) -> None:
         from inspector.config.foreign.export import claude_command
@@ -217,8 +217,8 @@ class ServerCommands(QObject):
 
         exported = await self._bridge.ask_servers(run)
         if shiboken6.isValid(self._window):
-            self._copy(exported.text, *exported.remarks)
+            self._copy(exported.text, *exported.notes)
 
-    def _copy(self, text: str, *remarks: str) -> None:
+    def _copy(self, text: str, *notes: str) -> None:
         QGuiApplication.clipboard().setText(text)
-        self._window.tell(" ".join((f"Copied: {shorten(one_line(text), 120)}", *remarks)))
+        self._window.notify(" ".join((f"Copied: {shorten(one_line(text), 120)}", *notes)))

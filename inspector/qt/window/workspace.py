@@ -72,7 +72,7 @@ class Workspace(QWidget):
     tab_changed = Signal()
     readiness_changed = Signal()
     row_requested = Signal(int)
-    answer_requested = Signal(int)
+    reply_requested = Signal(int)
 
     def __init__(
         self,
@@ -96,10 +96,10 @@ class Workspace(QWidget):
         self._process: ProcessPanel | None = None
         self._doctor: DoctorPanel | None = None
         self._inbox: InboxPanel | None = None
-        self._cards: tuple[InboxRequest, ...] = ()
+        self._inbox_requests: tuple[InboxRequest, ...] = ()
         self._running_tasks: set[str] = set()
         self._make_inbox = make_inbox
-        self._places = {
+        self._positions = {
             name: QWidget()
             for name in ("resources", "prompts", "tasks", "inbox", "client", "auth", "process", "doctor")
         }
@@ -120,10 +120,10 @@ class Workspace(QWidget):
         self.tabs.currentChanged.connect(self._on_tab_changed)
         self.tools.call_view.result.uri_requested.connect(self.open_uri)
         self.tools.call_view.result.task_requested.connect(self.show_task)
-        self.tools.call_view.answer_requested.connect(self.answer_requested)
+        self.tools.call_view.reply_requested.connect(self.reply_requested)
         bridge.tasks_changed.connect(self._on_tasks_changed)
         bridge.reruns_changed.connect(self._on_reruns_changed)
-        self.tools.news.told.connect(self._on_list_news)
+        self.tools.change_strip.reported.connect(self._on_list_changes)
         self.set_view(view)
 
     def set_view(self, view: ServerView) -> None:
@@ -176,7 +176,7 @@ class Workspace(QWidget):
             panel = ResourcesPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._resources = panel
             panel.readiness_changed.connect(self.readiness_changed)
-            panel.news.told.connect(self._on_list_news)
+            panel.change_strip.reported.connect(self._on_list_changes)
             self._put("resources", panel)
             panel.set_view(self.view)
         return self._resources
@@ -189,7 +189,7 @@ class Workspace(QWidget):
             panel = PromptsPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._prompts = panel
             panel.view.readiness_changed.connect(self.readiness_changed)
-            panel.news.told.connect(self._on_list_news)
+            panel.change_strip.reported.connect(self._on_list_changes)
             panel.view.result.uri_requested.connect(self.open_uri)
             self._put("prompts", panel)
             panel.set_view(self.view)
@@ -203,8 +203,8 @@ class Workspace(QWidget):
             panel = TasksPanel(self._bridge, self.view.name, self._actions, self._theme)
             self._tasks = panel
             panel.row_requested.connect(self.row_requested)
-            panel.answer_requested.connect(self.answer_requested)
-            panel.detail.show_cards(self._cards)
+            panel.reply_requested.connect(self.reply_requested)
+            panel.detail.show_requests(self._inbox_requests)
             panel.detail.result.uri_requested.connect(self.open_uri)
             self._put("tasks", panel)
             panel.set_view(self.view)
@@ -227,8 +227,8 @@ class Workspace(QWidget):
             from inspector.qt.panels.login.controller import EngineLoginActions
             from inspector.qt.panels.login.panel import LoginPanel
 
-            desk = EngineLoginActions(self._bridge, self.view.name)
-            self._auth = LoginPanel(self._bridge, self.view.name, desk, LinkOpener(), self._theme)
+            login_actions = EngineLoginActions(self._bridge, self.view.name)
+            self._auth = LoginPanel(self._bridge, self.view.name, login_actions, LinkOpener(), self._theme)
             self._auth.row_requested.connect(self.row_requested)
             self._put("auth", self._auth)
             self._auth.set_view(self.view)
@@ -261,10 +261,10 @@ class Workspace(QWidget):
         self.show_tab("tools")
         self.tools.open_saved(call)
 
-    def _on_list_news(self, what: str, news: ListChanges) -> None:
+    def _on_list_changes(self, what: str, changes: ListChanges) -> None:
         """Also report list changes in the Process panel, after a restart."""
         if self._process is not None:
-            self._process.tell_news(what, news)
+            self._process.show_changes(what, changes)
 
     def _on_reruns_changed(self, view: RerunView) -> None:
         """Show the watched calls' result as a badge on every tab."""
@@ -281,13 +281,15 @@ class Workspace(QWidget):
             self._inbox.show()  # at once: the caller wants to go to a card
         return self._inbox
 
-    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
         """Set this server's pending cards."""
-        self.tabs.setTabText(TABS.index("inbox"), f"Inbox {len(cards):,}" if cards else "Inbox")
-        self.tools.call_view.show_cards(cards)
-        self._cards = cards
+        self.tabs.setTabText(
+            TABS.index("inbox"), f"Inbox {len(inbox_requests):,}" if inbox_requests else "Inbox"
+        )
+        self.tools.call_view.show_requests(inbox_requests)
+        self._inbox_requests = inbox_requests
         if self._tasks is not None:
-            self._tasks.detail.show_cards(cards)
+            self._tasks.detail.show_requests(inbox_requests)
 
     def show_task(self, id: str) -> None:
         self.show_tab("tasks")
@@ -312,13 +314,13 @@ class Workspace(QWidget):
     def made_prompts(self) -> PromptsPanel | None:
         return self._prompts
 
-    def _put(self, place: str, panel: QWidget) -> None:
-        column = QVBoxLayout(self._places[place])
+    def _put(self, position: str, panel: QWidget) -> None:
+        column = QVBoxLayout(self._positions[position])
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(panel)
 
     def _on_tab_changed(self, index: int) -> None:
-        if TABS[index] in self._places:
+        if TABS[index] in self._positions:
             getattr(self, TABS[index])  # creates it
         self.tab_changed.emit()
 
@@ -341,7 +343,7 @@ class Workspace(QWidget):
         strip.addWidget(self._connect_button)
         strip.addWidget(self._disconnect_button)
         made = {"overview": self.overview, "tools": self.tools, "raw": self.raw, "console": self.console}
-        panels: dict[str, QWidget] = {**self._places, **made}
+        panels: dict[str, QWidget] = {**self._positions, **made}
         for name in TABS:
             self.tabs.addTab(panels[name], name.capitalize())
         column = QVBoxLayout(self)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from inspector.traffic.records import Status
 
-MOST_SUBROWS = 8
+MAX_SUBROWS = 8
 OPEN = 2**63 - 1  # end of a bar that has not ended
 
 # From harmless to bad: the worst of the bars in a pixel determines its color.
@@ -160,7 +160,7 @@ class Lane:
 
     def __init__(self) -> None:
         self.subrows: list[SubRow] = []
-        self.overflow = SubRow(MOST_SUBROWS, is_overflow=True)
+        self.overflow = SubRow(MAX_SUBROWS, is_overflow=True)
 
     def place(self, start: int, end: int, operation: int) -> tuple[SubRow, int]:
         """Put a bar into the first sub-row with room; return where it is."""
@@ -174,7 +174,7 @@ class Lane:
         return subrow, index
 
     def _make_room(self, start: int, operation: int) -> tuple[SubRow, int]:
-        if len(self.subrows) < MOST_SUBROWS:
+        if len(self.subrows) < MAX_SUBROWS:
             self.subrows.append(SubRow(len(self.subrows)))
             return self.subrows[-1], 0
         first = bisect_left(self.overflow.starts, start)
@@ -182,7 +182,7 @@ class Lane:
         return self.overflow, bisect_left(self.overflow.operations, operation, first, last)
 
     def numbered(self, number: int) -> SubRow | None:
-        if number == MOST_SUBROWS:
+        if number == MAX_SUBROWS:
             return self.overflow
         return self.subrows[number] if 0 <= number < len(self.subrows) else None
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import ASKS_A_PERSON, elapsed_ns
+from inspector.traffic.operations import NEEDS_USER, elapsed_ns
 from inspector.traffic.records import Direction, RecordKind, Status
 
-MOST_STEPS = 400
-_MOST_MEMBERS = 20_000
+MAX_STEPS = 400
+_MAX_MEMBERS = 20_000
 # How far to look for rows of the operation (5 ms), and for what else happened during it (10 ms).
 _MEMBER_SPAN = 200_000
 _SPAN = 20_000
@@ -64,7 +64,7 @@ class RelatedMessages:
     note: str = ""
 
 
-def related_messages(log: TrafficLog, row: int, most: int = MOST_STEPS) -> RelatedMessages:
+def related_messages(log: TrafficLog, row: int, maximum: int = MAX_STEPS) -> RelatedMessages:
     """Return the story of a row, with bounded cost and number of steps."""
     root = log.operation(row)
     members = _lone(log, row) if root is None else _members(log, root)
@@ -73,9 +73,9 @@ def related_messages(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Relat
     roles = {one: _role(log, one, first) for one in (*members, *meanwhile)}
     roles.update(_resends(log, members))
     steps = tuple(Step(one, roles[one], elapsed_ns(log, first, one)) for one in sorted(roles))
-    if len(steps) <= most:
+    if len(steps) <= maximum:
         return RelatedMessages(first, steps, 0, note)
-    half = most // 2
+    half = maximum // 2
     return RelatedMessages(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
 
 
@@ -85,9 +85,9 @@ def related_messages(log: TrafficLog, row: int, most: int = MOST_STEPS) -> Relat
 def _members(log: TrafficLog, root: int) -> list[int]:
     last = min(len(log), root + _MEMBER_SPAN)
     # Include the root whatever its column says: a file can hold anything.
-    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MOST_MEMBERS)]
-    answer = log.columns.partner[root]
-    return [*rows, answer] if answer >= last else rows
+    rows = [root, *find_rows(log.columns.operation, root, root + 1, last, _MAX_MEMBERS)]
+    response = log.columns.partner[root]
+    return [*rows, response] if response >= last else rows
 
 
 def _lone(log: TrafficLog, row: int) -> list[int]:
@@ -96,7 +96,7 @@ def _lone(log: TrafficLog, row: int) -> list[int]:
     rows = {row, columns.partner[row], columns.exchange[row]}
     if columns.kind[row] == RecordKind.HTTP:
         last = min(len(log), row + _MEMBER_SPAN)
-        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MOST_MEMBERS))
+        rows.update(find_rows(columns.exchange, row, max(0, row - 1), last, _MAX_MEMBERS))
     return sorted(one for one in rows if one >= 0)
 
 
@@ -112,7 +112,7 @@ def _meanwhile(log: TrafficLog, root: int, members: list[int]) -> tuple[list[int
             "operation. To see those after that, filter by server and time."
         )
     columns = log.columns
-    server, log_message = columns.server[root], log.words.number_of("notifications/message")
+    server, log_message = columns.server[root], log.strings.number_of("notifications/message")
     rows = range(root + 1, last)
     kinds = zip(rows, columns.kind[root + 1 : last], columns.server[root + 1 : last], strict=False)
     return [
@@ -187,7 +187,7 @@ def _role_of_ours(log: TrafficLog, row: int, root: int) -> Role:
 
 
 # Per request; no user is asked that often.
-_MOST_QUESTIONS = 256
+_MAX_REQUESTS = 256
 
 
 class HumanWaits:
@@ -199,20 +199,20 @@ class HumanWaits:
     def __init__(self, log: TrafficLog) -> None:
         self._log = log
         self._seen = 0
-        self._words: set[int] = set()
+        self._label: set[int] = set()
         self._rows = array("q")
 
     def is_question(self, request: int) -> bool:
-        self._look()
-        return self._log.columns.method[request] in self._words
+        self._inspect()
+        return self._log.columns.method[request] in self._label
 
-    def questions(self, operation: int, first: int, last: int) -> list[int]:
+    def input_requests(self, operation: int, first: int, last: int) -> list[int]:
         """Return the rows of an operation's requests between `first` and `last`."""
-        self._look()
+        self._inspect()
         if not self._rows:
             return []
         start = bisect_left(self._rows, first)
-        rows = self._rows[start : start + _MOST_QUESTIONS]
+        rows = self._rows[start : start + _MAX_REQUESTS]
         return [row for row in rows if row < last and self._log.columns.operation[row] == operation]
 
     def during(self, request: int) -> int:
@@ -220,34 +220,34 @@ class HumanWaits:
 
         All of it if it is such a server request itself.
         """
-        self._look()
+        self._inspect()
         if not self._rows:
             return 0
         columns = self._log.columns
-        answer = columns.partner[request]
-        if columns.method[request] in self._words:
+        response = columns.partner[request]
+        if columns.method[request] in self._label:
             return max(0, columns.duration[request])
-        if answer <= request:
+        if response <= request:
             return 0
-        end, waited, until = columns.monotonic[answer], 0, columns.monotonic[request]
-        for row in self.questions(columns.operation[request], request, answer):
+        end, waited, until = columns.monotonic[response], 0, columns.monotonic[request]
+        for row in self.input_requests(columns.operation[request], request, response):
             duration = columns.duration[row]
             over = end if duration < 0 else min(columns.monotonic[row] + duration, end)
             waited += max(0, over - max(columns.monotonic[row], until))  # two may be pending at a time
             until = max(until, over)
         return waited
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         """Read the new rows."""
         first, last = self._seen, len(self._log)
         if first == last:
             return
         self._seen = last
         columns, found = self._log.columns, []
-        for method in ASKS_A_PERSON:
-            word = self._log.words.number_of(method)
+        for method in NEEDS_USER:
+            word = self._log.strings.number_of(method)
             if word is not None:
-                self._words.add(word)
+                self._label.add(word)
                 found += find_rows(columns.method, word, first, last)
         self._rows.extend(
             row
@@ -256,11 +256,11 @@ class HumanWaits:
         )
 
 
-def find_rows(column: array[int], value: int, first: int, last: int, most: int = 1 << 62) -> list[int]:
+def find_rows(column: array[int], value: int, first: int, last: int, maximum: int = 1 << 62) -> list[int]:
     """Return the rows from `first` up to `last` with a value in a column, without a Python loop."""
     rows: list[int] = []
     try:
-        while len(rows) < most:
+        while len(rows) < maximum:
             rows.append(column.index(value, first, last))
             first = rows[-1] + 1
     except ValueError:

@@ -41,22 +41,22 @@ class Bin:
 class Latencies:
     """Durations in nanoseconds. Holds at most about 2,000 numbers, however many are added."""
 
-    __slots__ = ("_steps", "count", "least", "most", "total")
+    __slots__ = ("_steps", "count", "maximum", "minimum", "total")
 
     def __init__(self) -> None:
         self.count = 0
         self.total = 0
-        self.least = 0
-        self.most = 0
+        self.minimum = 0
+        self.maximum = 0
         self._steps: dict[int, int] = {}
 
     def add(self, ns: int) -> None:
         if ns < 0:
             ns = 0
-        if ns < self.least or not self.count:
-            self.least = ns
-        if ns > self.most:
-            self.most = ns
+        if ns < self.minimum or not self.count:
+            self.minimum = ns
+        if ns > self.maximum:
+            self.maximum = ns
         self.count += 1
         self.total += ns
         step = _step(ns)
@@ -65,8 +65,8 @@ class Latencies:
     def merge(self, other: Latencies) -> None:
         if not other.count:
             return
-        self.least = min(self.least, other.least) if self.count else other.least
-        self.most = max(self.most, other.most)
+        self.minimum = min(self.minimum, other.minimum) if self.count else other.minimum
+        self.maximum = max(self.maximum, other.maximum)
         self.count += other.count
         self.total += other.total
         for step, count in other._steps.items():
@@ -87,14 +87,14 @@ class Latencies:
         if index == len(steps):
             return None
         start, end = _bounds(steps[index])
-        return min(max((start + end - 1) // 2, self.least), self.most)
+        return min(max((start + end - 1) // 2, self.minimum), self.maximum)
 
-    def bins(self, most: int = 24) -> tuple[Bin, ...]:
+    def bins(self, maximum: int = 24) -> tuple[Bin, ...]:
         """Return bins for a logarithmic axis, including empty ones: neighboring steps merged."""
         if not self.count:
             return ()
         first, last = min(self._steps), max(self._steps)
-        together = ceil((last - first + 1) / most)
+        together = ceil((last - first + 1) / maximum)
         counts = [0] * ceil((last - first + 1) / together)
         for step, count in self._steps.items():
             counts[(step - first) // together] += count
@@ -116,7 +116,7 @@ def _bounds(step: int) -> tuple[int, int]:
 
 
 _FINEST_NS = 10_000_000
-_MOST_BUCKETS = 4096
+_MAX_BUCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class RateSeries:
         """Add the times of messages, and of those that are errors."""
         self._messages.update(map(floordiv, messages, repeat(self._width)))
         self._errors.update(map(floordiv, errors, repeat(self._width)))
-        while len(self._messages) > _MOST_BUCKETS:
+        while len(self._messages) > _MAX_BUCKETS:
             self._width *= 2
             self._messages, self._errors = _halved(self._messages), _halved(self._errors)
 
@@ -180,7 +180,7 @@ def _spread(buckets: Counter[int], start: int, together: int, count: int) -> tup
 OTHERS = "(others)"  # subjects beyond the first 2,000 are counted together
 
 _HAVE_SUBJECTS = ("tools/call", "prompts/get", "resources/read")
-_MOST_SUBJECTS = 2000
+_MAX_SUBJECTS = 2000
 _FRACTIONS = (0.5, 0.95, 0.99)
 
 # As plain ints: looking up an enum member costs as much as the rest of a step.
@@ -287,12 +287,12 @@ class Statistics:
         for row, kind, server, method, subject, direction, size in gathered:
             if kind > _ERROR or not method:
                 continue
-            is_answer = kind >= _RESULT
+            is_response = kind >= _RESULT
             key = (
                 server,
                 method,
                 subject if method in have_subjects else 0,
-                3 - direction if is_answer else direction,
+                3 - direction if is_response else direction,
             )
             group = groups.get(key) or self._new_group(*key)
             if direction == _OUT:
@@ -302,7 +302,7 @@ class Statistics:
             if kind == _NOTIFICATION:
                 group.count += 1
             else:
-                self._count_exchange(group, partner[row] if is_answer else row)
+                self._count_exchange(group, partner[row] if is_response else row)
 
     def refresh(self, rows: Sequence[int]) -> bool:
         """Re-examine rows that changed. Return True if that made a difference."""
@@ -345,7 +345,7 @@ class Statistics:
         p50, p95, p99 = latencies.percentiles(_FRACTIONS)
         return MethodStats(
             server=self._log.servers()[server],
-            method=self._log.words.text(method),
+            method=self._log.strings.text(method),
             subject=subject,
             is_ours=sender == Direction.OUT,
             count=group.count,
@@ -358,26 +358,26 @@ class Statistics:
             p50_ns=p50,
             p95_ns=p95,
             p99_ns=p99,
-            max_ns=latencies.most if latencies.count else None,
+            max_ns=latencies.maximum if latencies.count else None,
             mean_ns=latencies.mean,
             human_ns=group.human,
             histogram=latencies.bins(),
         )
 
     def _subject(self, number: int) -> str:
-        return OTHERS if number == _OTHER_SUBJECT else self._log.words.text(number)
+        return OTHERS if number == _OTHER_SUBJECT else self._log.strings.text(number)
 
     # -------------------------------------------------------------- counting
 
     def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
         if subject:
             self._subjects += 1
-            if self._subjects > _MOST_SUBJECTS:
+            if self._subjects > _MAX_SUBJECTS:
                 return self._groups.setdefault((server, method, _OTHER_SUBJECT, sender), _Group())
         return self._groups.setdefault((server, method, subject, sender), _Group())
 
     def _have_subjects(self) -> set[int]:
-        numbers = map(self._log.words.number_of, _HAVE_SUBJECTS)
+        numbers = map(self._log.strings.number_of, _HAVE_SUBJECTS)
         return {number for number in numbers if number is not None}
 
     def _count_exchange(self, group: _Group, request: int) -> None:

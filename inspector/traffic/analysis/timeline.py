@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from inspector.traffic.analysis.lanes import MOST_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
+from inspector.traffic.analysis.lanes import MAX_SUBROWS, OPEN, RANKS, Lane, Piece, SubRow
 from inspector.traffic.analysis.related import HumanWaits, Role, related_messages
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import LATEST, TimeAxis
@@ -20,10 +20,10 @@ from inspector.traffic.records import Direction, RecordKind, Status
 
 # More pieces than these are merged further, into blocks of several pixels: eight crowded sub-rows for each
 # of many servers would take too long to paint.
-_MOST_PIECES = 4096
-_MOST_MARKS = 1000
-_MOST_ROUNDS = 100
-_PLACES = MOST_SUBROWS + 1
+_MAX_PIECES = 4096
+_MAX_MARKS = 1000
+_MAX_ROUNDS = 100
+_PLACES = MAX_SUBROWS + 1
 
 # As plain ints: looking up an enum member costs as much as the rest of a step.
 _RESULT, _PENDING = int(RecordKind.RESULT), int(Status.PENDING)
@@ -90,7 +90,7 @@ class Place(NamedTuple):
 class LaneView:
     """What to paint of a server.
 
-    Sub-row number `MOST_SUBROWS` is the overflow, which is always merged.
+    Sub-row number `MAX_SUBROWS` is the overflow, which is always merged.
     """
 
     server: int
@@ -121,7 +121,7 @@ class Timeline:
         self._axis = TimeAxis(log)
         self._waits = HumanWaits(log)
         self._lanes: dict[int, Lane] = {}
-        self._places = array("I")  # by row: 0, or the place of this operation's bar
+        self._positions = array("I")  # by row: 0, or the place of this operation's bar
         self._pending: dict[int, int] = {}  # operations, by their pending requests
         # By open operation: the number of pending requests, and the latest time seen.
         self._open: dict[int, tuple[int, int]] = {}
@@ -134,30 +134,30 @@ class Timeline:
 
     def extend(self, rows: Iterable[int]) -> None:
         log = self._log
-        self._places.extend(array("I", bytes(4 * max(0, len(log) - len(self._places)))))
+        self._positions.extend(array("I", bytes(4 * max(0, len(log) - len(self._positions)))))
         if len(log):
             self._axis.position(len(log) - 1)
-        operations, places = log.columns.operation, self._places
-        partners, kinds, known = log.columns.partner, log.columns.kind, len(places)
+        operations, positions = log.columns.operation, self._positions
+        partners, kinds, known = log.columns.partner, log.columns.kind, len(positions)
         for row in rows:
             operation = operations[row]
             if not 0 <= operation < known:
                 continue
-            if not places[operation]:
+            if not positions[operation]:
                 self._begin(operation)
             # The response to the first request, as most are: that request covers it.
             elif partners[row] == operation and kinds[row] >= _RESULT:
                 continue
             if row != operation:
-                self._look_at(operation, row)
+                self._inspect_at(operation, row)
 
     def refresh(self, rows: Iterable[int]) -> bool:
         """Re-examine rows that changed. Return True if any of them is in the timeline."""
         operations, changed = self._log.columns.operation, False
         for row in rows:
             operation = operations[row]
-            if 0 <= operation < len(self._places) and self._places[operation]:
-                self._look_at(operation, row)
+            if 0 <= operation < len(self._positions) and self._positions[operation]:
+                self._inspect_at(operation, row)
                 changed = True
         return changed
 
@@ -213,7 +213,7 @@ class Timeline:
     def where(self, row: int) -> Place | None:
         """Return where a row's operation is painted; None if it is not in the timeline."""
         operation = self._log.columns.operation[row]
-        if not 0 <= operation < len(self._places) or not self._places[operation]:
+        if not 0 <= operation < len(self._positions) or not self._positions[operation]:
             return None
         subrow, index = self._find(operation)
         end, server = subrow.ends[index], self._log.columns.server[operation]
@@ -221,15 +221,15 @@ class Timeline:
 
     def bar(self, operation: int) -> Bar | None:
         """Return everything about one operation. Searches the log: meant for the hovered one."""
-        place = self.where(operation)
-        if place is None:
+        position = self.where(operation)
+        if position is None:
             return None
         subrow, index = self._find(operation)
         return Bar(
             operation,
-            place.server,
-            place.start_ns,
-            place.end_ns,
+            position.server,
+            position.start_ns,
+            position.end_ns,
             subrow.status(index),
             self.waits(operation),
             self.marks(operation),
@@ -239,7 +239,7 @@ class Timeline:
         """Return when the user was asked: between two rounds, or by a server request. Cheap."""
         columns, position = self._log.columns, self._axis.position
         waits = list(self._rounds.get(operation, ()))
-        for row in self._waits.questions(operation, operation, len(self._log)):
+        for row in self._waits.input_requests(operation, operation, len(self._log)):
             start, duration = position(row), columns.duration[row]
             if duration >= 0:
                 waits.append(Wait(start, start + _length(duration)))
@@ -251,7 +251,7 @@ class Timeline:
         """Return what happened during an operation. Searches the log, as `follow` does."""
         start = self._axis.position(operation)
         marks = []
-        for step in related_messages(self._log, operation, _MOST_MARKS).steps:
+        for step in related_messages(self._log, operation, _MAX_MARKS).steps:
             if step.role in _MARKS:
                 marks.append(Mark(start + step.offset_ns, _MARKS[step.role], step.row))
             elif step.role is Role.HTTP:
@@ -274,19 +274,19 @@ class Timeline:
         else:
             subrow.decide(index, status, max(columns.partner[operation], operation))
 
-    def _look_at(self, operation: int, row: int) -> None:
+    def _inspect_at(self, operation: int, row: int) -> None:
         columns = self._log.columns
         kind, is_ours = columns.kind[row], columns.direction[row] == Direction.OUT
         if kind in (RecordKind.REQUEST, RecordKind.BATCH) and is_ours:
-            self._look_at_request(operation, row)
+            self._inspect_request(operation, row)
         elif kind in (RecordKind.RESULT, RecordKind.ERROR) and not is_ours and columns.partner[row] >= 0:
-            self._look_at_request(operation, columns.partner[row])
+            self._inspect_request(operation, columns.partner[row])
         else:
             self._reach(operation, self._axis.position(row))
 
-    def _look_at_request(self, operation: int, request: int) -> None:
+    def _inspect_request(self, operation: int, request: int) -> None:
         columns = self._log.columns
-        status, answer = columns.status[request], columns.partner[request]
+        status, response = columns.status[request], columns.partner[request]
         start = self._axis.position(request)
         if request != operation and columns.method[request] == columns.method[operation]:
             self._note_round(operation, start)
@@ -296,7 +296,7 @@ class Timeline:
         self._reach(operation, start + _length(columns.duration[request]))
         self._wait_no_longer(request)
         subrow, index = self._find(operation)
-        subrow.decide(index, status, max(answer, request))
+        subrow.decide(index, status, max(response, request))
 
     def _wait_for(self, operation: int, request: int, start: int) -> None:
         over = self._axis.end_of_run(request)
@@ -328,7 +328,7 @@ class Timeline:
         """Record a wait between rounds: since the last one ended, the user's reply was awaited."""
         subrow, index = self._find(operation)
         rounds = self._rounds.setdefault(operation, [])
-        if subrow.ends[index] < start and len(rounds) < _MOST_ROUNDS:
+        if subrow.ends[index] < start and len(rounds) < _MAX_ROUNDS:
             rounds.append(Wait(subrow.ends[index], start))
 
     def _reach(self, operation: int, end: int) -> None:
@@ -353,7 +353,7 @@ class Timeline:
         server = self._log.columns.server[operation]
         lane = self._lanes.get(server) or self._lanes.setdefault(server, Lane())
         subrow, index = lane.place(start, end, operation)
-        self._places[operation] = server * _PLACES + subrow.number + 1
+        self._positions[operation] = server * _PLACES + subrow.number + 1
         known = start if end == OPEN else end
         first, last = self._span or (start, known)
         if start < first or known > last or self._span is None:
@@ -361,7 +361,7 @@ class Timeline:
         return subrow, index
 
     def _find(self, operation: int) -> tuple[SubRow, int]:
-        server, number = divmod(self._places[operation] - 1, _PLACES)
+        server, number = divmod(self._positions[operation] - 1, _PLACES)
         subrow = self._lanes[server].numbered(number)
         assert subrow is not None
         return subrow, subrow.index(self._axis.position(operation), operation)
@@ -382,5 +382,5 @@ def _pixel(subrows: Iterable[SubRow], t0: int, t1: int, width: int) -> int:
         first, last = subrow.between(t0, t1)
         pieces += min(last - first, width)
         crowded += last > first
-    together = -(-crowded * width // _MOST_PIECES) if pieces > _MOST_PIECES else 1
+    together = -(-crowded * width // _MAX_PIECES) if pieces > _MAX_PIECES else 1
     return max(1, -(-(t1 - t0) // width)) * together

@@ -23,11 +23,11 @@ from inspector.traffic.captures import file_format
 from inspector.traffic.captures.file_format import SUFFIX, is_recording, side_files
 from inspector.traffic.captures.reader import CaptureReader, FileBodyStore
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Remark
+from inspector.traffic.records import RowNote
 
 
 @contextmanager
-def new_file_beside(target: Path) -> Iterator[Path]:
+def new_sibling_file(target: Path) -> Iterator[Path]:
     """Create a temporary file in the target's folder, to be moved to the target when complete.
 
     Readable by its owner only; deleted afterwards unless it was moved. Raises OSError. Its name is
@@ -42,7 +42,7 @@ def new_file_beside(target: Path) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-_LONGEST_TITLE = 200
+_MAX_TITLE_LENGTH = 200
 
 OnProgress = Callable[[int, int], object]
 IsCancelled = Callable[[], bool]
@@ -63,11 +63,11 @@ class Capture:
     is_interrupted: bool  # its recorder ended without closing it
     is_recorded_now: bool  # still being recorded: this is its state when it was opened
     is_writable: bool  # remarks can be saved in it
-    _shelf: FileBodyStore
+    _body_store: FileBodyStore
 
-    def save_remarks(self) -> None:
+    def save_notes(self) -> None:
         """Save new or changed marks and comments to the file. Raises UserError."""
-        changed = self.log.remarks_changed
+        changed = self.log.notes_changed
         if not changed:
             return
         if not self.is_writable:
@@ -77,7 +77,7 @@ class Capture:
             )
         count = len(changed)
         try:
-            _put_remarks(self.path, self._changed_remarks())
+            _put_notes(self.path, self._changed_notes())
         except sqlite3.Error as exc:
             raise UserError(
                 f"Marks and comments could not be saved in {self.path.name}: {exc}.",
@@ -90,19 +90,19 @@ class Capture:
         self, path: Path, on_progress: OnProgress | None = None, is_cancelled: IsCancelled | None = None
     ) -> None:
         """Save a copy with the current remarks. Raises UserError, and then `path` is unchanged."""
-        remarks = self._changed_remarks()
+        notes = self._changed_notes()
 
         def finish(copy: sqlite3.Connection) -> None:
-            file_format.put_remarks(copy, remarks)
+            file_format.put_notes(copy, notes)
 
         copy_capture(self.path, path, finish, on_progress, is_cancelled)
 
     def close(self) -> None:
         """Release the file. Bytes requested later are still read from it."""
-        self._shelf.rest()
+        self._body_store.rest()
 
-    def _changed_remarks(self) -> dict[int, Remark]:
-        return {row: self.log.remark(row) for row in self.log.remarks_changed.copy()}
+    def _changed_notes(self) -> dict[int, RowNote]:
+        return {row: self.log.note(row) for row in self.log.notes_changed.copy()}
 
 
 def open_capture(
@@ -148,19 +148,19 @@ def _read(
     log = TrafficLog()
     reader = CaptureReader(connection, _size(path), on_step)
     reader.into(log)
-    shelf = FileBodyStore(path, log.columns)
-    log.shelve(shelf)
+    body_store = FileBodyStore(path, log.columns)
+    log.shelve(body_store)
     is_closed, is_running = "closed_at" in about, is_recording(about)
     return Capture(
         log=log,
         path=path,
-        title=about.get("title", "")[:_LONGEST_TITLE] or path.stem,
+        title=about.get("title", "")[:_MAX_TITLE_LENGTH] or path.stem,
         about=about,
         problems=reader.loading.problems(),
         is_interrupted=not is_closed and not is_running,
         is_recorded_now=not is_closed and is_running,
         is_writable=(is_closed or not is_running) and os.access(path, os.W_OK),
-        _shelf=shelf,
+        _body_store=body_store,
     )
 
 
@@ -170,10 +170,10 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _put_remarks(path: Path, remarks: dict[int, Remark]) -> None:
+def _put_notes(path: Path, notes: dict[int, RowNote]) -> None:
     connection = file_format.connect(path, "rw")
     try:
-        file_format.put_remarks(connection, remarks)
+        file_format.put_notes(connection, notes)
     finally:
         connection.close()
 
@@ -202,11 +202,11 @@ def copy_capture(
             on_progress(total - remaining, total)
 
     try:
-        with new_file_beside(target) as beside:
-            _copy(source, beside, finish, on_step)
+        with new_sibling_file(target) as temporary:
+            _copy(source, temporary, finish, on_step)
             # The journal of an interrupted capture under this name would be applied to the new file.
             _remove(file_format.side_files(target))
-            beside.replace(target)
+            temporary.replace(target)
     except (OSError, sqlite3.Error) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise UserError(
@@ -295,7 +295,7 @@ class CaptureFolder:
             paths = [path for path in self.path.iterdir() if path.suffix == SUFFIX]
         except OSError:
             return ()
-        found = [capture for path in paths if (capture := _look_at(path)) is not None]
+        found = [capture for path in paths if (capture := _inspect_at(path)) is not None]
         return tuple(sorted(found, key=lambda capture: (capture.began, capture.path.name)))
 
     def interrupted(self) -> tuple[KeptCapture, ...]:
@@ -317,7 +317,7 @@ class CaptureFolder:
 
     def delete(self, path: Path) -> None:
         """Delete a capture and its side files. Raises UserError."""
-        capture = _look_at(path)
+        capture = _inspect_at(path)
         if capture is not None and capture.is_running:
             raise UserError(f"{path.name} is being recorded.", "Close the program that records it first.")
         try:
@@ -354,7 +354,7 @@ def _files_of(path: Path) -> list[Path]:
     return [path, *side_files(path)]
 
 
-def _look_at(path: Path) -> KeptCapture | None:
+def _inspect_at(path: Path) -> KeptCapture | None:
     """Return what is known of a file; None if it no longer exists."""
     try:
         size = sum(file.stat().st_size for file in _files_of(path) if file.exists())

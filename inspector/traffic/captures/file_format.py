@@ -43,7 +43,7 @@ from pathlib import Path
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.traffic.records import SUFFIX as SUFFIX
-from inspector.traffic.records import HttpExchange, Remark
+from inspector.traffic.records import HttpExchange, RowNote
 
 _SIDE_ENDS = ("-wal", "-shm", "-journal")
 APPLICATION_ID = 0x4D435043
@@ -69,7 +69,7 @@ _MAGIC = b"SQLite format 3\0"
 _PAGE = (
     8192  # page size: larger ones shorten the page chains of big bodies, smaller ones write less per commit
 )
-_MOST_BLOBS = 64  # per statement
+_MAX_BLOBS = 64  # per statement
 _BIG_BYTES = 4 * 1024 * 1024  # larger blobs are written in slices
 _SLICE = 1024 * 1024
 
@@ -96,7 +96,7 @@ def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute("COMMIT")
-        keep_journal_beside(connection)
+        keep_journal_next_to(connection)
     except BaseException:
         connection.close()
         path.unlink(missing_ok=True)
@@ -109,14 +109,14 @@ def reopen(path: Path) -> sqlite3.Connection:
     connection = connect(path, "rw")
     try:
         connection.execute("DELETE FROM about WHERE key = 'closed_at'")
-        keep_journal_beside(connection)
+        keep_journal_next_to(connection)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def keep_journal_beside(connection: sqlite3.Connection) -> None:
+def keep_journal_next_to(connection: sqlite3.Connection) -> None:
     """Switch to WAL: readers and the writer do not block each other, and a commit is one append."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -254,9 +254,9 @@ def put_values(connection: sqlite3.Connection, table: str, values: Iterable[tupl
     )
 
 
-def put_remarks(connection: sqlite3.Connection, remarks: Mapping[int, Remark]) -> None:
+def put_notes(connection: sqlite3.Connection, notes: Mapping[int, RowNote]) -> None:
     """Write remarks; an empty one replaces one that was removed."""
-    values = ((row, (remark.is_marked, remark.comment)) for row, remark in remarks.items())
+    values = ((row, (note.is_marked, note.comment)) for row, note in notes.items())
     put_values(connection, "remark", values)
 
 
@@ -270,8 +270,8 @@ def put_http_bodies(connection: sqlite3.Connection, bodies: Mapping[int, bytes])
 
 
 def _put_blobs(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[int | bytes, ...]]) -> None:
-    for start in range(0, len(rows), _MOST_BLOBS):
-        some = rows[start : start + _MOST_BLOBS]
+    for start in range(0, len(rows), _MAX_BLOBS):
+        some = rows[start : start + _MAX_BLOBS]
         one = f"({','.join('?' * len(some[0]))})"
         statement = f"INSERT OR REPLACE INTO {table} VALUES {','.join([one] * len(some))}"  # noqa: S608
         connection.execute(statement, [value for row in some for value in row])
@@ -335,7 +335,7 @@ def is_recording(about: dict[str, str]) -> bool:
 
 
 _MEMBERS = tuple(name for name in HttpExchange.__dataclass_fields__ if name != "body")
-_BIGGEST = 2**63 - 1
+_MAX_SIZE = 2**63 - 1
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -374,7 +374,7 @@ def _text(value: JSON) -> str:
 
 
 def _number(value: JSON) -> int | None:
-    return value if type(value) is int and 0 <= value <= _BIGGEST else None
+    return value if type(value) is int and 0 <= value <= _MAX_SIZE else None
 
 
 def _headers(value: JSON) -> Headers:

@@ -32,9 +32,9 @@ from inspector.traffic.captures.file_format import (
 )
 from inspector.traffic.columns import ROW_BYTES, Columns
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
-_LARGEST = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
+_MAX_SIZE = {"B": 2**8 - 1, "H": 2**16 - 1, "I": 2**32 - 1, "q": 2**63 - 1}
 _TOP_BYTE = 7 if sys.byteorder == "little" else 0
 _FAR = 2**55  # stands for any larger bound: its highest byte is not the one with the sign
 
@@ -46,12 +46,12 @@ def is_within(column: array[int], low: int, high: int) -> bool:
     packed, width = column.tobytes(), column.itemsize
     if packed == packed[:width] * len(column):  # a single value throughout, as in most columns
         return low <= column[0] <= high
-    is_signed, is_bounded = column.typecode == "q", high < _LARGEST[column.typecode]
+    is_signed, is_bounded = column.typecode == "q", high < _MAX_SIZE[column.typecode]
     # The top byte of every number is below 128: none is negative.
     if not is_bounded and (not is_signed or packed[_TOP_BYTE::8].isascii()):
         return True
-    least = low if is_signed else 0
-    return _is_surely_within(packed, width, least, min(high, _FAR)) or (
+    minimum = low if is_signed else 0
+    return _is_surely_within(packed, width, minimum, min(high, _FAR)) or (
         min(column) >= low and max(column) <= high
     )
 
@@ -77,7 +77,7 @@ def _is_surely_within(packed: bytes, width: int, low: int, high: int) -> bool:
     return all(int.from_bytes(plane, "little") & negative == negative for plane in planes[:top])
 
 
-_MOST_COMMENT = 100_000
+_MAX_COMMENT_LENGTH = 100_000
 _UNKNOWN_SERVER = "(unknown)"
 LOST = "this row could not be read from the damaged file"
 
@@ -112,23 +112,23 @@ class CaptureReader:
 
     def into(self, log: TrafficLog) -> None:
         """Read the file into an empty log."""
-        words, revisions = self._texts("word", 1), self._texts("revision", 1)
+        text, revisions = self._texts("word", 1), self._texts("revision", 1)
         servers = self._texts("server", 0)
-        log.words.restore(words)
+        log.strings.restore(text)
         log.revisions[:] = revisions[:256]
         plan = self._plan()
         total = sum(count for _, count in plan)
         if total and not servers:
             servers = [_UNKNOWN_SERVER]
-        check = _Check(len(servers), len(words), len(log.revisions), total, self.file_size)
+        check = _Check(len(servers), len(text), len(log.revisions), total, self.file_size)
         for number, count in plan:
             if self._segment(log.columns, number, count):
                 self.loading.corrected += check.last_rows(log.columns, count)
             else:
-                _fill(log.columns, count, log.words.number(LOST))
+                _fill(log.columns, count, log.strings.number(LOST))
                 self.loading.lost += count
             self.on_step(len(log.columns.kind), total)
-        log.restore(servers, self._other_ids(total), self._remarks(total), self._resent(total))
+        log.restore(servers, self._other_ids(total), self._notes(total), self._resent(total))
 
     # --------------------------------------------------------------
 
@@ -145,10 +145,10 @@ class CaptureReader:
     def _plan(self) -> list[tuple[int, int]]:
         """Return the segments with their expected row counts: all but the last are full."""
         # Row counts that exceed the file's size are not believed.
-        most = self.file_size // (SEGMENT_ROWS * ROW_BYTES) + 1
+        maximum = self.file_size // (SEGMENT_ROWS * ROW_BYTES) + 1
         known = {}
         for number, count in self._rows("SELECT number, count FROM segment ORDER BY number"):
-            if not (isinstance(count, int) and number >= 0) or number >= most:
+            if not (isinstance(count, int) and number >= 0) or number >= maximum:
                 self.loading.damaged += 1
                 continue
             known[number] = max(0, min(count, SEGMENT_ROWS))
@@ -172,13 +172,13 @@ class CaptureReader:
             ids.update(_ids_by_row(json_value(value), total))
         return ids
 
-    def _remarks(self, total: int) -> dict[int, Remark]:
-        remarks = {}
+    def _notes(self, total: int) -> dict[int, RowNote]:
+        notes = {}
         for row, value in self._rows("SELECT row, value FROM remark"):
             match json_value(value):
                 case [bool() as is_marked, str() as comment] if 0 <= row < total and (is_marked or comment):
-                    remarks[row] = Remark(is_marked, comment[:_MOST_COMMENT])
-        return remarks
+                    notes[row] = RowNote(is_marked, comment[:_MAX_COMMENT_LENGTH])
+        return notes
 
     def _resent(self, total: int) -> dict[int, int]:
         resent = {}
@@ -226,7 +226,7 @@ def _fill(columns: Columns, count: int, problem: int) -> None:
 class _Check:
     """Range checks for each column, so that readers need none. Bytes are checked when read."""
 
-    def __init__(self, servers: int, words: int, revisions: int, rows: int, file_size: int) -> None:
+    def __init__(self, servers: int, text: int, revisions: int, rows: int, file_size: int) -> None:
         top = 2**63 - 1
         # column: minimum, maximum, replacement for anything else
         self._bounds = {
@@ -236,9 +236,9 @@ class _Check:
             "status": (0, max(Status), 0),
             "revision": (0, revisions - 1, 0),
             "id_kind": (0, 2, 0),
-            "method": (0, words - 1, 0),
-            "subject": (0, words - 1, 0),
-            "problem": (0, words - 1, 0),
+            "method": (0, text - 1, 0),
+            "subject": (0, text - 1, 0),
+            "problem": (0, text - 1, 0),
             "partner": (-1, rows - 1, -1),
             "exchange": (-1, rows - 1, -1),
             "operation": (-1, rows - 1, -1),
@@ -271,7 +271,7 @@ class _Check:
 
 
 _CACHED_BYTES = 8 * 1024 * 1024
-_LARGEST_CACHED = 1024 * 1024
+_MAX_CACHED_SIZE = 1024 * 1024
 _CACHED_EXCHANGES = 1000
 
 T = TypeVar("T")
@@ -310,7 +310,7 @@ class FileBodyStore:
         found = self._chunks.get(number)
         if found is None:
             found = _bytes(self._one("SELECT bytes FROM chunk WHERE number = ?", number))
-            if found and len(found) <= _LARGEST_CACHED:
+            if found and len(found) <= _MAX_CACHED_SIZE:
                 self._chunks.put(number, found, len(found))
         return found
 

@@ -74,16 +74,16 @@ class Recording:
         self._file = os.stat(path)
         self._at_rest = AtRestMasker(log.credentials)
         self._writer = LogWriter(log, self._connection, at_rest=self._at_rest)
-        self._shelf = FileBodyStore(path, log.columns, self._at_rest.restored)
+        self._body_store = FileBodyStore(path, log.columns, self._at_rest.restored)
         self._in_memory: deque[Run] = deque()  # stored rows whose bytes are still in memory
         self._memory = 0
-        self._remarked: set[int] = set()
+        self._noted_rows: set[int] = set()
         self._writing = threading.RLock()  # held while writing to the file
-        self._news, self._hurry = threading.Event(), threading.Event()
+        self._wake, self._hurry = threading.Event(), threading.Event()
         self._hurry_at = _HURRY_ROWS
         self._turn = threading.Condition()
-        self._asked = self._answered = self._refused = 0  # `flush` tickets
-        log.shelve(self._shelf)
+        self._requested = self._responded = self._refused = 0  # `flush` tickets
+        log.shelve(self._body_store)
         self._start()
 
     def _start(self) -> None:
@@ -92,7 +92,7 @@ class Recording:
         self._log.noted.connect(self._on_noted)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
-        self._news.set()
+        self._wake.set()
 
     @property
     def path(self) -> Path:
@@ -103,13 +103,13 @@ class Recording:
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything published before is in the file; False if that failed."""
         with self._turn:
-            self._asked = ticket = self._asked + 1
+            self._requested = ticket = self._requested + 1
             self._ring()
             self._turn.wait_for(lambda: self._is_settled(ticket), timeout)
-            return not self._writer.is_behind() if self.state.is_closed else self._answered >= ticket
+            return not self._writer.is_behind() if self.state.is_closed else self._responded >= ticket
 
     def _is_settled(self, ticket: int) -> bool:
-        return self.state.is_closed or max(self._answered, self._refused) >= ticket
+        return self.state.is_closed or max(self._responded, self._refused) >= ticket
 
     def close(self) -> bool:
         """Write the rest and leave one file that is marked as closed; False if that failed.
@@ -167,30 +167,30 @@ class Recording:
         if length >= self._hurry_at:
             self._hurry_at = _NEVER
             self._ring()
-        elif not self._news.is_set():
-            self._news.set()
+        elif not self._wake.is_set():
+            self._wake.set()
 
     def _on_noted(self, _row: int) -> None:
-        self._news.set()
+        self._wake.set()
 
     def _ring(self) -> None:
         self._hurry.set()
-        self._news.set()
+        self._wake.set()
 
     # -------------------------------------------------------------- the recorder's thread
 
     def _run(self) -> None:
         while not self._is_closing:
-            self._news.wait()
+            self._wake.wait()
             self._hurry.wait(RETRY_S if self.state.is_paused else GATHER_S)
-            self._news.clear()
+            self._wake.clear()
             self._hurry.clear()
             self._bring_up_to_date()
         self._bring_up_to_date()
         self._finish()
 
     def _bring_up_to_date(self) -> None:
-        ticket = self._asked
+        ticket = self._requested
         try:
             is_first = True
             while is_first or self._writer.is_behind():
@@ -199,26 +199,26 @@ class Recording:
         except Exception as exc:  # no error may end the recording
             self._hurry_at = _NEVER  # traffic or not: a retry takes time and will not help for a while
             self._pause(exc)
-            self._news.set()
-            self._answer(refused=ticket)
+            self._wake.set()
+            self._response(refused=ticket)
         else:
             self._hurry_at = self._writer.at.rows + _HURRY_ROWS
-            self._answer(answered=ticket)
+            self._response(responded=ticket)
 
     def _write(self) -> None:
-        waiting = self._log.remarks_changed
+        waiting = self._log.notes_changed
         while waiting:
-            self._remarked.add(waiting.popleft())
-        remarked = frozenset(self._remarked)
-        if not remarked and not self._writer.is_behind() and not self.state.is_paused:
+            self._noted_rows.add(waiting.popleft())
+        noted_rows = frozenset(self._noted_rows)
+        if not noted_rows and not self._writer.is_behind() and not self.state.is_paused:
             return
         if not self._is_there():
             raise _gone(self._path)
         with self._writing:
-            written = self._writer.write(remarked)
-        self._remarked -= remarked
-        self._let_go(written)
-        self._tell(written)
+            written = self._writer.write(noted_rows)
+        self._noted_rows -= noted_rows
+        self._release(written)
+        self._report(written)
 
     def _is_there(self) -> bool:
         """True if the file still exists: a deleted file could be written to without being seen."""
@@ -227,9 +227,9 @@ class Recording:
         except OSError:
             return False
 
-    def _let_go(self, written: Written) -> None:
+    def _release(self, written: Written) -> None:
         for row, exchange in written.exchanges.items():
-            self._shelf.forget_http(row)
+            self._body_store.forget_http(row)
             if exchange.is_over and self._at_rest.can_restore(exchange):
                 self._log.let_go_http(row, exchange)
                 self._writer.forget(row)
@@ -239,34 +239,34 @@ class Recording:
         self._memory += sum(run.size for run in exact)
         while self._memory > _MEMORY_BYTES:
             run = self._in_memory.popleft()
-            self._log.let_go(run.first, run.last)
+            self._log.release_bodies(run.first, run.last)
             self._memory -= run.size
 
     def _finish(self) -> None:
         with contextlib.suppress(sqlite3.Error), self._writing:
             if not self._writer.is_behind():
                 file_format.put_about(self._connection, {"closed_at": str(time.time_ns())})
-            self._shelf.rest()
+            self._body_store.rest()
             file_format.leave_one_file(self._connection)
         self._connection.close()
         self._set(replace(self.state, is_closed=True))
-        self._answer()
+        self._response()
 
     def _finish_copy(self, copy: sqlite3.Connection) -> None:
         """Add what the file lacks to a copy of it."""
         with self._writing:
             writer = LogWriter(self._log, copy, self._writer.at, self._at_rest)
             try:
-                remarked = {*self._remarked, *self._log.remarks_changed.copy()}
-                while remarked or writer.is_behind():
-                    writer.write(remarked)
-                    remarked = set()
+                noted_rows = {*self._noted_rows, *self._log.notes_changed.copy()}
+                while noted_rows or writer.is_behind():
+                    writer.write(noted_rows)
+                    noted_rows = set()
             finally:
-                self._writer.take_back()
+                self._writer.roll_back()
 
     # -------------------------------------------------------------- telling
 
-    def _tell(self, written: Written) -> None:
+    def _report(self, written: Written) -> None:
         at = self._writer.at.rows
         waiting = sum(self._log.columns.kept[at : len(self._log)]) if self._writer.is_behind() else 0
         is_far = waiting > _FAR_BEHIND
@@ -295,9 +295,9 @@ class Recording:
         except Exception:  # a bug in a receiver must not end the recording
             _log.exception("could not tell how the recording stands")
 
-    def _answer(self, answered: int = 0, refused: int = 0) -> None:
+    def _response(self, responded: int = 0, refused: int = 0) -> None:
         with self._turn:
-            self._answered = max(self._answered, answered)
+            self._responded = max(self._responded, responded)
             self._refused = max(self._refused, refused)
             self._turn.notify_all()
 

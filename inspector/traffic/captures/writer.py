@@ -18,8 +18,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
 from inspector.traffic.records import HttpExchange
 
-_MOST_ROWS = 16 * 1024  # per transaction, so that a slow or failed one does not hold too much
-_MOST_BYTES = 32 * 1024 * 1024
+_MAX_ROWS = 16 * 1024  # per transaction, so that a slow or failed one does not hold too much
+_MAX_BYTES = 32 * 1024 * 1024
 
 # By segment and masked row: the number of bytes in the file.
 _Lengths: TypeAlias = dict[int, dict[int, int]]
@@ -51,7 +51,7 @@ class Progress:
     rows: int = 0
     chunks: int = 0
     touched: int = 0
-    words: int = 1  # number 0 is in every log
+    strings: int = 1  # number 0 is in every log
     servers: int = 0
     revisions: int = 1
     resent: dict[int, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class LogWriter:
         """True if rows, or changes to rows, are not in the file yet."""
         return self.at.rows < len(self._log) or self.at.touched < len(self._log.touched)
 
-    def write(self, remarked: Collection[int] = ()) -> Written:
+    def write(self, noted_rows: Collection[int] = ()) -> Written:
         """Run one transaction: a batch of new rows, all changes, and the remarks on these rows.
 
         Raises sqlite3.Error, and then neither the file nor this writer has changed.
@@ -91,12 +91,12 @@ class LogWriter:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            written, at = self._write(touched, published, remarked)
+            written, at = self._write(touched, published, noted_rows)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.rollback()
-            self.take_back()
+            self.roll_back()
             raise
         self.at = at
         self._exchanges |= written.exchanges
@@ -106,16 +106,16 @@ class LogWriter:
         """Forget an exchange that the log has released."""
         self._exchanges.pop(row, None)
 
-    def take_back(self) -> None:
+    def roll_back(self) -> None:
         """Remove the column entries of rows that are in no file."""
         columns = self._log.columns
         del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
 
     # --------------------------------------------------------------
 
-    def _write(self, touched: int, published: int, remarked: Collection[int]) -> tuple[Written, Progress]:
+    def _write(self, touched: int, published: int, noted_rows: Collection[int]) -> tuple[Written, Progress]:
         log, at, connection = self._log, self.at, self._connection
-        stop = self._stop(min(published, at.rows + _MOST_ROWS))
+        stop = self._stop(min(published, at.rows + _MAX_ROWS))
         masked = self._at_rest.rows(log, at.rows, stop)
         runs = self._runs(stop, masked)
         rows = runs[-1].last if runs else at.rows
@@ -123,18 +123,18 @@ class LogWriter:
             (number, masked[run.first] if run.is_masked else self._joined(run))
             for number, run in enumerate(runs, at.chunks)
         ]
-        self._place(runs)
+        self._set_positions(runs)
         file_format.put_chunks(connection, chunks)
         lengths = _with_lengths(at.lengths, masked) if masked else at.lengths
         segments = self._segments(rows, touched, lengths)
         file_format.put_segments(connection, segments)
         exchanges = self._write_exchanges(rows)
         self._write_other_ids(rows)
-        if remarked:
-            remarks = {row: log.remark(row) for row in remarked}
+        if noted_rows:
+            notes = {row: log.note(row) for row in noted_rows}
             mask = self._at_rest.text
-            remarks = {row: replace(each, comment=mask(each.comment)) for row, each in remarks.items()}
-            file_format.put_remarks(connection, remarks)
+            notes = {row: replace(each, comment=mask(each.comment)) for row, each in notes.items()}
+            file_format.put_notes(connection, notes)
         size = sum(run.size for run in runs) + sum(len(packed) for _, _, packed in segments)
         at = self._write_texts(rows, at.chunks + len(runs), touched, lengths)
         return Written(tuple(runs), exchanges, size), at
@@ -143,7 +143,7 @@ class LogWriter:
         """Return the end of the rows that fit into one transaction."""
         first = self.at.rows
         kept = self._log.columns.kept[first:end]
-        return first + max(bisect_right(list(accumulate(kept)), _MOST_BYTES), 1) if kept else first
+        return first + max(bisect_right(list(accumulate(kept)), _MAX_BYTES), 1) if kept else first
 
     def _runs(self, end: int, masked: Collection[int]) -> list[Run]:
         """Split the unwritten rows into chunks; large rows and masked rows get their own."""
@@ -169,7 +169,7 @@ class LogWriter:
         raws: list[bytes] = self._log.in_memory(run.first, run.last)  # type: ignore[assignment]
         return raws[0] if len(raws) == 1 else b"".join(raws)
 
-    def _place(self, runs: list[Run]) -> None:
+    def _set_positions(self, runs: list[Run]) -> None:
         columns = self._log.columns
         for number, run in enumerate(runs, self.at.chunks):
             columns.chunk.extend(array("I", [number]) * (run.last - run.first))
@@ -217,18 +217,18 @@ class LogWriter:
 
     def _write_texts(self, rows: int, chunks: int, touched: int, lengths: _Lengths) -> Progress:
         log, at, connection = self._log, self.at, self._connection
-        servers, words, revisions, resent = log.servers(), len(log.words), len(log.revisions), log.resent()
+        servers, text, revisions, resent = log.servers(), len(log.strings), len(log.revisions), log.resent()
         if servers[at.servers :]:
             file_format.put_texts(connection, "server", at.servers, servers[at.servers :])
-        if words > at.words:
-            texts = [self._at_rest.text(log.words.text(number)) for number in range(at.words, words)]
-            file_format.put_texts(connection, "word", at.words, texts)
+        if text > at.strings:
+            texts = [self._at_rest.text(log.strings.text(number)) for number in range(at.strings, text)]
+            file_format.put_texts(connection, "word", at.strings, texts)
         if revisions > at.revisions:
             texts = log.revisions[at.revisions : revisions]
             file_format.put_texts(connection, "revision", at.revisions, texts)
         if resent != at.resent:  # a rare user action: there are never many
             file_format.put_values(connection, "resent", ((row, (old,)) for row, old in resent.items()))
-        return Progress(rows, chunks, touched, words, len(servers), revisions, resent, lengths)
+        return Progress(rows, chunks, touched, text, len(servers), revisions, resent, lengths)
 
 
 def _with_lengths(lengths: _Lengths, masked: Mapping[int, bytes]) -> _Lengths:

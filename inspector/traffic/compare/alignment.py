@@ -25,7 +25,7 @@ from inspector.traffic.compare.diff import Change, ChangeKind
 Pair: TypeAlias = tuple[int, int]
 Tokens: TypeAlias = Sequence[Hashable]
 
-_MOST_EDITS = 1000  # in the first pass: half a million steps, a third of a second
+_MAX_EDITS = 1000  # in the first pass: half a million steps, a third of a second
 _EDITS_FURTHER = 150  # in each further pass: fewer, because the cost is quadratic
 _STEPS = 2_000_000
 
@@ -37,9 +37,9 @@ class Effort:
     steps: int = _STEPS
     was_short: bool = False  # some alignment is not optimal
 
-    def edits(self, most: int) -> int:
+    def edits(self, maximum: int) -> int:
         """Return how many differences may be searched for now. The cost is half their square."""
-        return min(most, isqrt(max(self.steps, 0)))
+        return min(maximum, isqrt(max(self.steps, 0)))
 
 
 class _Range(NamedTuple):
@@ -47,7 +47,7 @@ class _Range(NamedTuple):
     left_end: int
     right: int
     right_end: int
-    most_edits: int = _MOST_EDITS
+    max_edits: int = _MAX_EDITS
 
 
 class _Way(NamedTuple):
@@ -78,16 +78,18 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
         if rest.left == rest.left_end or rest.right == rest.right_end:
             continue
         yield
-        way = yield from _myers(left, right, rest, effort)
-        if (way.left, way.right) == (rest.left_end, rest.right_end):
-            pairs += way.pairs
+        path_found = yield from _myers(left, right, rest, effort)
+        if (path_found.left, path_found.right) == (rest.left_end, rest.right_end):
+            pairs += path_found.pairs
         elif anchors := _anchors(left, right, rest):
             pairs += anchors
             ranges += _between(anchors, rest)
-        elif way.left + way.right > rest.left + rest.right:
+        elif path_found.left + path_found.right > rest.left + rest.right:
             effort.was_short = True
-            pairs += way.pairs
-            ranges.append(_Range(way.left, rest.left_end, way.right, rest.right_end, _EDITS_FURTHER))
+            pairs += path_found.pairs
+            ranges.append(
+                _Range(path_found.left, rest.left_end, path_found.right, rest.right_end, _EDITS_FURTHER)
+            )
         else:
             effort.was_short = True
             pairs += _one_by_one(left, right, rest)
@@ -97,7 +99,7 @@ def aligning(left: Tokens, right: Tokens, effort: Effort) -> Generator[None, Non
 
 def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _Range:
     """Pair equal tokens at both ends; return the rest."""
-    first, last, other, other_last, most_edits = part
+    first, last, other, other_last, max_edits = part
     while first < last and other < other_last and left[first] == right[other]:
         pairs.append((first, other))
         first += 1
@@ -106,19 +108,19 @@ def _trimmed(left: Tokens, right: Tokens, part: _Range, pairs: list[Pair]) -> _R
         last -= 1
         other_last -= 1
         pairs.append((last, other_last))
-    return _Range(first, last, other, other_last, most_edits)
+    return _Range(first, last, other, other_last, max_edits)
 
 
 def _myers(left: Tokens, right: Tokens, part: _Range, effort: Effort) -> Generator[None, None, _Way]:
     """Align a range optimally; only its beginning if it has more differences than the limit."""
     start, other = part.left, part.right
     width, height = part.left_end - start, part.right_end - other
-    most = min(effort.edits(part.most_edits), width + height)
-    reached = array("q", bytes(8 * (2 * most + 3)))  # furthest point per diagonal, its 0 in the middle
-    middle = most + 1
+    maximum = min(effort.edits(part.max_edits), width + height)
+    reached = array("q", bytes(8 * (2 * maximum + 3)))  # furthest point per diagonal, its 0 in the middle
+    middle = maximum + 1
     trail: list[array[int]] = []
     furthest = (0, 0)
-    for edits in range(most + 1):
+    for edits in range(maximum + 1):
         trail.append(reached[middle - edits - 1 : middle + edits + 2])
         effort.steps -= edits + 1
         furthest = (0, 0)
@@ -164,13 +166,13 @@ def _anchors(left: Tokens, right: Tokens, part: _Range) -> list[Pair]:
     """Return tokens that occur once on either side, as many as keep their order."""
     ours = Counter(left[part.left : part.left_end])
     theirs = Counter(right[part.right : part.right_end])
-    places = {right[at]: at for at in range(part.right, part.right_end) if theirs[right[at]] == 1}
+    positions = {right[at]: at for at in range(part.right, part.right_end) if theirs[right[at]] == 1}
     shared = [
-        (at, places[left[at]])
+        (at, positions[left[at]])
         for at in range(part.left, part.left_end)
-        if ours[left[at]] == 1 and left[at] in places
+        if ours[left[at]] == 1 and left[at] in positions
     ]
-    return [shared[index] for index in rising([place for _, place in shared])]
+    return [shared[index] for index in rising([position for _, position in shared])]
 
 
 def rising(values: Sequence[int]) -> list[int]:
@@ -230,7 +232,7 @@ def folded(neighbours: Sequence[T], equal: Iterable[bool]) -> Iterator[Sequence[
         start = end
 
 
-MOST_LINES = 50_000  # on either side
+MAX_LINES = 50_000  # on either side
 
 
 class LinePair(NamedTuple):

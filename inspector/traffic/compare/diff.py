@@ -102,18 +102,18 @@ class Diff:
         entry = self.entries[index]
         if entry.is_line:
             line = entry.right_key if entry.left_key is None else entry.left_key
-            place = path_text(self.path(entry.parent))
-            return f"{place}, line {line_number(line)}" if place else f"line {line_number(line)}"
+            position = path_text(self.path(entry.parent))
+            return f"{position}, line {line_number(line)}" if position else f"line {line_number(line)}"
         return path_text(self.path(index))
 
     def summary(self) -> str:
         """Summarize as `3 changed, 1 added, 2 ignored`, or that there is no difference."""
         counts = Counter(entry.kind for _, entry in self.differences())
-        words = [f"{counts[kind]:,} {word}" for kind, word in _WORDS.items() if counts[kind]]
+        parts = [f"{counts[kind]:,} {word}" for kind, word in _LABELS.items() if counts[kind]]
         ignored = sum(entry.kind is ChangeKind.IGNORED for entry in self.entries)
-        if not words:
+        if not parts:
             return f"No difference, apart from {plural(ignored, 'ignored value')}" if ignored else "Equal"
-        return ", ".join([*words, f"{ignored:,} ignored"] if ignored else words)
+        return ", ".join([*parts, f"{ignored:,} ignored"] if ignored else parts)
 
     def _path(self, index: int, *, on_left: bool) -> Path:
         keys: list[Key] = []
@@ -126,7 +126,7 @@ class Diff:
         return tuple(reversed(keys))
 
 
-_WORDS = {
+_LABELS = {
     ChangeKind.CHANGED: "changed",
     ChangeKind.ADDED: "added",
     ChangeKind.REMOVED: "removed",
@@ -330,18 +330,18 @@ class Rules:
 
     def __init__(self, ignoring: Ignoring) -> None:
         self._ids, self._times, self._metadata = ignoring.ids, ignoring.times, ignoring.metadata
-        self._places = Places(tuple(map(read_pattern, ignoring.paths)))
+        self._positions = Places(tuple(map(read_pattern, ignoring.paths)))
         self._names = _name_pattern(ignoring.names)
         self._by_name: dict[str, bool] = {}
-        self.start = self._places.start()
+        self.start = self._positions.start()
         self.is_nothing = ignoring.is_nothing
 
     def step(self, state: Places.State, key: Key) -> Places.State:
-        return self._places.step(state, key)
+        return self._positions.step(state, key)
 
     def ignores(self, state: Places.State, key: Key, value: JSON) -> bool:
         """True if the value at this place and key (or index) is left out."""
-        if state is not None and self._places.is_met(state):
+        if state is not None and self._positions.is_met(state):
             return True
         if isinstance(key, int):
             return False

@@ -80,8 +80,8 @@ def _identities(array: Shape, member: str) -> dict[int, int]:
 def _moved(left: dict[int, int], right: dict[int, int], fixed: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Return unaligned items that are on both sides: index on the right -> index on the left."""
     aligned = {ours for ours, _ in fixed}
-    places = {name: index for index, name in left.items() if index not in aligned}
-    return {index: places[name] for index, name in right.items() if name in places}
+    positions = {name: index for index, name in left.items() if index not in aligned}
+    return {index: positions[name] for index, name in right.items() if name in positions}
 
 
 class _Gaps:

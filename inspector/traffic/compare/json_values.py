@@ -13,7 +13,7 @@ from typing import NamedTuple
 from inspector.base.json.values import JSON
 from inspector.base.units import plural
 from inspector.traffic.compare.alignment import (
-    MOST_LINES,
+    MAX_LINES,
     Effort,
     first_difference,
     folded,
@@ -25,7 +25,7 @@ from inspector.traffic.compare.alignment import (
 from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ignoring, Key, Rules
 from inspector.traffic.compare.items import Shape, Shaper, pair_items
 
-MOST_ENTRIES = 20_000  # more would be neither readable nor quick to send to another process
+MAX_ENTRIES = 20_000  # more would be neither readable nor quick to send to another process
 _COARSE = "There is so much to compare that some items or lines may not be paired as well as they could be."
 _CUT = "There are so many differences that some objects and arrays were not looked into."
 
@@ -100,7 +100,7 @@ class _Comparison:
 
     def _containers(self, task: _Task, left: Shape, right: Shape) -> None:
         groups = list(self._groups(task, left, right))
-        if len(self._entries) + len(self._tasks) + len(groups) > MOST_ENTRIES:
+        if len(self._entries) + len(self._tasks) + len(groups) > MAX_ENTRIES:
             self._is_cut = True
             is_ignored = left.loose == right.loose
             self._add([task], ChangeKind.IGNORED if is_ignored else ChangeKind.CHANGED, "Not looked into")
@@ -142,7 +142,7 @@ class _Comparison:
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
         ours, theirs = left.split("\n"), right.split("\n")
-        if max(len(ours), len(theirs), len(self._entries)) > MOST_LINES:
+        if max(len(ours), len(theirs), len(self._entries)) > MAX_LINES:
             self._add([task], ChangeKind.CHANGED, _text_note(left, right))
             return
         pairs = list(pair_lines(ours, theirs, self._effort, self._rules.blanked))
@@ -225,10 +225,10 @@ def _note(left: JSON, right: JSON) -> str:
 def _text_note(left: str, right: str) -> str:
     if max(len(left), len(right)) <= 60:
         return ""
-    place = first_difference(left, right) + 1
+    position = first_difference(left, right) + 1
     if len(left) == len(right):
-        return f"Differs from character {place:,} of {len(left):,}"
-    return f"Differs from character {place:,}; {plural(len(left), 'character')} became {len(right):,}"
+        return f"Differs from character {position:,} of {len(left):,}"
+    return f"Differs from character {position:,}; {plural(len(left), 'character')} became {len(right):,}"
 
 
 def _is_number(value: JSON) -> bool:

@@ -22,7 +22,7 @@ from inspector.base.units import plural
 from inspector.traffic.compare.alignment import first_difference
 from inspector.traffic.compare.diff import Change, ChangeKind, Cut, Diff, Key, line_number
 
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 _BEFORE = 40  # characters shown before the first difference of long texts
 
 
@@ -62,8 +62,8 @@ def lines(diff: Diff, opened: Collection[int] = ()) -> list[Row]:
 def each_line(diff: Diff, opened: Collection[int] = ()) -> Iterator[Row]:
     """Generator version of `lines`: creating all of them can take a tenth of a second."""
     for number, row in enumerate(_rows(diff, opened)):
-        if number == MOST_LINES:
-            yield Line(0, 0, "…", "…", ChangeKind.SAME, f"Only the first {MOST_LINES:,} lines are shown.")
+        if number == MAX_LINES:
+            yield Line(0, 0, "…", "…", ChangeKind.SAME, f"Only the first {MAX_LINES:,} lines are shown.")
             return
         yield row
 
@@ -159,19 +159,19 @@ def _shown_pair(entry: Change) -> tuple[str, str]:
     """Return both texts, long ones starting shortly before their first difference."""
     left, right = entry.left, entry.right
     write = one_line_of if entry.is_line else value_text
-    if isinstance(left, str) and isinstance(right, str) and max(len(left), len(right)) > LONGEST:
+    if isinstance(left, str) and isinstance(right, str) and max(len(left), len(right)) > MAX_LENGTH:
         begin = max(0, first_difference(left, right) - _BEFORE) if left != right else 0
         if begin:
             return f"…{write(left[begin:])}", f"…{write(right[begin:])}"
     return write(left), write(right)
 
 
-LONGEST = 300
+MAX_LENGTH = 300
 
 
 def one_line_of(value: JSON | Cut) -> str:
     """Return a line of text, shortened."""
-    return shorten(one_line(value[: LONGEST + 1]), LONGEST) if isinstance(value, str) else ""
+    return shorten(one_line(value[: MAX_LENGTH + 1]), MAX_LENGTH) if isinstance(value, str) else ""
 
 
 def value_text(value: JSON | Cut) -> str:
@@ -183,9 +183,9 @@ def value_text(value: JSON | Cut) -> str:
     if isinstance(value, list):
         return f"[{plural(len(value), 'item')}]" if value else "[]"
     if isinstance(value, str):
-        return shorten(one_line(compact(value[: LONGEST + 1])), LONGEST)
+        return shorten(one_line(compact(value[: MAX_LENGTH + 1])), MAX_LENGTH)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return shorten(write_number(value) if is_number else compact(value), LONGEST)  # type: ignore[arg-type]
+    return shorten(write_number(value) if is_number else compact(value), MAX_LENGTH)  # type: ignore[arg-type]
 
 
 def called(item: JSON | Cut) -> str:

@@ -5,7 +5,7 @@ The rows may be in different captures. For messages above about 1 MB use the wor
 
 For captures, exchanges are aligned by what was requested (direction, method, subject), in order, whatever
 the servers are called. Bodies are read only if their sizes allow that they are equal, and compared by
-structure only on demand (`look_into`): a capture may have 100,000 exchanges.
+structure only on demand (`inspect_part`): a capture may have 100,000 exchanges.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Verdict(IntEnum):
     ONLY_LEFT = 1
     ONLY_RIGHT = 2
     OTHER_STATUS = 3
-    OTHER_BYTES = 4  # may differ only in what is ignored: see `look_into`
+    OTHER_BYTES = 4  # may differ only in what is ignored: see `inspect_part`
     DIFFERENT = 5
 
 
@@ -95,7 +95,7 @@ class CaptureDiff:
         self.logs = (left, right)
         self.ignoring = ignoring
         self.note = ""
-        self._asked: dict[_Asked, int] = {}  # numbered
+        self._requested: dict[_Asked, int] = {}  # numbered
         self._tallies: list[_Tally] = []
         self._left, self._right = array("q"), array("q")
         self._verdicts = array("B")
@@ -127,7 +127,7 @@ class CaptureDiff:
         """Return the indices of the pairs with one of these verdicts."""
         return [number for number, verdict in enumerate(self._verdicts) if verdict in verdicts]
 
-    def look_into(self, number: int) -> ExchangeDiff | None:
+    def inspect_part(self, number: int) -> ExchangeDiff | None:
         """Compare a pair by structure, which also settles its verdict; None when only one side has it."""
         pair = self.pair(number)
         if pair.left is None or pair.right is None:
@@ -140,8 +140,8 @@ class CaptureDiff:
     def subjects(self) -> list[SubjectDiff]:
         """Return what was requested, in order of first occurrence."""
         return [
-            SubjectDiff(*asked, (t.counts[0], t.counts[1]), (t.errors[0], t.errors[1]), _medians(t))
-            for asked, t in zip(self._asked, self._tallies, strict=True)
+            SubjectDiff(*requested, (t.counts[0], t.counts[1]), (t.errors[0], t.errors[1]), _medians(t))
+            for requested, t in zip(self._requested, self._tallies, strict=True)
         ]
 
     # --------------------------------------------------------------
@@ -158,16 +158,16 @@ class CaptureDiff:
                 continue
             key = (columns.direction[row], columns.method[row], columns.subject[row])
             if key not in known:
-                known[key] = self._number((key[0], log.words.text(key[1]), log.words.text(key[2])))
+                known[key] = self._number((key[0], log.strings.text(key[1]), log.strings.text(key[2])))
             rows.append(row)
             tokens.append(known[key])
             self._count(self._tallies[known[key]], side, columns.status[row], columns.duration[row])
 
-    def _number(self, asked: _Asked) -> int:
-        if asked not in self._asked:
-            self._asked[asked] = len(self._tallies)
+    def _number(self, requested: _Asked) -> int:
+        if requested not in self._requested:
+            self._requested[requested] = len(self._tallies)
             self._tallies.append(_Tally())
-        return self._asked[asked]
+        return self._requested[requested]
 
     @staticmethod
     def _count(tally: _Tally, side: int, status: int, duration: int) -> None:
@@ -207,15 +207,15 @@ class CaptureDiff:
 
     def _bytes_to_read(self, left: int) -> int:
         """Return the bytes to read on one side; the other has as many, or is not read."""
-        kept, answer = self.logs[0].columns.kept, self.logs[0].partner(left)
-        return kept[left] + (kept[answer] if answer is not None else 0)
+        kept, response = self.logs[0].columns.kept, self.logs[0].partner(left)
+        return kept[left] + (kept[response] if response is not None else 0)
 
     def _judged(self, left: int, right: int) -> Verdict:
         ours, theirs = self.logs
         if ours.columns.status[left] != theirs.columns.status[right]:
             return Verdict.OTHER_STATUS
-        answers = ours.partner(left), theirs.partner(right)
-        rows = [(left, right), answers]
+        responses = ours.partner(left), theirs.partner(right)
+        rows = [(left, right), responses]
         is_same = all(_has_same_bytes(ours, row, theirs, other) for row, other in rows)
         return Verdict.SAME if is_same else Verdict.OTHER_BYTES
 
@@ -261,7 +261,7 @@ def _medians(tally: _Tally) -> tuple[int | None, int | None]:
 
 
 _ABSENT = "none"
-_MOST_PARSED = 64 * 1024
+_MAX_PARSED = 64 * 1024
 _HEAD = 2_000
 
 
@@ -284,14 +284,14 @@ class ExchangeDiff:
 
     facts: tuple[Fact, ...]
     request: Diff | None
-    answer: Diff | None
+    response: Diff | None
 
     @property
     def is_same(self) -> bool:
         """True if messages and status are equal; times and sizes may differ."""
         status = next(fact for fact in self.facts if fact.name == "Status")
         return not status.is_different and all(
-            diff is None or diff.is_same for diff in (self.request, self.answer)
+            diff is None or diff.is_same for diff in (self.request, self.response)
         )
 
 
@@ -317,7 +317,7 @@ def compare_exchanges(
             for (name, left), (_, right) in zip(ours.facts(), theirs.facts(), strict=True)
         ),
         _compare_parts(log, ours.request, other, theirs.request, ignoring),
-        _compare_parts(log, ours.answer, other, theirs.answer, ignoring),
+        _compare_parts(log, ours.response, other, theirs.response, ignoring),
     )
 
 
@@ -327,16 +327,16 @@ class Exchange:
 
     log: TrafficLog
     request: int | None
-    answer: int | None
+    response: int | None
 
     @classmethod
     def of(cls, log: TrafficLog, row: int) -> Exchange:
         partner = log.partner(row)
-        is_answer = log.kind(row) in (RecordKind.RESULT, RecordKind.ERROR)
-        return cls(log, partner, row) if is_answer else cls(log, row, partner)
+        is_response = log.kind(row) in (RecordKind.RESULT, RecordKind.ERROR)
+        return cls(log, partner, row) if is_response else cls(log, row, partner)
 
     def facts(self) -> list[tuple[str, str]]:
-        log, row = self.log, self.request if self.request is not None else self.answer
+        log, row = self.log, self.request if self.request is not None else self.response
         assert row is not None
         duration, http = log.duration_ns(row), log.http(row)
         return [
@@ -345,7 +345,7 @@ class Exchange:
             ("Status", status_word(log.status(row))),
             ("Duration", _ABSENT if duration is None else units.duration(duration)),
             ("Request size", self._size(self.request)),
-            ("Answer size", self._size(self.answer)),
+            ("Answer size", self._size(self.response)),
             ("HTTP status", _ABSENT if http is None or http.status is None else str(http.status)),
             ("Revision", log.revision(row) or _ABSENT),
         ]
@@ -378,9 +378,9 @@ def _one_sided(kind: ChangeKind, raw: bytes, note: str) -> Diff:
 
 def _value(raw: bytes) -> JSON:
     """Parse a message; return the start of its text if it is large or not JSON."""
-    text = raw[: _MOST_PARSED + 1].decode(errors="backslashreplace")
+    text = raw[: _MAX_PARSED + 1].decode(errors="backslashreplace")
     try:
-        return parse(text) if len(raw) <= _MOST_PARSED else text[:_HEAD]
+        return parse(text) if len(raw) <= _MAX_PARSED else text[:_HEAD]
     except JSONProblem:
         return text[:_HEAD]
 

@@ -15,7 +15,7 @@ from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSON, JSONProblem, read_number
 from inspector.base.units import size
 from inspector.traffic.compare.alignment import (
-    MOST_LINES,
+    MAX_LINES,
     Effort,
     first_difference,
     line_entries,
@@ -23,10 +23,10 @@ from inspector.traffic.compare.alignment import (
     pair_lines,
 )
 from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Cut, Diff, Ignoring, Rules
-from inspector.traffic.compare.json_values import MOST_ENTRIES, compare
+from inspector.traffic.compare.json_values import MAX_ENTRIES, compare
 from inspector.traffic.compare.lines import called, children, value_text
 
-_MOST_CARRIED = 5_000  # values, or hundreds of characters
+_MAX_CARRIED = 5_000  # values, or hundreds of characters
 
 
 def carried(diff: Diff) -> Diff:
@@ -35,13 +35,13 @@ def carried(diff: Diff) -> Diff:
     Drops containers whose contents have their own entries, and equal values beyond a few thousand.
     Differences are kept whole.
     """
-    left = [_MOST_CARRIED]
+    left = [_MAX_CARRIED]
     return replace(diff, entries=tuple(_light(entry, left) for entry in diff.entries))
 
 
 def _light(entry: Change, left: list[int]) -> Change:
     has_entries = entry.kind in (ChangeKind.INSIDE, ChangeKind.MOVED)
-    if has_entries or (entry.kind is ChangeKind.SAME and not _fits(entry.left, left)):
+    if has_entries or (entry.kind is ChangeKind.SAME and not _matches(entry.left, left)):
         return replace(entry, left=_cut(entry.left), right=_cut(entry.right))
     return entry
 
@@ -50,7 +50,7 @@ def _cut(value: JSON | Cut) -> Cut:
     return Cut(value_text(value), called(value).strip())
 
 
-def _fits(value: JSON | Cut, left: list[int]) -> bool:
+def _matches(value: JSON | Cut, left: list[int]) -> bool:
     """True if a value fits the remaining budget, which it then uses up."""
     waiting = [value]
     while waiting and left[0] > 0:
@@ -60,12 +60,12 @@ def _fits(value: JSON | Cut, left: list[int]) -> bool:
     return left[0] > 0
 
 
-MOST_BYTES = 16 * 1024 * 1024  # on either side
+MAX_BYTES = 16 * 1024 * 1024  # on either side
 _HEAD = 2_000
-_DEEPEST = 400  # pickling for another process is recursive
+_MAX_DEPTH = 400  # pickling for another process is recursive
 _TOO_DEEP = "Compared as text: one of the two is nested too deeply to be compared by structure."
 _NO_JSON = "Compared as text: {} is not JSON."
-_CUT = f"So much differs that only the first {MOST_ENTRIES:,} lines are listed."
+_CUT = f"So much differs that only the first {MAX_ENTRIES:,} lines are listed."
 _REPEATED = "A member name occurs more than once in one object; only the last one was compared."
 
 
@@ -75,7 +75,7 @@ def compare_texts(left: bytes, right: bytes, ignoring: Ignoring = NOTHING) -> Di
     if left == right:
         text = _decoded(left[:_HEAD])
         return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
-    if max(len(left), len(right)) > MOST_BYTES:
+    if max(len(left), len(right)) > MAX_BYTES:
         return _only_that_they_differ(left, right)
     ours, theirs = _Read(left), _Read(right)
     if ours.is_json and theirs.is_json:
@@ -110,7 +110,7 @@ class _Read:
         self.is_json = self.is_too_deep = False
         try:
             self.value = self._decoder().decode(raw.decode().removeprefix("\ufeff"))
-            self.is_too_deep = is_deeper(self.value, _DEEPEST)
+            self.is_too_deep = is_deeper(self.value, _MAX_DEPTH)
             self.is_json = not self.is_too_deep
         except RecursionError:
             self.is_too_deep = True
@@ -156,14 +156,14 @@ def _children(holder: dict[str, JSON] | list[JSON]) -> list[JSON]:
 
 def _by_lines(left: _Read, right: _Read, ignoring: Ignoring) -> Diff:
     ours, theirs = left.lines(), right.lines()
-    if max(len(ours), len(theirs)) > MOST_LINES:
+    if max(len(ours), len(theirs)) > MAX_LINES:
         return _only_that_they_differ(left.raw, right.raw)
     rules = Rules(ignoring)
     pairs = list(pair_lines(ours, theirs, Effort(), rules.blanked))
     root = Change(-1, 0, ChangeKind.INSIDE, None, None, None, None, lines_note(pairs))
     entries = [root, *line_entries(pairs, ours, theirs, 0, 1)]
-    notes = [_why_text(left, right), _CUT if len(entries) > MOST_ENTRIES else ""]
-    return Diff(tuple(entries[:MOST_ENTRIES]), " ".join(filter(None, notes)), is_text=True)
+    notes = [_why_text(left, right), _CUT if len(entries) > MAX_ENTRIES else ""]
+    return Diff(tuple(entries[:MAX_ENTRIES]), " ".join(filter(None, notes)), is_text=True)
 
 
 def _why_text(left: _Read, right: _Read) -> str:
@@ -175,12 +175,12 @@ def _why_text(left: _Read, right: _Read) -> str:
 
 
 def _only_that_they_differ(left: bytes, right: bytes) -> Diff:
-    place = first_difference(left, right)
-    around = slice(max(0, place - 200), place + _HEAD)
+    position = first_difference(left, right)
+    around = slice(max(0, position - 200), position + _HEAD)
     change = Change(-1, 0, ChangeKind.CHANGED, None, None, _decoded(left[around]), _decoded(right[around]))
     note = (
         f"Too large to be compared in detail ({size(len(left))} and {size(len(right))}). They are equal up "
-        f"to byte {place:,}; what is shown begins shortly before. Save both to compare them elsewhere."
+        f"to byte {position:,}; what is shown begins shortly before. Save both to compare them elsewhere."
     )
     return Diff((change,), note, is_text=True)
 

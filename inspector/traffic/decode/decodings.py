@@ -62,8 +62,8 @@ def placed(found: Found, path: str) -> Decoding:
     )
 
 
-MOST_TEXT = 256 * 1024  # characters of one decoding
-MOST_UNPACKED = 1024 * 1024
+MAX_TEXT_SIZE = 256 * 1024  # characters of one decoding
+MAX_UNPACKED = 1024 * 1024
 _IMAGE, _AUDIO, _BINARY = DecodingKind.IMAGE, DecodingKind.AUDIO, DecodingKind.BINARY
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", _IMAGE, "PNG image", "image/png"),
@@ -122,7 +122,7 @@ def _unpacked(data: bytes, step: str) -> Found | None:
         return None
     reader = zlib.decompressobj(wbits=31)
     try:
-        inside = reader.decompress(data, MOST_UNPACKED)
+        inside = reader.decompress(data, MAX_UNPACKED)
     except zlib.error:
         return None
     cut = "" if reader.eof else f"Only the first {size(len(inside))} were unpacked."
@@ -167,6 +167,6 @@ def svg(text: str, step: str) -> Found:
 
 def clipped(text: str) -> tuple[str, str]:
     """Return the start of a text, and a note if it was truncated."""
-    if len(text) <= MOST_TEXT:
+    if len(text) <= MAX_TEXT_SIZE:
         return text, ""
-    return text[:MOST_TEXT], f"Only the first {MOST_TEXT:,} of {len(text):,} characters are shown."
+    return text[:MAX_TEXT_SIZE], f"Only the first {MAX_TEXT_SIZE:,} of {len(text):,} characters are shown."

@@ -24,7 +24,7 @@ from inspector.base.redaction import is_secret_name
 from inspector.protocol.auth.jwt import read_part, times_of
 from inspector.traffic.compare.diff import Key, Path, path_text
 from inspector.traffic.decode.decodings import (
-    MOST_TEXT,
+    MAX_TEXT_SIZE,
     Decoding,
     DecodingKind,
     Found,
@@ -36,24 +36,24 @@ from inspector.traffic.decode.decodings import (
     svg,
 )
 
-_SHORTEST = 16
+_MIN_LENGTH = 16
 _SPACE = re.compile(r"[\r\n\t ]+")
 _STANDARD = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _URL_SAFE = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,100})(?:;[\w=.-]{1,60}){0,5}?;base64,", re.ASCII)
 
 
-def decoded(text: str, said_type: str | None = None) -> Found | None:
+def decoded(text: str, declared_type: str | None = None) -> Found | None:
     """Decode a text as base64.
 
-    `said_type` is the declared MIME type, if the text is in a member for files.
+    `declared_type` is the declared MIME type, if the text is in a member for files.
     """
     data = _bytes(text)
     if data is None:
         return None
-    if said_type is not None:
-        return _checked(any_bytes(data, "base64"), said_type)
-    return recognised(data, "base64") if len(text) >= _SHORTEST else None
+    if declared_type is not None:
+        return _checked(any_bytes(data, "base64"), declared_type)
+    return recognised(data, "base64") if len(text) >= _MIN_LENGTH else None
 
 
 def data_url(text: str) -> Found | None:
@@ -79,14 +79,14 @@ def _bytes(text: str) -> bytes | None:
     return data if again.decode() == padded else None
 
 
-def _checked(found: Found, said_type: str) -> Found:
+def _checked(found: Found, declared_type: str) -> Found:
     """Add a note if the bytes are of another type than declared."""
-    said = said_type.partition(";")[0].strip().lower()
-    if not said or not found.mime_type:
-        return replace(found, mime_type=found.mime_type or said)
-    if found.mime_type == said or {found.mime_type, said} in _ALIASES:
+    reported = declared_type.partition(";")[0].strip().lower()
+    if not reported or not found.mime_type:
+        return replace(found, mime_type=found.mime_type or reported)
+    if found.mime_type == reported or {found.mime_type, reported} in _ALIASES:
         return found
-    note = f"It is said to be {said}, but its bytes are those of {found.mime_type}."
+    note = f"It is said to be {reported}, but its bytes are those of {found.mime_type}."
     return replace(found, note=f"{note} {found.note}".strip())
 
 
@@ -100,11 +100,11 @@ _ALIASES = (
 
 _FENCE = re.compile(r"^ {0,3}```[ \t]*[\w+-]{0,20}[ \t]*\n", re.MULTILINE)
 _FENCE_END = re.compile(r"^ {0,3}```[ \t]*$", re.MULTILINE)
-_MOST_FENCES = 5
+_MAX_FENCES = 5
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}:[^\s<>\"]{1,8000}", re.ASCII)
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_LONGEST_URL = 8_000
-_MOST_PARAMETERS = 200
+_MAX_URL_LENGTH = 8_000
+_MAX_PARAMETERS = 200
 
 
 def json_in(text: str) -> Iterator[Found]:
@@ -113,20 +113,20 @@ def json_in(text: str) -> Iterator[Found]:
     if bare is not None:
         yield bare
         return
-    for block in islice(_fenced(text), _MOST_FENCES):
+    for block in islice(_fenced(text), _MAX_FENCES):
         found = _json(block, "code block › JSON")
         if found is not None:
             yield found
 
 
 def _fenced(text: str) -> Iterator[str]:
-    place = 0
-    while (begin := _FENCE.search(text, place)) is not None:
+    position = 0
+    while (begin := _FENCE.search(text, position)) is not None:
         end = _FENCE_END.search(text, begin.end())
         if end is None:
             return
         yield text[begin.end() : end.start()]
-        place = end.end()
+        position = end.end()
 
 
 def _json(text: str, step: str) -> Found | None:
@@ -139,14 +139,14 @@ def _json(text: str, step: str) -> Found | None:
         return None
     if not value:
         return None
-    shown = reindent(bare, MOST_TEXT)
-    cut = f"Only the first {MOST_TEXT:,} characters are shown." if len(shown) > MOST_TEXT else ""
+    shown = reindent(bare, MAX_TEXT_SIZE)
+    cut = f"Only the first {MAX_TEXT_SIZE:,} characters are shown." if len(shown) > MAX_TEXT_SIZE else ""
     title = "JSON object" if isinstance(value, dict) else "JSON array"
     return Found(
         step,
         DecodingKind.JSON,
         title,
-        shown[:MOST_TEXT],
+        shown[:MAX_TEXT_SIZE],
         mime_type="application/json",
         note=cut,
         inside=value,
@@ -155,7 +155,7 @@ def _json(text: str, step: str) -> Found | None:
 
 def url_in(text: str) -> Found | None:
     """Decode a URL's query, one parameter per line, or a percent-encoded text."""
-    if len(text) > _LONGEST_URL or ("%" not in text and "?" not in text):
+    if len(text) > _MAX_URL_LENGTH or ("%" not in text and "?" not in text):
         return None
     if _URL.fullmatch(text) and "?" in text:
         return _query(text)
@@ -168,7 +168,7 @@ def url_in(text: str) -> Found | None:
 def _query(text: str) -> Found | None:
     try:
         parts = urlsplit(text)
-        parameters = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+        parameters = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
     except ValueError:
         return None
     if not any(value for _, value in parameters):
@@ -187,31 +187,31 @@ def _query(text: str) -> Found | None:
     )
 
 
-DEEPEST = 3
-MOST_DECODINGS = 100
-_MOST_TEXTS = 2_000  # to search
-_MOST_CHARACTERS = 16 * 1024 * 1024  # in all texts together
-_MOST_VALUES = 200_000  # visited to find the texts
-_SHORTEST_FIND = 4  # characters of a text worth searching
-_DEEPEST_PATH = 200  # paths are written out: their length would grow with the square of the depth
+MAX_DEPTH = 3
+MAX_DECODINGS = 100
+_MAX_TEXTS = 2_000  # to search
+_MAX_CHARACTERS = 16 * 1024 * 1024  # in all texts together
+_MAX_VALUES = 200_000  # visited to find the texts
+_MIN_NEEDLE_LENGTH = 4  # characters of a text worth searching
+_MAX_PATH_DEPTH = 200  # paths are written out: their length would grow with the square of the depth
 _FILE_MEMBERS = frozenset({"data", "blob"})
 
 
 @dataclass(slots=True)
 class _Budget:
-    texts: int = _MOST_TEXTS
-    characters: int = _MOST_CHARACTERS
-    values: int = _MOST_VALUES
+    texts: int = _MAX_TEXTS
+    characters: int = _MAX_CHARACTERS
+    values: int = _MAX_VALUES
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text to search. `said_type` is the declared MIME type, if it is in a member for files."""
+    """A text to search. `declared_type` is the declared MIME type, if it is in a member for files."""
 
     path: str
     text: str
     depth: int
-    said_type: str | None = None
+    declared_type: str | None = None
 
 
 def find_decodings(value: JSON | bytes) -> tuple[Decoding, ...]:
@@ -233,7 +233,7 @@ class _Search:
             self._start_with_bytes(value)
         else:
             self._waiting.extend(self._texts(value, "", 0))
-        while self._waiting and len(self._found) < MOST_DECODINGS and self._may_go_on():
+        while self._waiting and len(self._found) < MAX_DECODINGS and self._may_go_on():
             self._look_into(self._waiting.popleft())
         return self._found
 
@@ -265,7 +265,7 @@ class _Search:
         path = f"{one.path} › {found.step}" if one.path else found.step
         self._found.append(placed(found, path))
         depth = one.depth + 1
-        if found.inside is None or depth >= DEEPEST:
+        if found.inside is None or depth >= MAX_DEPTH:
             return []
         return [*self._texts(found.inside, path, depth)]
 
@@ -281,11 +281,11 @@ class _Search:
             level = stack[-1]
             for key, child in level.children:
                 self._budget.values -= 1
-                if isinstance(child, str) and len(child) >= _SHORTEST_FIND:
-                    place = path_text((*level.path, key))
-                    where = f"{outer} › {place}" if outer else place
-                    yield _Text(where, child, depth, level.said_type if key in _FILE_MEMBERS else None)
-                elif isinstance(child, dict | list) and child and len(stack) < _DEEPEST_PATH:
+                if isinstance(child, str) and len(child) >= _MIN_NEEDLE_LENGTH:
+                    position = path_text((*level.path, key))
+                    where = f"{outer} › {position}" if outer else position
+                    yield _Text(where, child, depth, level.declared_type if key in _FILE_MEMBERS else None)
+                elif isinstance(child, dict | list) and child and len(stack) < _MAX_PATH_DEPTH:
                     stack.append(_Level((*level.path, key), child))
                     break
             else:
@@ -298,11 +298,11 @@ class _Level:
     def __init__(self, path: Path, value: JSON) -> None:
         self.path = path
         self.children: Iterator[tuple[Key, JSON]] = iter(())
-        self.said_type: str | None = None  # MIME type that an object declares for its file
+        self.declared_type: str | None = None  # MIME type that an object declares for its file
         if isinstance(value, dict):
             self.children = iter(value.items())
-            said = value.get("mimeType")
-            self.said_type = said if isinstance(said, str) else None
+            reported = value.get("mimeType")
+            self.declared_type = reported if isinstance(reported, str) else None
         elif isinstance(value, list):
             self.children = iter(enumerate(value))
 
@@ -318,13 +318,13 @@ def _decodings_of(one: _Text) -> Iterator[Found]:
         yield from structured
     elif found := [*tokens(text)]:
         yield from found
-    elif (other := decoded(text, one.said_type) or url_in(text)) is not None:
+    elif (other := decoded(text, one.declared_type) or url_in(text)) is not None:
         yield other
 
 
 # A token starts at a word boundary: otherwise a long word without a dot would be scanned from every letter.
 _TOKEN = re.compile(r"(?<![\w-])(eyJ[\w-]{5,4000})\.([\w-]{4,20000})\.([\w-]{0,4000})(?![\w-])", re.ASCII)
-_MOST = 5
+_MAX_COUNT = 5
 _NOTE = "The signature was not checked."
 
 
@@ -336,7 +336,7 @@ def tokens(text: str) -> Iterator[Found]:
         header, claims = read_part(match[1]), read_part(match[2])
         if header is not None and claims is not None and ("alg" in header or "typ" in header):
             yield _token(header, claims, is_signed=bool(match[3]))
-        if count + 1 == _MOST:
+        if count + 1 == _MAX_COUNT:
             return
 
 

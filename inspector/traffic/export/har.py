@@ -19,15 +19,15 @@ from inspector.traffic.export.jsonlines import time_text
 from inspector.traffic.export.writer import (
     APP,
     APP_VERSION,
+    CarriedMessages,
     Dropped,
     Numbering,
-    Riders,
     Sink,
     Writing,
+    carried_by_exchange,
     noun,
     request_body,
     response_body,
-    riders_of_all,
 )
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import NO_MASKING, Masking
@@ -38,7 +38,7 @@ _Headers = tuple[tuple[str, str], ...]
 
 def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking = NO_MASKING) -> Writing:
     """Write the exchanges that these rows are, or were carried by; each whole, and once."""
-    numbering, riders = Numbering(rows), riders_of_all(log)
+    numbering, carried = Numbering(rows), carried_by_exchange(log)
     dropped: Counter[str] = Counter()
     written: set[int] = set()
     creator: JSON = {"name": APP, "version": APP_VERSION}
@@ -50,7 +50,7 @@ def write_har(log: TrafficLog, rows: Iterable[int], sink: Sink, masking: Masking
         elif number not in written:
             sink.write(b",\n" if written else b"\n")
             written.add(number)
-            entry = _Entry(log, number, exchange, riders.get(number, Riders()), masking)
+            entry = _Entry(log, number, exchange, carried.get(number, CarriedMessages()), masking)
             for piece in entry.pieces():
                 sink.write(piece)
                 yield done - 1
@@ -80,19 +80,19 @@ class _Entry:
     """An exchange as a HAR entry."""
 
     def __init__(
-        self, log: TrafficLog, row: int, exchange: HttpExchange, riders: Riders, masking: Masking
+        self, log: TrafficLog, row: int, exchange: HttpExchange, carried: CarriedMessages, masking: Masking
     ) -> None:
         self._log = log
         self._row = row
-        self._riders = riders
+        self._carried = carried
         self._masking = masking
         self._raw = exchange
         self._exchange = masking.exchange(exchange)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the entry's text; empty pieces while a long body is being processed."""
-        sent = yield from self._masked(request_body(self._log, self._riders))
-        received = yield from self._masked(response_body(self._log, self._raw, self._riders))
+        sent = yield from self._masked(request_body(self._log, self._carried))
+        received = yield from self._masked(response_body(self._log, self._raw, self._carried))
         yield to_wire(self._members(sent, received))
 
     def _masked(self, body: bytes) -> Generator[bytes, None, bytes]:
@@ -107,8 +107,8 @@ class _Entry:
         rows: JSONObject = {
             "server": self._masking.text(self._log.server_name(self._row)),
             "row": self._row,
-            "requestRows": [*self._riders.sent],
-            "responseRows": [*self._riders.received],
+            "requestRows": [*self._carried.sent],
+            "responseRows": [*self._carried.received],
         }
         return {
             "startedDateTime": time_text(self._log.wall_ns(self._row)),

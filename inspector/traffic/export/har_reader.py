@@ -60,7 +60,7 @@ class HarReader:
 
     def __init__(self, log: TrafficLog, document: JSON) -> None:
         self.problems: list[str] = []
-        self._talk = MessageReplay(log)
+        self._open_session = MessageReplay(log)
         self._entries = list(self._read(document))
 
     def steps(self) -> Iterator[int]:
@@ -74,10 +74,10 @@ class HarReader:
             )
         halves = [(entry.started, 0, entry.number, entry) for entry in used]
         halves += [(entry.ended, 1, entry.number, entry) for entry in used]
-        for done, (wall, is_answer, _, entry) in enumerate(sorted(halves, key=lambda half: half[:3]), 1):
-            self._talk.clock.set(wall)
+        for done, (wall, is_response, _, entry) in enumerate(sorted(halves, key=lambda half: half[:3]), 1):
+            self._open_session.clock.set(wall)
             try:
-                (self._answer if is_answer else self._request)(entry)
+                (self._response if is_response else self._request)(entry)
             except BadRow as exc:
                 self.problems.append(f"Entry {entry.number}: {exc}.")
             yield done
@@ -90,25 +90,25 @@ class HarReader:
                 self.problems.append(f"Entry {number}: {exc}.")
 
     def _request(self, entry: _Entry) -> None:
-        clock, recorder = self._talk.clock, self._talk.recorder(entry.server)
+        clock, recorder = self._open_session.clock, self._open_session.recorder(entry.server)
         carried = -1
         if entry.sent.lstrip()[:1] in (b"{", b"["):
-            carried = self._talk.add(entry.server, entry.sent, Direction.OUT)
+            carried = self._open_session.add(entry.server, entry.sent, Direction.OUT)
         at, wall = clock.monotonic_ns(), clock.wall_ns()
         recorder.http.requested(entry.number, entry.exchange, at, wall, carried)
 
-    def _answer(self, entry: _Entry) -> None:
-        recorder = self._talk.recorder(entry.server)
+    def _response(self, entry: _Entry) -> None:
+        recorder = self._open_session.recorder(entry.server)
         if entry.is_stream:
             self._stream(entry)
         elif _is_json_rpc(entry.received):
-            self._talk.add(entry.server, entry.received, Direction.IN, entry.number)
+            self._open_session.add(entry.server, entry.received, Direction.IN, entry.number)
         else:
             recorder.http.update(entry.number, body=entry.received[:_KEPT_OF_BODY])
 
     def _stream(self, entry: _Entry) -> None:
         """Add the events of a stream. The file has no time per event: all get that of the end."""
-        recorder, clock = self._talk.recorder(entry.server), self._talk.clock
+        recorder, clock = self._open_session.recorder(entry.server), self._open_session.clock
         try:
             events = EventStreamReader().feed(entry.received + b"\n\n")
         except EventTooLarge as exc:
@@ -117,7 +117,7 @@ class HarReader:
         for event in events:
             recorder.http.event(entry.number, _event_text(event), clock.monotonic_ns(), clock.wall_ns())
             if event.data and (event.event == "message" or _is_json_rpc(event.data)):
-                self._talk.add(entry.server, event.data, Direction.IN, entry.number)
+                self._open_session.add(entry.server, event.data, Direction.IN, entry.number)
 
 
 def entries_of(document: JSON) -> list[JSON] | None:
@@ -225,6 +225,6 @@ def _event_text(event: ServerSentEvent) -> str:
     if not event.event:
         return comment_text(event.comment)
     data = event.data or b""
-    is_told = event.event != "message" and not _is_json_rpc(data)
-    told = data[:_TOLD_OF_EVENT] if is_told else None
-    return event_text(event.event, event.id, event.retry_ms, told, len(data))
+    is_reported = event.event != "message" and not _is_json_rpc(data)
+    reported = data[:_TOLD_OF_EVENT] if is_reported else None
+    return event_text(event.event, event.id, event.retry_ms, reported, len(data))

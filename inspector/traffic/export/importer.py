@@ -31,8 +31,8 @@ from inspector.traffic.log import TrafficLog
 
 _CHUNK = 256 * 1024
 _HEAD = 1024 * 1024
-_BIGGEST_DOCUMENT = 1024 * 1024 * 1024
-_MOST_PROBLEMS = 1000
+_MAX_DOCUMENT_SIZE = 1024 * 1024 * 1024
+_MAX_PROBLEMS = 1000
 _HAR = re.compile(rb'\s*\{\s*"log"\s*:')
 _BOM = b"\xef\xbb\xbf"
 _NEXT_STEP = "Choose a file of JSON Lines (one JSON-RPC message a line) or a HAR file."
@@ -70,8 +70,8 @@ class TrafficImporter:
 
     @property
     def imported(self) -> Imported:
-        more = len(self._problems) - _MOST_PROBLEMS
-        shown = self._problems[:_MOST_PROBLEMS] + ([f"… and {more:,} more."] if more > 0 else [])
+        more = len(self._problems) - _MAX_PROBLEMS
+        shown = self._problems[:_MAX_PROBLEMS] + ([f"… and {more:,} more."] if more > 0 else [])
         return Imported(range(self._first, len(self._log)), tuple(shown))
 
     def steps(self) -> Iterator[int]:
@@ -145,8 +145,8 @@ class TrafficImporter:
             yield self.size
 
     def _document(self, file: BinaryIO) -> Generator[int, None, JSON]:
-        if self.size > _BIGGEST_DOCUMENT:
-            raise UserError(f"{self._path.name} is larger than {size_text(_BIGGEST_DOCUMENT)}.", "Split it.")
+        if self.size > _MAX_DOCUMENT_SIZE:
+            raise UserError(f"{self._path.name} is larger than {size_text(_MAX_DOCUMENT_SIZE)}.", "Split it.")
         pieces, done = [], 0
         while piece := file.read(_CHUNK):
             pieces.append(piece)

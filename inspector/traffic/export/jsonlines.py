@@ -85,7 +85,7 @@ def _header(log: TrafficLog, numbering: Numbering, masking: Masking) -> JSONObje
 
 
 def _members(log: TrafficLog, row: int, number: int, masking: Masking) -> JSONObject:
-    record, remark = log.record(row), log.remark(row)
+    record, note = log.record(row), log.note(row)
     members: JSONObject = {
         "number": number,
         "time": time_text(record.wall_ns),
@@ -98,10 +98,10 @@ def _members(log: TrafficLog, row: int, number: int, masking: Masking) -> JSONOb
     members |= {name: value for name, value in _optional(record, masking).items() if value not in ("", None)}
     if record.id is not None:
         members["id"] = masking.text(record.id) if isinstance(record.id, str) else record.id
-    if remark.is_marked:
+    if note.is_marked:
         members["marked"] = True
-    if remark.comment:
-        members["comment"] = masking.text(remark.comment)
+    if note.comment:
+        members["comment"] = masking.text(note.comment)
     exchange = log.http(row) if record.exchange is None else None
     if exchange is not None:
         members["http"] = _http(masking.exchange(exchange))

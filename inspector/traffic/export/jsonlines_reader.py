@@ -38,7 +38,7 @@ from inspector.traffic.export.jsonlines import FORMAT, HTTP_SCALARS, VERSION
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.operations import LATEST
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
 _BODIES = ("message", "msg", "frame", "payload", "json", "data", "raw", "body", "rpc", "content")
 _DIRECTIONS = ("direction", "dir", "from", "source", "sender", "side", "type")
@@ -50,7 +50,7 @@ _NANOSECONDS = (
     (1e11, 1_000_000),
     (0, 1_000_000_000),
 )  # minimum value: nanoseconds per unit
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 _FROM_CLIENT = re.compile(r"(?:from[_ -]?)?(?:client|host|c2s|stdin)|to[_ -]?server|>|→", re.IGNORECASE)
 _FROM_SERVER = re.compile(r"(?:from[_ -]?)?(?:server|agent|s2c|stdout)|to[_ -]?client|<|←", re.IGNORECASE)
 _OUT = re.compile(r"(?:out(?:bound|going|put)?|sen[dt]|tx|writ(?:e|ten)|egress)\b", re.IGNORECASE)
@@ -62,7 +62,7 @@ class ForeignJsonLinesReader:
 
     def __init__(self, log: TrafficLog, server: str, wall_ns: int) -> None:
         """Create a reader; `server` and `wall_ns` are defaults for lines without them."""
-        self._talk = MessageReplay(log, wall_ns)
+        self._open_session = MessageReplay(log, wall_ns)
         self._server = server
         self._is_servers_view: bool | None = None
 
@@ -90,17 +90,17 @@ class ForeignJsonLinesReader:
         return 0
 
     def _add(self, around: JSONObject, raw: bytes) -> None:
-        server = next((name for name in _texts(around, _SERVERS) if name), self._server)[:_LONGEST_NAME]
+        server = next((name for name in _texts(around, _SERVERS) if name), self._server)[:_MAX_NAME_LENGTH]
         self._set_time(around)
         message = read(raw)
-        direction = self._direction(around, message) or self._talk.likely_direction(server, message)
-        self._talk.add(server, raw, direction)
+        direction = self._direction(around, message) or self._open_session.likely_direction(server, message)
+        self._open_session.add(server, raw, direction)
 
     def _set_time(self, around: JSONObject) -> None:
         times = (read_time(around[name]) for name in _TIMES if name in around)
         wall = next((time for time in times if time is not None), None)
         if wall is not None:
-            self._talk.clock.set(wall)
+            self._open_session.clock.set(wall)
 
     def _direction(self, around: JSONObject, message: Message) -> Direction | None:
         for word in _texts(around, _DIRECTIONS):
@@ -127,7 +127,7 @@ def read_time(value: JSON) -> int | None:
         return _iso_time(value)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 2**63:
         return None
-    nanoseconds = next(factor for least, factor in _NANOSECONDS if value >= least)
+    nanoseconds = next(factor for minimum, factor in _NANOSECONDS if value >= minimum)
     return min(round(value * nanoseconds), 2**63 - 1)
 
 
@@ -167,9 +167,9 @@ def _texts(around: JSONObject, names: tuple[str, ...]) -> list[str]:
 
 
 _LINKS = ("partner", "exchange", "operation", "resent_of")
-_BIGGEST = 2**63 - 1
-_MOST_SERVERS = 1000
-_MOST_REVISIONS = 255  # a one-byte column has room for this many
+_MAX_SIZE = 2**63 - 1
+_MAX_SERVERS = 1000
+_MAX_REVISIONS = 255  # a one-byte column has room for this many
 T = TypeVar("T")
 
 
@@ -191,7 +191,7 @@ class _Late(NamedTuple):
     http: HttpExchange | None
     status: Status
     duration: int
-    remark: Remark
+    note: RowNote
 
 
 class JsonLinesReader:
@@ -249,15 +249,15 @@ class JsonLinesReader:
             self._log.set_http(row, late.http)
         self._log.columns.status[row] = late.status
         self._log.columns.duration[row] = late.duration
-        if late.remark != Remark():
-            self._log.set_remark(row, late.remark)
+        if late.note != RowNote():
+            self._log.set_note(row, late.note)
 
     def _link(self, row: int, name: str, target: int) -> None:
         match name:
             case "partner":
                 self._log.columns.partner[row] = target
             case "exchange":
-                self._log.rides_on(row, target)
+                self._log.set_carrier(row, target)
             case "operation":
                 self._log.belongs_to(row, target)
             case "resent_of":
@@ -280,7 +280,7 @@ def _late_columns(members: JSONObject) -> _Late:
         _exchange(http) if isinstance(http, dict) else None,
         _word(members, "status", Status, Status.NONE),
         max(_whole(members, "duration_ns", -1), -1),
-        Remark(members.get("marked") is True, _text(members, "comment")),
+        RowNote(members.get("marked") is True, _text(members, "comment")),
     )
 
 
@@ -289,13 +289,13 @@ def server_number(log: TrafficLog, name: str) -> int:
 
     Raises BadRow for more servers than a real file could have.
     """
-    if log.server_number(name) is None and len(log.servers()) >= _MOST_SERVERS:
-        raise BadRow(f"it names yet another server, after {_MOST_SERVERS:,}")
+    if log.server_number(name) is None and len(log.servers()) >= _MAX_SERVERS:
+        raise BadRow(f"it names yet another server, after {_MAX_SERVERS:,}")
     return log.add_server(name)
 
 
 def _revision_number(log: TrafficLog, revision: str) -> int:
-    is_full = revision not in log.revisions and len(log.revisions) >= _MOST_REVISIONS
+    is_full = revision not in log.revisions and len(log.revisions) >= _MAX_REVISIONS
     return 0 if is_full else log.add_revision(revision)
 
 
@@ -325,17 +325,17 @@ def _text(members: JSONObject, name: str) -> str:
 
 def _whole(members: JSONObject, name: str, default: int) -> int:
     value = members.get(name, default)
-    if type(value) is not int or abs(value) > _BIGGEST:
+    if type(value) is not int or abs(value) > _MAX_SIZE:
         raise BadRow(f'"{name}" is not a whole number')
     return value
 
 
-def _word(members: JSONObject, name: str, words: type[T], default: T | None = None) -> T:
+def _word(members: JSONObject, name: str, text: type[T], default: T | None = None) -> T:
     value = members.get(name)
     if value is None and default is not None:
         return default
-    found: T | None = getattr(words, value.upper(), None) if isinstance(value, str) else None
-    if not isinstance(found, words):
+    found: T | None = getattr(text, value.upper(), None) if isinstance(value, str) else None
+    if not isinstance(found, text):
         raise BadRow(f'"{name}" is {value!r}, which this program does not know')
     return found
 
@@ -349,7 +349,7 @@ def _exchange(members: JSONObject) -> HttpExchange:
     known["is_over"] = known.get("is_over") is True
     for name, value in known.items():
         is_number = name not in ("method", "url", "http_version", "error", "is_over")
-        if is_number and not (type(value) is int and abs(value) <= _BIGGEST):
+        if is_number and not (type(value) is int and abs(value) <= _MAX_SIZE):
             raise BadRow(f'"{name}" of its HTTP exchange is not a whole number')
     return HttpExchange(
         request_headers=_headers(members.get("request_headers")),
@@ -394,7 +394,7 @@ class MessageReplay:
         self.clock = FileClock(wall_ns)
         self._log = log
         self._recorders: dict[str, Recorder] = {}
-        self._asked: dict[tuple[str, RequestId], Direction] = {}
+        self._requested: dict[tuple[str, RequestId], Direction] = {}
 
     def recorder(self, server: str) -> Recorder:
         if server not in self._recorders:
@@ -406,7 +406,7 @@ class MessageReplay:
         """Record a frame at the clock's time; return its row."""
         message, recorder = read(raw), self.recorder(server)
         if message.kind is Kind.REQUEST and message.id is not None:
-            self._asked[server, message.id] = direction
+            self._requested[server, message.id] = direction
         if direction is Direction.OUT:
             return recorder.sent(message)
         row = len(self._log)
@@ -419,9 +419,9 @@ class MessageReplay:
         side = sender_of(message)
         if side is not None:
             return side
-        if message.kind.is_answer and message.id is not None:
-            asked = self._asked.get((server, message.id), Direction.OUT)
-            return Direction.OUT if asked is Direction.IN else Direction.IN
+        if message.kind.is_response and message.id is not None:
+            requested = self._requested.get((server, message.id), Direction.OUT)
+            return Direction.OUT if requested is Direction.IN else Direction.IN
         return Direction.OUT if message.kind is Kind.REQUEST else Direction.IN
 
     def _note_revision(self, recorder: Recorder, message: Message, row: int) -> None:
@@ -438,6 +438,6 @@ class MessageReplay:
 def sender_of(message: Message) -> Direction | None:
     """Return the direction of a message that only one side may send, else None."""
     method = METHODS.get(message.method)
-    if method is None or message.kind.is_answer or method.sender is Side.BOTH:
+    if method is None or message.kind.is_response or method.sender is Side.BOTH:
         return None
     return Direction.OUT if method.sender is Side.CLIENT else Direction.IN

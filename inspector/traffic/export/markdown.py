@@ -69,7 +69,7 @@ class _Report:
         self._log = log
         self._numbering = numbering
         self._masking = masking
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         # Exchanges are summarized in one line with the messages that they carried.
         self._carriers = {log.columns.exchange[row] for row in numbering.rows}
 
@@ -111,7 +111,7 @@ class _Report:
     def row(self, row: int) -> Iterator[str]:
         """Yield the report of a row that is not covered by another."""
         kind, partner = self._log.kind(row), self._log.partner(row)
-        if row in self._told or row in self._carriers:
+        if row in self._reported or row in self._carriers:
             return
         if kind == RecordKind.SSE:
             self.dropped[noun(self._log, row)] += 1
@@ -120,7 +120,7 @@ class _Report:
         yield from self._facts(row)
         yield from self._body(row)
         if kind == RecordKind.REQUEST and partner is not None and self._numbering.of(partner) is not None:
-            self._told.add(partner)
+            self._reported.add(partner)
             yield "Answer"
             yield from self._facts(partner)
             yield from self._body(partner)
@@ -130,16 +130,16 @@ class _Report:
         kind = RecordKind(log.kind(row))
         what = self._masking.text(f"{log.method(row)} {log.subject(row)}".strip())
         # 1-based, as in the table and in filters.
-        words = [f"## {row + 1} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
-        words += [code(one_line(what))] if what else []
+        parts = [f"## {row + 1} {_ARROWS[Direction(log.direction(row))]} {kind.name.lower()}"]
+        parts += [code(one_line(what))] if what else []
         taken = log.duration_ns(row)
         status = _STATES.get(log.status(row), "") if kind is RecordKind.REQUEST else ""
-        words += (
+        parts += (
             [f"({', '.join(filter(None, (status, duration(taken) if taken is not None else '')))})"]
             if status
             else []
         )
-        return f"{' '.join(words)}\n\n{code(one_line(self._masking.text(log.server_name(row))))}"
+        return f"{' '.join(parts)}\n\n{code(one_line(self._masking.text(log.server_name(row))))}"
 
     def _facts(self, row: int) -> Iterator[str]:
         log = self._log
@@ -150,9 +150,9 @@ class _Report:
             yield f", HTTP {code(one_line(f'{exchange.method} {url}'))} → {exchange.status or 'no answer'}"
         if log.problem(row):
             yield f"\n\n**Problem:** {code(one_line(self._masking.text(log.problem(row))))}"
-        remark = log.remark(row).comment
-        if remark:
-            yield f"\n\n**Comment:** {code(one_line(self._masking.text(remark)))}"
+        note = log.note(row).comment
+        if note:
+            yield f"\n\n**Comment:** {code(one_line(self._masking.text(note)))}"
         yield "\n\n"
 
     def _body(self, row: int) -> Iterator[str]:
@@ -179,16 +179,16 @@ class _Report:
 
 def fenced(text: str, language: str = "") -> str:
     """Return a code block whose fence is longer than any run of backticks in the text."""
-    fence = "`" * max(3, 1 + _longest_run(text))
+    fence = "`" * max(3, 1 + _max_run(text))
     return f"{fence}{language}\n{text}\n{fence}\n"
 
 
 def code(text: str) -> str:
     """Return inline code, fenced by the same rule."""
-    fence = "`" * (1 + _longest_run(text))
+    fence = "`" * (1 + _max_run(text))
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text or ' '}{padding}{fence}"
 
 
-def _longest_run(text: str) -> int:
+def _max_run(text: str) -> int:
     return max(map(len, _TICKS.findall(text)), default=0)

@@ -17,7 +17,7 @@ from inspector.base.json.scanner import reindent
 from inspector.base.json.values import JSONProblem, compact, parse
 from inspector.base.units import size
 from inspector.traffic.export.har import header
-from inspector.traffic.export.writer import request_body, riders_of
+from inspector.traffic.export.writer import carried_by, request_body
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import NO_MASKING, Masking
 from inspector.traffic.records import HttpExchange, RecordKind
@@ -27,8 +27,8 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 _LINE_ENDS_APART = str.maketrans("", "", "\n")
 # Headers that the other program sets by itself.
 _OWN = frozenset({"host", "content-length", "connection", "transfer-encoding"})
-_LONGEST_WORD = 100_000  # of a command; Linux allows 128 KiB
-_LONGEST_BODY = 1024 * 1024
+_MAX_WORD_LENGTH = 100_000  # of a command; Linux allows 128 KiB
+_MAX_BODY_LENGTH = 1024 * 1024
 
 
 class _Request(NamedTuple):
@@ -87,9 +87,9 @@ def as_json(log: TrafficLog, row: int, masking: Masking | None = None) -> str:
     partner = log.partner(row)
     if partner is None:
         return reindent(_json(masking.body(log.raw(row))))
-    asked, answered = sorted((row, partner))
-    request, answer = (_json(masking.body(log.raw(number))) for number in (asked, answered))
-    return reindent(f'{{"request":{request},"response":{answer}}}')
+    requested, responded = sorted((row, partner))
+    request, response = (_json(masking.body(log.raw(number))) for number in (requested, responded))
+    return reindent(f'{{"request":{request},"response":{response}}}')
 
 
 def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
@@ -100,9 +100,9 @@ def _request(log: TrafficLog, row: int, masking: Masking | None) -> _Request:
         )
     number = row if carrier is None or log.kind(row) == RecordKind.HTTP else carrier
     masking = masking or NO_MASKING
-    body = masking.body(request_body(log, riders_of(log, number)))
+    body = masking.body(request_body(log, carried_by(log, number)))
     exchange = masking.exchange(exchange)
-    if len(body) > _LONGEST_BODY:
+    if len(body) > _MAX_BODY_LENGTH:
         raise UserError(
             f"The body is {size(len(body))} long: too much to be pasted.", "Export the row instead."
         )
@@ -161,7 +161,7 @@ def _unwanted(request: _Request) -> list[str]:
 
 def _is_word(body: bytes) -> bool:
     """True if the body can be a command's argument. A leading @ would name a file."""
-    if len(body) > _LONGEST_WORD or body.startswith(b"@"):
+    if len(body) > _MAX_WORD_LENGTH or body.startswith(b"@"):
         return False
     try:
         return not _CONTROL.search(body.decode().translate(_LINE_ENDS_APART))

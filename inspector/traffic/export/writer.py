@@ -21,47 +21,47 @@ from inspector.traffic.records import Direction, HttpExchange, RecordKind
 
 
 @dataclass(slots=True)
-class Riders:
+class CarriedMessages:
     """The rows carried by one HTTP exchange, by direction."""
 
     sent: list[int] = field(default_factory=list)
     received: list[int] = field(default_factory=list)  # frames and events, in their order
 
 
-def riders_of_all(log: TrafficLog) -> dict[int, Riders]:
+def carried_by_exchange(log: TrafficLog) -> dict[int, CarriedMessages]:
     """Return the rows carried by each exchange of the log."""
-    riders: dict[int, Riders] = {}
+    carried: dict[int, CarriedMessages] = {}
     directions = log.columns.direction
     for row, exchange in enumerate(log.columns.exchange[: len(log)]):
         if exchange >= 0:
-            mine = riders.setdefault(exchange, Riders())
+            mine = carried.setdefault(exchange, CarriedMessages())
             (mine.sent if directions[row] == Direction.OUT else mine.received).append(row)
-    return riders
+    return carried
 
 
-def riders_of(log: TrafficLog, exchange: int) -> Riders:
+def carried_by(log: TrafficLog, exchange: int) -> CarriedMessages:
     """Return the rows carried by this exchange."""
-    riders, row = Riders(), -1
+    carried, row = CarriedMessages(), -1
     with suppress(ValueError):  # no more of them
         while True:
             row = log.columns.exchange.index(exchange, row + 1, len(log))
             is_sent = log.direction(row) == Direction.OUT
-            (riders.sent if is_sent else riders.received).append(row)
-    return riders
+            (carried.sent if is_sent else carried.received).append(row)
+    return carried
 
 
-def request_body(log: TrafficLog, riders: Riders) -> bytes:
-    return b"\n".join(log.raw(row) for row in riders.sent)
+def request_body(log: TrafficLog, carried: CarriedMessages) -> bytes:
+    return b"\n".join(log.raw(row) for row in carried.sent)
 
 
-def response_body(log: TrafficLog, exchange: HttpExchange, riders: Riders) -> bytes:
+def response_body(log: TrafficLog, exchange: HttpExchange, carried: CarriedMessages) -> bytes:
     """Return the response body.
 
     An event stream is rebuilt from its events; anything else is unmodified.
     """
-    frames = [row for row in riders.received if log.kind(row) != RecordKind.SSE]
-    if len(frames) != len(riders.received):
-        return _stream(log, riders.received) + exchange.body
+    frames = [row for row in carried.received if log.kind(row) != RecordKind.SSE]
+    if len(frames) != len(carried.received):
+        return _stream(log, carried.received) + exchange.body
     return b"\n".join(log.raw(row) for row in frames) or exchange.body
 
 
@@ -146,8 +146,8 @@ class Numbering:
         """Return a row's number; None if it is not exported."""
         if row is None:
             return None
-        place = bisect_left(self.rows, row)
-        return place if place < len(self.rows) and self.rows[place] == row else None
+        position = bisect_left(self.rows, row)
+        return position if position < len(self.rows) and self.rows[position] == row else None
 
 
 NOUNS = {

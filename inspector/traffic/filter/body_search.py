@@ -30,7 +30,7 @@ def is_in_body(log: TrafficLog, row: int, needle: Needle) -> bool:
     kept = log.kept(row)
     if kept <= _PART:
         return needle.is_in(log.raw(row))
-    length = _PART + needle.longest
+    length = _PART + needle.max_length
     return any(needle.is_in(log.part(row, start, length)) for start in range(0, kept, _PART))
 
 
@@ -49,7 +49,7 @@ def body_test(operator: Operator, values: Sequence[str]) -> BodyTest:
 
 def rows_with(log: TrafficLog, needle: Needle, window: range, alive: bytes) -> bytes:
     """Return a byte per row of the window: 1 if it is alive and its body contains the text."""
-    if not needle.longest:
+    if not needle.max_length:
         return alive
     found, kept = bytearray(len(window)), log.columns.kept
     rows = list(compress(window, alive))
@@ -78,16 +78,16 @@ class _Joined:
 
     def rows_with(self, needle: Needle) -> Iterator[int]:
         data, starts = self.data.lower(), self.starts
-        place, index = needle.find(data, starts[0]), -1
-        while place >= 0:
-            index = bisect_right(starts, place, index + 1) - 1
+        position, index = needle.find(data, starts[0]), -1
+        while position >= 0:
+            index = bisect_right(starts, position, index + 1) - 1
             start = starts[index]
             # The match may extend into the next body, or be in one that was not requested.
             if needle.find(data[start : start + self.lengths[index]], 0) >= 0:
                 yield self.rows[index]
             if index + 1 == len(starts):
                 return
-            place = needle.find(data, starts[index + 1])
+            position = needle.find(data, starts[index + 1])
 
 
 def _joined_in_memory(rows: list[int], first: int, memory: list[bytes | None]) -> Iterator[_Joined]:
@@ -123,11 +123,11 @@ class Needle:
     """A text to find.
 
     `find(data, start)` returns its first position at or after `start`, or -1, in lower-cased data.
-    `longest` is the maximum number of bytes of its spellings.
+    `max_length` is the maximum number of bytes of its spellings.
     """
 
     def __init__(self, text: str) -> None:
-        self.longest = sum(max(map(len, _spellings(char))) for char in text)
+        self.max_length = sum(max(map(len, _spellings(char))) for char in text)
         self.find = _find_plain(text) if all(map(_is_plain, text)) else _find_spelled(text)
 
     def is_in(self, data: bytes) -> bool:

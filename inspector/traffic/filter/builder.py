@@ -12,7 +12,7 @@ from inspector.traffic.filter.parser import parse, read_path
 from inspector.traffic.filter.predicates import Type
 from inspector.traffic.filter.tree import And, Compare, Node, Not, Operator, Or, Path, QueryError, to_text
 
-_LONGEST = 300  # maximum length of a value repeated in a filter
+_MAX_LENGTH = 300  # maximum length of a value repeated in a filter
 _SECOND = 1_000_000_000
 
 
@@ -45,8 +45,8 @@ def _term(path: Path, value: JSON, exclude: bool) -> Node:
         anything: Node = _anything(path, kind)
         return anything if exclude else Not(anything)
     text = _written(kind, value)
-    if len(text) > _LONGEST and Operator.LIKE in FIELDS[path.word].operators:
-        begins = Compare(path, Operator.LIKE, (f"^{re.escape(text[:_LONGEST])}",))
+    if len(text) > _MAX_LENGTH and Operator.LIKE in FIELDS[path.word].operators:
+        begins = Compare(path, Operator.LIKE, (f"^{re.escape(text[:_MAX_LENGTH])}",))
         return Not(begins) if exclude else begins
     return Compare(path, Operator.IS_NOT if exclude else Operator.IS, (text,))
 

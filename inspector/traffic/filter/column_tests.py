@@ -41,7 +41,7 @@ class CodedLeaf(Leaf):
         if self._revisions != len(self._log.revisions):  # a code may have got a meaning
             self._revisions = len(self._log.revisions)
             self._table = bytes(
-                any(map(self._test, self._where.words(self._log, code))) for code in range(256)
+                any(map(self._test, self._where.spellings(self._log, code))) for code in range(256)
             )
         return self._column[window.start : window.stop].tobytes().translate(self._table)
 
@@ -50,14 +50,14 @@ class Vocabulary:
     """The matching word indices of the log, updated as words are added."""
 
     def __init__(self, log: TrafficLog, test: Callable[[str], bool]) -> None:
-        self._words, self._test = log.words, test
+        self._label, self._test = log.strings, test
         self._seen = 1  # number 0 is the empty text: no word
         self._wanted: set[int] = set()
 
     def mask(self, numbers: Iterable[int]) -> bytes:
-        known = len(self._words)
+        known = len(self._label)
         if known > self._seen:
-            self._wanted |= self._words.numbers_of(self._test, self._seen)
+            self._wanted |= self._label.numbers_of(self._test, self._seen)
             self._seen = known
         return bytes(map(self._wanted.__contains__, numbers))
 
@@ -93,7 +93,7 @@ class CountedLeaf(Leaf):
 
     def __init__(self, where: Counted | None, log: TrafficLog, numbers: Numbers) -> None:
         self._column: array[int] | None = getattr(log.columns, where.column) if where is not None else None
-        self._least = where.least if where is not None else 0
+        self._least = where.minimum if where is not None else 0
         self._shift = where.shift if where is not None else 1
         self._numbers = numbers
 
@@ -108,11 +108,11 @@ class Numbers:
     def __init__(self, spans: Sequence[Span] | None, test: OfJSON) -> None:
         self._spans, self._test = spans, test
 
-    def mask(self, values: Sequence[int], least: int = 0, shift: int = 0) -> bytes:
+    def mask(self, values: Sequence[int], minimum: int = 0, shift: int = 0) -> bytes:
         if self._spans is None:
-            fits = {value for value in set(values) if value >= least and self._test(value + shift)}
-            return bytes(map(fits.__contains__, values))
-        masks = [within(values, max(low - shift, least), high - shift) for low, high in self._spans]
+            matches = {value for value in set(values) if value >= minimum and self._test(value + shift)}
+            return bytes(map(matches.__contains__, values))
+        masks = [within(values, max(low - shift, minimum), high - shift) for low, high in self._spans]
         return any_of(masks) if masks else bytes(len(values))
 
 
@@ -130,7 +130,7 @@ class HttpStatusLeaf(Leaf):
             code or (of_all[carrier] if carrier >= 0 else 0)
             for code, carrier in zip(own, carriers, strict=True)
         ]
-        return self._numbers.mask(codes, least=1)
+        return self._numbers.mask(codes, minimum=1)
 
 
 class IdLeaf(Leaf):
@@ -144,7 +144,7 @@ class IdLeaf(Leaf):
         kinds = columns.id_kind[window.start : window.stop].tobytes()
         values = columns.id_value[window.start : window.stop]
         is_integer = kinds.translate(_IS_INTEGER)
-        found = bytearray(both(self._numbers.mask(values, least=-(2**63)), is_integer))
+        found = bytearray(both(self._numbers.mask(values, minimum=-(2**63)), is_integer))
         at = kinds.find(ID_OTHER)
         while at >= 0:
             found[at] = self._test(self._log.id(window.start + at))
@@ -191,21 +191,21 @@ def _within_day(walls: array[int], spans: Sequence[Span]) -> list[bytes]:
     return [within(times, low, high) for low, high in spans]
 
 
-class RemarkLeaf(Leaf):
+class NoteLeaf(Leaf):
     """Remarks: few rows have one, so all others share one result."""
 
     def __init__(self, source: Source, read: Read, test: OfJSON) -> None:
         self._source, self._read, self._test = source, read, test
 
     def mask(self, window: range) -> bytes:
-        remarked = {row for row in self._source.log.remarked() if row in window}
-        plain = next((row for row in window if row not in remarked), None)
-        found = bytearray(b"\1" if plain is not None and self._fits(plain) else b"\0") * len(window)
-        for row in remarked:
-            found[row - window.start] = self._fits(row)
+        noted_rows = {row for row in self._source.log.noted_rows() if row in window}
+        plain = next((row for row in window if row not in noted_rows), None)
+        found = bytearray(b"\1" if plain is not None and self._matches(plain) else b"\0") * len(window)
+        for row in noted_rows:
+            found[row - window.start] = self._matches(row)
         return bytes(found)
 
-    def _fits(self, row: int) -> bool:
+    def _matches(self, row: int) -> bool:
         return any(map(self._test, self._read(self._source, row, ())))
 
 

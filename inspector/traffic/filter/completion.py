@@ -45,7 +45,7 @@ from inspector.traffic.filter.tree import (
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 
-_MOST = 50
+_MAX_COUNT = 50
 _OPERATORS = {
     Operator.FITS: "contains; * stands for any letters",
     Operator.IS: "is exactly",
@@ -152,7 +152,7 @@ def _values(typing: TypingValue, log: TrafficLog) -> tuple[Completion, ...]:
         if typing.typed.casefold() in value.casefold() and _is_taken(field, typing.operator, value):
             offers.append((not value.casefold().startswith(typing.typed.casefold()), value, description))
     offers.sort(key=lambda offer: offer[0])
-    return tuple(Completion(write(value), description) for _, value, description in offers[:_MOST])
+    return tuple(Completion(write(value), description) for _, value, description in offers[:_MAX_COUNT])
 
 
 def _value_offers(typing: TypingValue, field: Field, log: TrafficLog) -> Iterable[tuple[str, str]]:
@@ -168,7 +168,7 @@ def _value_offers(typing: TypingValue, field: Field, log: TrafficLog) -> Iterabl
         case _, Named():
             return ((name, "a server") for name in log.servers() if name)
         case _, Worded():
-            return words(log, field)
+            return suggestions(log, field)
         case _, Special.HTTP_STATUS:
             return http_statuses(log)
     if field.word == "code":
@@ -226,7 +226,7 @@ def _chosen(offers: Iterable[Completion], typed: str) -> tuple[Completion, ...]:
             chosen.setdefault(offer.text, offer)
         elif folded in text:
             later.setdefault(offer.text, offer)
-    return tuple((chosen | later).values())[:_MOST]
+    return tuple((chosen | later).values())[:_MAX_COUNT]
 
 
 _OPEN_MEMBER = re.compile(r'\."(?:[^"\\]|\\.)*\Z|\.\Z|\[[^\]"]*\Z|\["(?:[^"\\]|\\.)*"?\Z', re.DOTALL)
@@ -376,12 +376,12 @@ class _Scan:
 
 _LATEST_ROWS = 20_000  # rows whose columns are searched
 _LATEST_BODIES, _ROWS_FOR_BODIES = 40, 400
-_BIGGEST_BODY = 64 * 1024
-_DEEPEST, _MOST_PATHS, _MOST_ITEMS = 6, 2_000, 3
-LONGEST_VALUE = 80
+_MAX_BODY_SIZE = 64 * 1024
+_MAX_DEPTH, _MAX_PATHS, _MAX_ITEMS = 6, 2_000, 3
+MAX_VALUE_LENGTH = 80
 
 
-def words(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
+def suggestions(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
     """Yield a word column's texts, most frequent first, each with its count."""
     where = field.where
     assert isinstance(where, Worded)
@@ -390,12 +390,12 @@ def words(log: TrafficLog, field: Field) -> Iterator[tuple[str, str]]:
     if where.methods is None:
         counts = Counter(column[first : len(log)])
     else:
-        methods = {log.words.number_of(method) for method in where.methods}
+        methods = {log.strings.number_of(method) for method in where.methods}
         pairs = zip(column[first : len(log)], log.columns.method[first : len(log)], strict=True)
         counts = Counter(word for word, method in pairs if method in methods)
     for number, count in counts.most_common():
-        text = log.words.text(number)
-        if text and len(text) <= LONGEST_VALUE:
+        text = log.strings.text(number)
+        if text and len(text) <= MAX_VALUE_LENGTH:
             yield text, plural(count, "row")
 
 
@@ -407,13 +407,13 @@ def http_statuses(log: TrafficLog) -> Iterator[tuple[str, str]]:
 
 def paths(log: TrafficLog, root: str) -> list[Path]:
     """Return the paths under a root that exist in the latest messages."""
-    ways = (
+    options = (
         steps
         for message in _messages(log)
         for value in values_at(message, ROOTS[root])
         for steps in _ways(value, ())
     )
-    return [Path(root, steps) for steps in dict.fromkeys(islice(ways, _MOST_PATHS)) if steps]
+    return [Path(root, steps) for steps in dict.fromkeys(islice(options, _MAX_PATHS)) if steps]
 
 
 def values(log: TrafficLog, path: Path) -> list[str]:
@@ -422,7 +422,7 @@ def values(log: TrafficLog, path: Path) -> list[str]:
     for message in _messages(log):
         for value in values_at(message, ROOTS[path.word] + path.steps):
             text = _simple(value)
-            if text and len(text) <= LONGEST_VALUE:
+            if text and len(text) <= MAX_VALUE_LENGTH:
                 found[text] = None
     return list(found)
 
@@ -430,7 +430,7 @@ def values(log: TrafficLog, path: Path) -> list[str]:
 def _messages(log: TrafficLog) -> Iterator[JSONObject]:
     left = _LATEST_BODIES
     for row in range(len(log) - 1, max(-1, len(log) - 1 - _ROWS_FOR_BODIES), -1):
-        if log.kind(row) >= RecordKind.TEXT or log.kept(row) > _BIGGEST_BODY:
+        if log.kind(row) >= RecordKind.TEXT or log.kept(row) > _MAX_BODY_SIZE:
             continue
         try:
             body = parse(log.raw(row).decode(errors="replace"))
@@ -446,14 +446,14 @@ def _messages(log: TrafficLog) -> Iterator[JSONObject]:
 
 def _ways(value: JSON, steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     yield steps
-    if len(steps) >= _DEEPEST:
+    if len(steps) >= _MAX_DEPTH:
         return
     if isinstance(value, dict):
         for name, child in value.items():
-            if len(name) <= LONGEST_VALUE:
+            if len(name) <= MAX_VALUE_LENGTH:
                 yield from _ways(child, (*steps, Member(name)))
     elif isinstance(value, list):
-        for child in value[:_MOST_ITEMS]:
+        for child in value[:_MAX_ITEMS]:
             yield from _ways(child, (*steps, Every()))
 
 

@@ -16,17 +16,17 @@ from inspector.traffic.filter.predicates import OPERATORS, OfJSON, Type, value_t
 from inspector.traffic.filter.row_values import ROOTS, Read
 from inspector.traffic.filter.tree import Member, Operator, Path
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import DIRECTION_WORDS, KIND_WORDS, STATUS_WORDS
+from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_LABELS
 
 # ------------------------------------------------------------ where the columns have it
 
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A one-byte column; `words` maps a code to its words."""
+    """A one-byte column; `spellings` maps a code to its words."""
 
     column: str
-    words: Callable[[TrafficLog, int], tuple[str, ...]]
+    spellings: Callable[[TrafficLog, int], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A numeric column; values below `least` mean none, and `shift` is added for display."""
+    """A numeric column; values below `minimum` mean none, and `shift` is added for display."""
 
     column: str
-    least: int = 0
+    minimum: int = 0
     shift: int = 0
 
 
@@ -106,7 +106,7 @@ _TOOL_METHODS, _PROMPT_METHODS = frozenset(("tools/call",)), frozenset(("prompts
 
 
 def _statuses() -> tuple[str, ...]:
-    return tuple(word for word in STATUS_WORDS.values() if word)
+    return tuple(word for word in STATUS_LABELS.values() if word)
 
 
 def _text(
@@ -174,7 +174,7 @@ _FIELDS = (
         "dir:in",
         Coded("direction", lambda log, code: row_values.words_of_direction(code)),
         row_values.direction,
-        tuple(word for word in DIRECTION_WORDS.values() if word),
+        tuple(word for word in DIRECTION_LABELS.values() if word),
     ),
     Field(
         "kind",
@@ -183,7 +183,7 @@ _FIELDS = (
         "kind in (result, error)",
         Coded("kind", lambda log, code: row_values.words_of_kind(code)),
         row_values.kind,
-        (*KIND_WORDS.values(), "frame", "event", "answer"),
+        (*KIND_LABELS.values(), "frame", "event", "answer"),
     ),
     Field(
         "status",

@@ -102,10 +102,10 @@ class _Group:
         self.is_plain = True
 
     def take(self, part: str) -> None:
-        letter = part[1:] if part[0] == "\\" and not part[1:].isalnum() else part
-        self.is_plain = self.is_plain and len(letter) == 1 and (letter != part or letter not in ".^$")
+        char = part[1:] if part[0] == "\\" and not part[1:].isalnum() else part
+        self.is_plain = self.is_plain and len(char) == 1 and (char != part or char not in ".^$")
         if self.is_plain:
-            self.beginnings[-1] += letter
+            self.beginnings[-1] += char
 
     def repeat(self, part: str) -> None:
         """Handle a quantifier: the last item occurs several times, or not at all."""

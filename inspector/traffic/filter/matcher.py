@@ -25,8 +25,8 @@ from inspector.traffic.filter.column_tests import (
     IdLeaf,
     Leaf,
     NamedLeaf,
+    NoteLeaf,
     Numbers,
-    RemarkLeaf,
     TimeLeaf,
     Vocabulary,
     WordedLeaf,
@@ -36,7 +36,7 @@ from inspector.traffic.filter.fields import FIELDS, Coded, Counted, Field, Named
 from inspector.traffic.filter.literals import read_duration, read_number, read_size
 from inspector.traffic.filter.predicates import Number, OfJSON, Type
 from inspector.traffic.filter.row_values import (
-    BIGGEST,
+    MAX_SIZE,
     ROOTS,
     Finding,
     Source,
@@ -118,8 +118,8 @@ def _comparison(node: Compare, source: Source, now_ns: int) -> Plan:
 def _body_comparison(node: Compare, log: TrafficLog) -> Plan:
     if node.operator is Operator.FITS:
         return Searching(log, Needle(node.value))
-    fits = body_test(node.operator, node.values)
-    return Reading(lambda row: fits(log, row), Cost.BODIES)
+    matches = body_test(node.operator, node.values)
+    return Reading(lambda row: matches(log, row), Cost.BODIES)
 
 
 def _reading(node: Compare, field: Field, where: Row, source: Source, test: OfJSON) -> Plan:
@@ -156,7 +156,7 @@ def _leaf(node: Compare, field: Field, source: Source, test: OfJSON, now_ns: int
         case Special.TIME:
             return TimeLeaf(log, node.operator, node.values, now_ns)
         case Special.REMARK:
-            return RemarkLeaf(source, field.read, test)
+            return NoteLeaf(source, field.read, test)
     raise AssertionError(field.where)
 
 
@@ -216,8 +216,8 @@ def row_test(node: Node, source: Source, now_ns: int) -> RowTest:
 def _comparison_naive(node: Compare, source: Source, now_ns: int) -> RowTest:
     field, steps = FIELDS[node.path.word], node.path.steps
     if field.type is Type.BODY:
-        fits = body_test(node.operator, node.values)
-        return lambda row: fits(source.log, row)
+        matches = body_test(node.operator, node.values)
+        return lambda row: matches(source.log, row)
     test = field.test(node.operator, node.values, now_ns)
     return lambda row: any(test(value) for value in field.read(source, row, steps))
 
@@ -261,15 +261,15 @@ class Lookup(Plan):
 class Reading(Plan):
     """Evaluated row by row, for rows of certain kinds."""
 
-    def __init__(self, fits: Callable[[int], bool], cost: Cost, of_kind: Leaf | None = None) -> None:
-        self._fits, self.cost, self._of_kind = fits, cost, of_kind
+    def __init__(self, matches: Callable[[int], bool], cost: Cost, of_kind: Leaf | None = None) -> None:
+        self._matches, self.cost, self._of_kind = matches, cost, of_kind
 
     def among(self, window: range, alive: int) -> int:
         if self._of_kind is not None:
             alive &= int.from_bytes(self._of_kind.mask(window), "little")
-        fits, found = self._fits, bytearray(len(window))
+        matches, found = self._matches, bytearray(len(window))
         for row in compress(window, alive.to_bytes(len(window), "little")):
-            if fits(row):
+            if matches(row):
                 found[row - window.start] = 1
         return int.from_bytes(found, "little")
 
@@ -280,10 +280,10 @@ def path_reading(
     """Return a plan that tests values in messages; oversized bodies are not parsed."""
     raw, kept = log.raw, log.columns.kept
 
-    def fits(row: int) -> bool:
-        return kept[row] <= BIGGEST and any(map(test, values(raw(row))))
+    def matches(row: int) -> bool:
+        return kept[row] <= MAX_SIZE and any(map(test, values(raw(row))))
 
-    return Reading(fits, Cost.BODIES, of_kind)
+    return Reading(matches, Cost.BODIES, of_kind)
 
 
 class Searching(Plan):

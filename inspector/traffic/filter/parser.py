@@ -27,7 +27,7 @@ from inspector.traffic.filter.tree import (
     Text,
 )
 
-_DEEPEST = 60
+_MAX_DEPTH = 60
 _KEYWORDS = frozenset(("and", "or", "not"))
 
 
@@ -103,8 +103,10 @@ class _Parser:
 
     def _go_deeper(self, column: int) -> None:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise QueryError(column, f"The filter is nested more than {_DEEPEST} deep.", "Write it flatter.")
+        if self._depth > _MAX_DEPTH:
+            raise QueryError(
+                column, f"The filter is nested more than {_MAX_DEPTH} deep.", "Write it flatter."
+            )
 
     # -------------------------------------------------------------- terms
 

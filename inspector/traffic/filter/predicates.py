@@ -55,11 +55,11 @@ def of_text(kind: Operator, values: Sequence[str]) -> OfText:
         pattern = regular_expression(values[0])
         return lambda text: searches(pattern, text)
     if kind is Operator.FITS:
-        return _fits(values[0])
+        return _matches(values[0])
     return frozenset(values).__contains__
 
 
-def _fits(value: str) -> OfText:
+def _matches(value: str) -> OfText:
     if "*" in value:
         fullmatch = glob(value).fullmatch
         return lambda text: fullmatch(text.casefold()) is not None
@@ -104,8 +104,8 @@ def of_revision(kind: Operator, values: Sequence[str]) -> OfText:
     limit = find_revision(values[0])
     if limit is None:
         raise ValueError(f"Expected a revision: {', '.join(map(str, REVISIONS))}.")
-    compares, place = COMPARES[kind], REVISIONS.index(limit)
-    wanted = {revision.date for revision in REVISIONS if compares(REVISIONS.index(revision), place)}
+    compares, position = COMPARES[kind], REVISIONS.index(limit)
+    wanted = {revision.date for revision in REVISIONS if compares(REVISIONS.index(revision), position)}
     return wanted.__contains__
 
 
@@ -146,14 +146,14 @@ def of_json(kind: Operator, values: Sequence[str]) -> OfJSON:
     wanted = [number for number in map(read_amount, values) if number is not None]
     exactly = frozenset(values)
 
-    def fits(value: JSON) -> bool:
+    def matches(value: JSON) -> bool:
         if isinstance(value, bool) or value is None:
             return _text_of(value) in exactly
         if isinstance(value, int | float):
             return value in wanted or _text_of(value) in exactly  # NaN and Infinity are no numbers to type
         return test(_text_of(value))
 
-    return fits
+    return matches
 
 
 def _json_in_order(kind: Operator, text: str) -> OfJSON:
@@ -199,11 +199,11 @@ class Type(Enum):
 
 
 _ALL = frozenset(Operator)
-_WORDS = _ALL - ORDER
+_TEXT_OPERATORS = _ALL - ORDER
 _AMOUNTS = _ALL - {Operator.LIKE}
 OPERATORS: dict[Type, frozenset[Operator]] = {
-    Type.TEXT: _WORDS,
-    Type.CHOICE: _WORDS,
+    Type.TEXT: _TEXT_OPERATORS,
+    Type.CHOICE: _TEXT_OPERATORS,
     Type.NUMBER: _ALL,
     Type.ID: _ALL,
     Type.DURATION: _AMOUNTS,
@@ -211,7 +211,7 @@ OPERATORS: dict[Type, frozenset[Operator]] = {
     Type.TIME: _AMOUNTS,
     Type.REVISION: _ALL,
     Type.JSON: _ALL,
-    Type.BODY: _WORDS,
+    Type.BODY: _TEXT_OPERATORS,
 }
 
 

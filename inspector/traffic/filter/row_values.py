@@ -16,9 +16,16 @@ from inspector.protocol.revisions import find_revision
 from inspector.protocol.tasks import RELATED_TASK_KEY
 from inspector.traffic.filter.tree import Every, Index, Member, Operator, Step
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import DIRECTION_WORDS, STATUS_WORDS, Direction, RecordKind, Status, kind_text
+from inspector.traffic.records import (
+    DIRECTION_LABELS,
+    STATUS_LABELS,
+    Direction,
+    RecordKind,
+    Status,
+    kind_text,
+)
 
-BIGGEST = 1024 * 1024  # larger bodies are not parsed for a filter
+MAX_SIZE = 1024 * 1024  # larger bodies are not parsed for a filter
 # Where each path field starts in a message.
 ROOTS: dict[str, tuple[Step, ...]] = {
     "params": (Member("params"),),
@@ -31,7 +38,7 @@ ROOTS: dict[str, tuple[Step, ...]] = {
 
 def is_message(log: TrafficLog, row: int) -> bool:
     """True if the row may hold JSON that is worth parsing."""
-    return log.kind(row) < RecordKind.TEXT and log.kept(row) <= BIGGEST
+    return log.kind(row) < RecordKind.TEXT and log.kept(row) <= MAX_SIZE
 
 
 def message_reader(steps: Sequence[Step], hint: bytes = b"") -> Callable[[bytes], Iterable[JSON]]:
@@ -156,12 +163,12 @@ def words_of_kind(code: int) -> tuple[str, ...]:
 
 
 def words_of_direction(code: int) -> tuple[str, ...]:
-    word = DIRECTION_WORDS[Direction(code)] if code in _DIRECTIONS else ""
+    word = DIRECTION_LABELS[Direction(code)] if code in _DIRECTIONS else ""
     return (word,) if word else ()
 
 
 def words_of_status(code: int) -> tuple[str, ...]:
-    word = STATUS_WORDS[Status(code)] if code in _STATUSES else ""
+    word = STATUS_LABELS[Status(code)] if code in _STATUSES else ""
     return (word,) if word else ()
 
 
@@ -234,11 +241,11 @@ def http_headers(source: Source, row: int, steps: Steps) -> Iterator[JSON]:
 
 
 def mark(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    return ("yes" if source.log.remark(row).is_marked else "no",)
+    return ("yes" if source.log.note(row).is_marked else "no",)
 
 
 def comment(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
-    text = source.log.remark(row).comment
+    text = source.log.note(row).comment
     return (text,) if text else ()
 
 
@@ -277,7 +284,7 @@ def task(source: Source, row: int, steps: Steps) -> Iterable[JSON]:
 
 
 _TASK_PLACES = [
-    message_reader((Member(root), *(Member(name) for name in way), Member("taskId")))
+    message_reader((Member(root), *(Member(name) for name in path), Member("taskId")))
     for root in ("params", "result")
-    for way in ((), ("task",), ("_meta", RELATED_TASK_KEY))
+    for path in ((), ("task",), ("_meta", RELATED_TASK_KEY))
 ]

@@ -39,9 +39,9 @@ _OURS = re.compile(
 _MARK = "~secret-"
 _PLACEHOLDER = re.compile(rb"~secret-\d+-[\w-]*~")
 _TOGETHER = 256 * 1024  # bytes searched at a time, holding the GIL
-_MOST_KEPT = 20_000  # restorable secrets: DPoP proofs differ every time
-_MOST_SEEN = 4096
-_LONGEST_SEEN = 16 * 1024
+_MAX_CACHED = 20_000  # restorable secrets: DPoP proofs differ every time
+_MAX_SEEN = 4096
+_MAX_SEEN_LENGTH = 16 * 1024
 
 
 class AtRestMasker:
@@ -55,7 +55,7 @@ class AtRestMasker:
         self._version = -1
         self._spelled: dict[bytes, tuple[bytes, str]] = {}  # by spelling: value and name
         self._literals = Literals({})
-        self._longest = 0
+        self._max_length = 0
         self._numbers: dict[bytes, int] = {}
         self._placeholders: dict[bytes, bytes] = {}  # by original
         self._originals: dict[bytes, bytes] = {}
@@ -97,7 +97,7 @@ class AtRestMasker:
         if len(data) <= 2 * _TOGETHER:
             return any(spelled in data for spelled in self._spelled)
         return any(
-            self._has_credential(data[start : start + _TOGETHER + self._longest])
+            self._has_credential(data[start : start + _TOGETHER + self._max_length])
             for start in range(0, len(data), _TOGETHER)
         )
 
@@ -149,8 +149,8 @@ class AtRestMasker:
                 yield from header_hits(header, data) if header and data is raw else hits(data, start, stop)
 
             known = decoded(self._masked(raw, find))
-            if len(text) <= _LONGEST_SEEN:
-                if len(self._seen) >= _MOST_SEEN:
+            if len(text) <= _MAX_SEEN_LENGTH:
+                if len(self._seen) >= _MAX_SEEN:
                     self._seen.clear()
                 self._seen[header, text] = known
         return known
@@ -200,7 +200,7 @@ class AtRestMasker:
             for spelled in (*spellings(value), *in_json(value))
         }
         self._literals = Literals(dict.fromkeys(self._spelled, ""))
-        self._longest = max(map(len, self._spelled), default=0)
+        self._max_length = max(map(len, self._spelled), default=0)
 
     def _masked(self, raw: bytes, find: _Find) -> bytes:
         """Mask everything that is a secret by its name, its format, or because it is known."""
@@ -227,7 +227,7 @@ class AtRestMasker:
         known = self._placeholders.get(spelled)
         if known is not None:
             return known
-        if len(self._placeholders) >= _MOST_KEPT:
+        if len(self._placeholders) >= _MAX_CACHED:
             return b"~secret-0-%s~" % slug(name).encode()
         number = self._numbers.setdefault(value, len(self._numbers) + 1)
         made = b"~secret-%d-%s~" % (number, slug(name).encode())

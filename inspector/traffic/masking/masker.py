@@ -23,7 +23,7 @@ from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from inspector.base.redaction import MASK
-from inspector.traffic.export.writer import Numbering, Riders, riders_of_all
+from inspector.traffic.export.writer import CarriedMessages, Numbering, carried_by_exchange
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.secret_scan import (
     WINDOW,
@@ -38,7 +38,7 @@ from inspector.traffic.masking.secret_scan import (
 )
 from inspector.traffic.records import HttpExchange
 
-SHORTEST = 8  # shorter ones occur by chance too often
+MIN_LENGTH = 8  # shorter ones occur by chance too often
 _FEW = 40
 
 
@@ -46,10 +46,10 @@ class Literals:
     """A set of byte strings to find, with their meanings. Those below SHORTEST are ignored."""
 
     def __init__(self, meanings: Mapping[bytes, str]) -> None:
-        self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= SHORTEST}
+        self._meanings = {text: meaning for text, meaning in meanings.items() if len(text) >= MIN_LENGTH}
         self._lengths: dict[bytes, list[int]] = {}
         for text in sorted(self._meanings, key=len, reverse=True):
-            lengths = self._lengths.setdefault(text[:SHORTEST], [])
+            lengths = self._lengths.setdefault(text[:MIN_LENGTH], [])
             if len(text) not in lengths:
                 lengths.append(len(text))
         beginnings = b"|".join(map(re.escape, self._lengths))
@@ -57,25 +57,25 @@ class Literals:
 
     def spans(self, data: bytes, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
         """Yield start, end and meaning of matches from `start` up to `stop`, longest per position."""
-        for at in self._places(data, start, stop) if self._lengths else ():
+        for at in self._positions(data, start, stop) if self._lengths else ():
             length = self._length_at(data, at)
             if length:
                 yield at, at + length, self._meanings[data[at : at + length]]
 
-    def _places(self, data: bytes, start: int, stop: int) -> Iterator[int]:
+    def _positions(self, data: bytes, start: int, stop: int) -> Iterator[int]:
         if self._begins is None:
             lengths = self._lengths
             yield from [
-                at for at in range(start, min(stop, len(data))) if data[at : at + SHORTEST] in lengths
+                at for at in range(start, min(stop, len(data))) if data[at : at + MIN_LENGTH] in lengths
             ]
             return
-        end = min(len(data), stop + SHORTEST - 1)
+        end = min(len(data), stop + MIN_LENGTH - 1)
         while match := self._begins.search(data, start, end):
             yield match.start()
             start = match.start() + 1
 
     def _length_at(self, data: bytes, at: int) -> int:
-        lengths = self._lengths[data[at : at + SHORTEST]]
+        lengths = self._lengths[data[at : at + MIN_LENGTH]]
         return next((length for length in lengths if data[at : at + length] in self._meanings), 0)
 
 
@@ -98,7 +98,7 @@ class SecretsFound:
 
     def __init__(self) -> None:
         self._placeholders: dict[bytes, str] = {}
-        self._places: dict[bytes, str] = {}
+        self._positions: dict[bytes, str] = {}
         self._counts: dict[bytes, int] = {}
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class SecretsFound:
     @property
     def items(self) -> tuple[SecretItem, ...]:
         return tuple(
-            SecretItem(placeholder, self._places[value], self._counts[value], _hint(value))
+            SecretItem(placeholder, self._positions[value], self._counts[value], _hint(value))
             for value, placeholder in self._placeholders.items()
         )
 
@@ -121,11 +121,11 @@ class SecretsFound:
     def add(self, hit: Hit) -> None:
         if hit.value not in self._placeholders:
             self._placeholders[hit.value] = f"~secret-{len(self._placeholders) + 1}-{slug(hit.name)}~"
-            self._places[hit.value] = hit.place
+            self._positions[hit.value] = hit.location
             self._counts[hit.value] = 0
         self._counts[hit.value] += 1
         for password in _basic_passwords(hit):
-            self.add(Hit(0, 0, password, "password", f"password in {hit.place}"))
+            self.add(Hit(0, 0, password, "password", f"password in {hit.location}"))
 
 
 class SecretScan:
@@ -139,7 +139,7 @@ class SecretScan:
         self._log = log
         self._numbering = Numbering(rows)
         self._exchanges: set[int] = set()
-        self._riders: dict[int, Riders] | None = None  # computed for the first exchange
+        self._carried: dict[int, CarriedMessages] | None = None  # computed for the first exchange
         self._credentials = _spelled_credentials(log)
 
     def steps(self) -> Iterator[int]:
@@ -173,7 +173,7 @@ class SecretScan:
         self._exchanges.add(number)
         self._head(exchange)
         yield from self._body(exchange.body)
-        for rider in self._unasked_riders(number):
+        for rider in self._unrequested_carried(number):
             yield from self._body(self._log.raw(rider))
 
     def _head(self, exchange: HttpExchange) -> None:
@@ -186,12 +186,12 @@ class SecretScan:
         for text in (exchange.url, exchange.error, *(value for _, value in headers)):
             self._credentials_in(encoded(text))
 
-    def _unasked_riders(self, exchange: int) -> list[int]:
+    def _unrequested_carried(self, exchange: int) -> list[int]:
         """Return the rows carried by an exchange that are not scanned anyway."""
-        if self._riders is None:
-            self._riders = riders_of_all(self._log)
-        riders = self._riders.get(exchange, Riders())
-        return [row for row in (*riders.sent, *riders.received) if self._numbering.of(row) is None]
+        if self._carried is None:
+            self._carried = carried_by_exchange(self._log)
+        carried = self._carried.get(exchange, CarriedMessages())
+        return [row for row in (*carried.sent, *carried.received) if self._numbering.of(row) is None]
 
 
 def _spelled_credentials(log: TrafficLog) -> dict[bytes, Hit]:
@@ -214,10 +214,10 @@ def find_secrets(log: TrafficLog, rows: Iterable[int]) -> SecretsFound:
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     """Remove duplicates: a place may match by the header's name and by its format."""
-    places: dict[tuple[int, int], Hit] = {}
+    positions: dict[tuple[int, int], Hit] = {}
     for hit in hits:
-        places.setdefault((hit.start, hit.end), hit)
-    return list(places.values())
+        positions.setdefault((hit.start, hit.end), hit)
+    return list(positions.values())
 
 
 def _basic_passwords(hit: Hit) -> set[bytes]:

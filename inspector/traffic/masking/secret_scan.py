@@ -37,31 +37,31 @@ class Unescaped:
     """Unescaped text, with a map back to positions in the original."""
 
     data: bytes
-    _places: list[int] = field(default_factory=lambda: [0])
+    _positions: list[int] = field(default_factory=lambda: [0])
     _origins: list[int] = field(default_factory=lambda: [0])
 
-    def origin(self, place: int) -> int:
+    def origin(self, location: int) -> int:
         """Return where this position is in the original text."""
-        index = bisect_right(self._places, place) - 1
-        return self._origins[index] + place - self._places[index]
+        index = bisect_right(self._positions, location) - 1
+        return self._origins[index] + location - self._positions[index]
 
 
 def unescape(data: bytes) -> Unescaped:
     """Resolve one level of escapes. Linear time."""
     data = _without_blanks(data)
     pieces: list[bytes] = []
-    places, origins = [0], [0]
-    place = end = 0
+    positions, origins = [0], [0]
+    location = end = 0
     for escape in _ESCAPE.finditer(data):
         before = data[end : escape.start()].replace(b'"', _STRUCTURE)
-        letter = _letter(escape)
-        pieces += (before, letter)
-        place += len(before) + len(letter)
+        char = _letter(escape)
+        pieces += (before, char)
+        location += len(before) + len(char)
         end = escape.end()
-        places.append(place)
+        positions.append(location)
         origins.append(end)
     pieces.append(data[end:].replace(b'"', _STRUCTURE))
-    return Unescaped(b"".join(pieces), places, origins)
+    return Unescaped(b"".join(pieces), positions, origins)
 
 
 def _without_blanks(data: bytes) -> bytes:
@@ -95,20 +95,20 @@ def _letter(escape: re.Match[bytes]) -> bytes:
 
 
 class Hit(NamedTuple):
-    """A secret found in a text. `name` is short, for the placeholder; `place` is for display."""
+    """A secret found in a text. `name` is short, for the placeholder; `location` is for display."""
 
     start: int
     end: int
     value: bytes
     name: str
-    place: str
+    location: str
 
 
 _WORD = re.compile(
     rb"key|auth|bearer|secret|cookie|credential|pass|pwd|session|sig|token|code|state|assertion|verifier|dpop"
 )
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-_LONGEST_NAME = 64
+_MAX_NAME_LENGTH = 64
 # What separates a name from its value, and how the value then ends.
 _ASSIGNED = re.compile(
     rb"([\w.-]{1,64})(?:"
@@ -123,7 +123,7 @@ _REPR = re.compile(rb"(?:[^'\"\\\0\r\n]++|\\.)*+", re.DOTALL)
 # Excludes what follows the closing quote of a JSON string, which may look like an opening one.
 _BARE = re.compile(rb"(?!:)[^\s&;,\"'<>\\\0#(){}\[\]|]++")
 _SCHEME = re.compile(rb"(?:bearer|basic|dpop|digest|negotiate|token|apikey)\s+(?=\S)", re.IGNORECASE)
-_LONGEST_USER = 256 + 1024 + 8
+_MAX_USER_LENGTH = 256 + 1024 + 8
 _USER = re.compile(rb"://([^\s/:@\"'\\\0?#]{0,256})(?::([^\s/@\"'\\\0?#]{0,1024}))?@")
 # Variable references, words for "nothing", and already masked values.
 _NO_SECRET = re.compile(
@@ -143,7 +143,7 @@ class _Shape(NamedTuple):
     """The format of a kind of secret. `secret` is the group of the pattern to mask."""
 
     name: str
-    place: str
+    location: str
     beginnings: tuple[bytes, ...]
     pattern: re.Pattern[bytes]
     secret: int = 0
@@ -187,7 +187,7 @@ _SHAPES = (
 )
 _BEGINS = {beginning: shape for shape in _SHAPES for beginning in shape.beginnings}
 # Literals only: anything more complex would make the search ten times slower.
-_LONGEST_BEGINNING = max(map(len, _BEGINS))
+_MAX_PREFIX_LENGTH = max(map(len, _BEGINS))
 _BEGIN = re.compile(b"|".join(map(re.escape, _BEGINS)))
 
 
@@ -226,14 +226,14 @@ def hits(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[Hit]:
 
 def header_hits(name: str, value: bytes) -> Iterator[Hit]:
     """Yield the secrets in an HTTP header."""
-    place = f"header {name}"
+    location = f"header {name}"
     if name.lower() in ("cookie", "set-cookie"):
         yield from _cookies(name, value)
     elif secrecy(name) is not Secrecy.NONE and not _NO_SECRET.fullmatch(value):
         scheme = _SCHEME.match(value)
         begin = scheme.end() if scheme else 0
         if begin < len(value):
-            yield Hit(begin, len(value), value[begin:], name, place)
+            yield Hit(begin, len(value), value[begin:], name, location)
     yield from hits(value)
 
 
@@ -248,7 +248,7 @@ def _cookies(name: str, value: bytes) -> Iterator[Hit]:
 
 def _named(data: bytes, start: int, stop: int) -> Iterator[Hit]:
     end = start
-    for word in _WORD.finditer(data[start : stop + _LONGEST_NAME].lower()):
+    for word in _WORD.finditer(data[start : stop + _MAX_NAME_LENGTH].lower()):
         at = start + word.start()
         if end <= at < stop:
             hit = _assigned(data, at)
@@ -262,7 +262,7 @@ def _assigned(data: bytes, at: int) -> Hit | None:
     match = _ASSIGNED.match(data, at)
     if match is None:
         return None
-    before = data[max(0, at - _LONGEST_NAME) : at]
+    before = data[max(0, at - _MAX_NAME_LENGTH) : at]
     begin = at - (len(before) - len(before.rstrip(_NAME_BYTES)))
     name = data[begin : match.end(1)].decode().lstrip("-.")
     kind = match.lastgroup or ""
@@ -295,24 +295,24 @@ def _value(data: bytes, start: int, kind: str, name: str, is_parameter: bool) ->
         return None
     if is_parameter:
         return Hit(start, found.end(), unquote_to_bytes(value.replace(b"+", b" ")), name, f"parameter {name}")
-    place = f'member "{name}"' if kind in ("json", "repr") else f"text after {name}"
-    return Hit(start, found.end(), value, name, place)
+    location = f'member "{name}"' if kind in ("json", "repr") else f"text after {name}"
+    return Hit(start, found.end(), value, name, location)
 
 
 def _shaped(data: bytes, start: int, stop: int) -> Iterator[Hit]:
-    for begin in _BEGIN.finditer(data, start, stop + _LONGEST_BEGINNING):
+    for begin in _BEGIN.finditer(data, start, stop + _MAX_PREFIX_LENGTH):
         at, shape = begin.start(), _BEGINS[begin[0]]
         match = shape.pattern.match(data, at) if at < stop else None
         # Not in the middle of a longer word, as in "task-…".
         if match is not None and not (at and data[at - 1 : at].isalnum()):
             yield Hit(
-                *match.span(shape.secret), unescaped_string(match[shape.secret]), shape.name, shape.place
+                *match.span(shape.secret), unescaped_string(match[shape.secret]), shape.name, shape.location
             )
 
 
 def _users(data: bytes, start: int, stop: int) -> Iterator[Hit]:
     """Yield what precedes the @ of a URL: a password, or a token in place of a user name."""
-    for match in _USER.finditer(data, start, stop + _LONGEST_USER):
+    for match in _USER.finditer(data, start, stop + _MAX_USER_LENGTH):
         if match.start() >= stop:
             return
         group = 2 if match[2] else 1
@@ -335,7 +335,7 @@ def levels(raw: bytes, start: int, stop: int) -> Iterator[_Level]:
     """Yield a window of a text at each level; the first is the text itself."""
     yield raw, start, stop, int
     data = raw[start : stop + _OVERLAP]
-    origin: Callable[[int], int] = lambda place: start + place  # noqa: E731
+    origin: Callable[[int], int] = lambda location: start + location  # noqa: E731
     for _ in range(_RESOLVED):
         if b"\\" not in data:
             return
@@ -346,7 +346,7 @@ def levels(raw: bytes, start: int, stop: int) -> Iterator[_Level]:
 
 
 def _through(inner: Callable[[int], int], outer: Callable[[int], int]) -> Callable[[int], int]:
-    return lambda place: outer(inner(place))
+    return lambda location: outer(inner(location))
 
 
 def hits_at_all_levels(raw: bytes, start: int, stop: int) -> Iterator[Hit]:

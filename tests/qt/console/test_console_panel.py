@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QToolButton
 
 from inspector.qt.dialogs.help import AboutDialog, WhatsNewDialog
 from inspector.qt.panels.console import ConsolePanel
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def lines(panel: ConsolePanel) -> list[tuple[object, object]]:
@@ -20,7 +20,7 @@ def lines(panel: ConsolePanel) -> list[tuple[object, object]]:
 def test_console_shows_non_protocol_output_of_this_server(lens: Lens) -> None:
     lens.add(scripted("one", stderr=["ready", "steady"], stray=["*** banner ***"]))
     console = lens.workspace.console
-    assert "Nothing written yet" in words_on(console)
+    assert "Nothing written yet" in visible_text(console)
     lens.do("server.connect")
     lens.until(lambda: len(lines(console)) == 4)
     shown = lines(console)
@@ -61,19 +61,19 @@ def test_notice_shows_the_latest_problem_counts_earlier_ones_and_closes_on_click
     lens.until(notices.isVisible)
     assert "is not valid JSON" in notices.text()
     lens.app.bridge.problem_found.emit("<b>Second</b>")
-    assert "<b>Second</b>" in words_on(notices).splitlines()
-    assert "and 1 before" in words_on(notices)
+    assert "<b>Second</b>" in visible_text(notices).splitlines()
+    assert "and 1 before" in visible_text(notices)
     QTest.mouseClick(notices.findChildren(QToolButton)[0], Qt.MouseButton.LeftButton)
     assert not notices.isVisible()
 
 
 def test_whats_new_and_about_open_beside_the_window(lens: Lens) -> None:
     lens.do("help.news")
-    news = lens.dialog(WhatsNewDialog)
-    assert "MCP Lens" in news.findChildren(QPlainTextEdit)[0].toPlainText() or news.isVisible()
+    changes = lens.dialog(WhatsNewDialog)
+    assert "MCP Lens" in changes.findChildren(QPlainTextEdit)[0].toPlainText() or changes.isVisible()
     lens.do("help.about")
     about = lens.dialog(AboutDialog)
-    assert "MIT" in words_on(about)
-    for dialog in (news, about):
+    assert "MIT" in visible_text(about)
+    for dialog in (changes, about):
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
     lens.until(lambda: not lens.dialogs(WhatsNewDialog) + lens.dialogs(AboutDialog))

@@ -13,7 +13,7 @@ from inspector.qt.panels.console import TEMPLATES, RawConsole
 from inspector.qt.views.raw_composer import RawResponse
 from inspector.traffic.records import Direction, HttpExchange, Record, RecordKind
 from tests.qt.console.raw_servers import parrot
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def opened(lens: Lens) -> RawConsole:
@@ -23,12 +23,12 @@ def opened(lens: Lens) -> RawConsole:
     lens.do("server.connect")
     lens.wait_for("parrot", ServerStatus.CONNECTED)
     # The Tools tab asks by itself; what was asked before the first message here is not listed here.
-    lens.until(lambda: any(each.method == "tools/list" for each in answers(lens)))
+    lens.until(lambda: any(each.method == "tools/list" for each in responses(lens)))
     lens.do("view.raw")
     return lens.workspace.raw
 
 
-def answers(lens: Lens) -> list[Record]:
+def responses(lens: Lens) -> list[Record]:
     return [each for each in lens.records() if each.kind is RecordKind.RESULT]
 
 
@@ -44,24 +44,24 @@ def cells(raw: RawConsole, column: RawMessageColumn) -> list[str]:
 
 def got(raw: RawConsole) -> str:
     """The bytes that the parrot says it got."""
-    return str(json.loads(raw.answer.text.shown_text())["result"]["got"])
+    return str(json.loads(raw.response.text.shown_text())["result"]["got"])
 
 
 def test_message_is_sent_as_written_except_for_its_id(lens: Lens) -> None:
     raw = opened(lens)
-    assert "Nothing sent yet" in words_on(raw)
+    assert "Nothing sent yet" in visible_text(raw)
     text = b'{ "jsonrpc":"2.0" , "id": "mine", "method":"x/y", "x-extra":[1.10, 1e400], "x-extra":null}'
     send(lens, raw, text)
-    lens.until(lambda: '"got"' in raw.answer.text.shown_text())
+    lens.until(lambda: '"got"' in raw.response.text.shown_text())
     before, _, rest = text.decode().partition('"mine"')
     assert got(raw).startswith(before)
     assert got(raw).endswith(rest)
     assert '"mine"' not in got(raw)
-    assert raw.answer.badge.text == "ok"
+    assert raw.response.badge.text == "ok"
     assert cells(raw, RawMessageColumn.STATUS) == ["ok", "ok"]
     raw.composer.ids.button(1).click()
     send(lens, raw, text)
-    lens.until(lambda: '"mine"' in raw.answer.text.shown_text())
+    lens.until(lambda: '"mine"' in raw.response.text.shown_text())
     assert got(raw) == text.decode()
 
 
@@ -76,7 +76,7 @@ def test_invalid_json_is_sent_on_purpose_and_the_error_without_an_id_shows_up(le
     assert "Parse error" in cells(raw, RawMessageColumn.TEXT)[1]
     assert cells(raw, RawMessageColumn.STATUS)[1] == "error"
     raw.table.selectRow(1)
-    lens.until(lambda: "Parse error" in raw.answer.text.shown_text())
+    lens.until(lambda: "Parse error" in raw.response.text.shown_text())
 
 
 def test_row_selected_while_a_message_is_pending_stays_in_front(lens: Lens) -> None:
@@ -91,7 +91,7 @@ def test_row_selected_while_a_message_is_pending_stays_in_front(lens: Lens) -> N
     lens.until(lambda: raw.model.rowCount() == 4)
     lens.settle()
     assert raw.table.currentIndex().row() == 0
-    assert "the/second" not in raw.answer.text.shown_text()
+    assert "the/second" not in raw.response.text.shown_text()
 
 
 def test_every_template_says_what_it_is_and_can_be_sent(lens: Lens) -> None:
@@ -114,8 +114,8 @@ def test_line_break_is_not_sent_over_stdio_until_the_user_decides_how(lens: Lens
     assert raw.composer.editor.raw() == text
     assert raw.model.rowCount() == 0
     raw.composer._compact_action.trigger()
-    lens.until(lambda: '"got"' in raw.answer.text.shown_text())
-    assert "\\n" not in raw.answer.text.shown_text()
+    lens.until(lambda: '"got"' in raw.response.text.shown_text())
+    assert "\\n" not in raw.response.text.shown_text()
     assert raw.composer.editor.raw() == text
     assert raw.composer.alert.isHidden()
 
@@ -128,7 +128,7 @@ def test_formatted_text_is_sent_in_its_original_form(lens: Lens) -> None:
     raw.composer.pretty_action.trigger()
     assert raw.composer.editor.text().count("\n") > 5
     raw.send()
-    lens.until(lambda: '"got"' in raw.answer.text.shown_text())
+    lens.until(lambda: '"got"' in raw.response.text.shown_text())
     assert got(raw) == text.decode()
 
 
@@ -200,7 +200,7 @@ def test_closed_connection_says_why_there_is_no_response(lens: Lens) -> None:
     raw = lens.workspace.raw
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dies","arguments":{}}}'
     send(lens, raw, call)
-    lens.until(lambda: raw.answer.alert.text("outcome"))
+    lens.until(lambda: raw.response.alert.text("outcome"))
     assert raw.composer.editor.raw() == call
     lens.until(lambda: "Not connected" in raw.strips.text("connection"))
 
@@ -208,8 +208,8 @@ def test_closed_connection_says_why_there_is_no_response(lens: Lens) -> None:
 def test_message_can_be_shown_in_the_traffic(lens: Lens) -> None:
     raw = opened(lens)
     send(lens, raw, TEMPLATES["Ping"])
-    lens.until(lambda: raw.answer.row is not None)
-    panel, row = lens.window.traffic, raw.answer.row
+    lens.until(lambda: raw.response.row is not None)
+    panel, row = lens.window.traffic, raw.response.row
     lens.until(lambda: row is not None and panel.model.find_row(row) is not None)
     raw._show_action.trigger()
     assert panel.table.current_number() == row
@@ -222,16 +222,16 @@ def test_message_rejected_by_http_shows_the_status_and_the_body(lens: Lens) -> N
     sent = log.append(server, RecordKind.REQUEST, Direction.OUT, 1, 10**18, b"{}", "x")
     http = log.append(server, RecordKind.HTTP, Direction.OUT, 2, 10**18, b"")
     log.set_http(http, exchange)
-    log.rides_on(sent, http)
+    log.set_carrier(sent, http)
     log.publish()
     assert raw_message_state(log, sent) == ("HTTP 400", "error")
-    answer = RawResponse(lens.app.bridge, lens.window._theme)
-    lens.bot.addWidget(answer)
+    response = RawResponse(lens.app.bridge, lens.window._theme)
+    lens.bot.addWidget(response)
     outcome = RawOutcome(sent, None, 5_000_000, "The server refused it.", "Connect again.", 400)
-    lens.run(answer.show_outcome(outcome))
-    assert answer.badge.text == "HTTP 400"
-    assert answer.text.shown_text() == "Bad Request: no session"
-    assert answer.alert.text("outcome") == "The server refused it. Connect again."
+    lens.run(response.show_outcome(outcome))
+    assert response.badge.text == "HTTP 400"
+    assert response.text.shown_text() == "Bad Request: no session"
+    assert response.alert.text("outcome") == "The server refused it. Connect again."
 
 
 def test_text_of_a_server_stays_plain_and_on_one_line(lens: Lens) -> None:

@@ -17,7 +17,7 @@ from inspector.traffic.compare.diff import Change
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind
 from tests.qt.console.raw_servers import parrot
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 _ARGUMENTS: JSONObject = {"text": "Liège"}
 
@@ -61,8 +61,8 @@ def test_request_is_shown_as_sent_and_linked_when_resent(lens: Lens) -> None:
     assert log.resent_of(new) == old
     assert b'"x-unknown":[1.10]' in log.raw(new)
     assert log.id(new) != log.id(old)
-    lens.until(lambda: "Li" in dialog.answer.text.shown_text())
-    assert dialog.answer.badge.text == "ok"
+    lens.until(lambda: "Li" in dialog.response.text.shown_text())
+    assert dialog.response.badge.text == "ok"
 
 
 def test_id_is_sent_as_written_on_request(lens: Lens) -> None:
@@ -93,13 +93,13 @@ def test_edits_survive_a_lost_connection_and_connect_is_offered(lens: Lens) -> N
     dialog.composer.editor.set_raw(typed)
     send(lens, dialog)
     assert "is not connected" in dialog.composer.alert.text("connection")
-    assert "Not sent" in words_on(dialog.answer)
+    assert "Not sent" in visible_text(dialog.response)
     assert dialog.composer.editor.raw() == typed
     dialog.composer._connect_action.trigger()
     lens.wait_for("scripted", ServerStatus.CONNECTED)
     lens.until(lambda: not dialog.composer.alert.text("connection"))
     send(lens, dialog)
-    lens.until(lambda: dialog.answer.badge.text == "ok")
+    lens.until(lambda: dialog.response.badge.text == "ok")
 
 
 def test_pending_resend_can_be_cancelled_and_is_not_sent_twice(lens: Lens) -> None:
@@ -114,7 +114,7 @@ def test_pending_resend_can_be_cancelled_and_is_not_sent_twice(lens: Lens) -> No
     lens.settle()
     assert len(calls(lens)) == 2
     assert dialog.composer.send_action.isEnabled()
-    assert "Cancelled" in words_on(dialog.answer)
+    assert "Cancelled" in visible_text(dialog.response)
 
 
 def test_request_state_comes_with_a_hint(lens: Lens) -> None:
@@ -178,9 +178,9 @@ def test_request_from_a_capture_goes_to_the_server_the_user_picks(lens: Lens, is
     assert dialog.server.currentData() == ("second" if is_connected else "first")
     if is_connected:
         send(lens, dialog)
-        lens.until(lambda: '"got"' in dialog.answer.text.shown_text())
-        answer = json.loads(dialog.answer.text.shown_text())
-        assert json.loads(answer["result"]["got"])["method"] == "x/y"
+        lens.until(lambda: '"got"' in dialog.response.text.shown_text())
+        response = json.loads(dialog.response.text.shown_text())
+        assert json.loads(response["result"]["got"])["method"] == "x/y"
         assert not lens.app.bridge.log.resent()
     lens.run(lens.app.bridge.remove_server("second"))
     lens.until(lambda: dialog.server.count() == 1)

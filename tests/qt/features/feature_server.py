@@ -120,8 +120,8 @@ class Server:
         new = {"name": name, **({member: f"x://{name}"} if member else {})}
         edited = [{**listed[0], "title": "Edited"}, *listed[1:]] if listed else []
         self.lists[kind] = {"grow": [new, *listed], "edit": edited, "shrink": []}[change]
-        told = kind if kind == "prompts" else "resources"
-        send(method=f"notifications/{told}/list_changed")
+        reported = kind if kind == "prompts" else "resources"
+        send(method=f"notifications/{reported}/list_changed")
 
     def _resources_subscribe(self, params: Params) -> Params:
         if params["uri"] == "x://stubborn":

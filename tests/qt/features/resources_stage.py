@@ -10,7 +10,7 @@ from inspector.config.servers.entries import StdioEntry
 from inspector.qt.panels.resources.contents_view import ReadResult
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.features.feature_stage import offering
-from tests.qt.lens_driver import PATIENCE, Lens
+from tests.qt.lens_driver import TIMEOUT, Lens
 
 RESOURCE_LIST = [
     {"uri": "file:///home/ada/notes.md", "name": "notes", "title": "Notes", "mimeType": "text/markdown"},
@@ -41,15 +41,15 @@ def go_to(panel: ResourcesPanel, uri: str) -> None:
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(row))
 
 
-def go_to_template(panel: ResourcesPanel, place: int) -> None:
-    panel.lists.template_list.setCurrentIndex(panel.lists.templates.index(place))
+def go_to_template(panel: ResourcesPanel, position: int) -> None:
+    panel.lists.template_list.setCurrentIndex(panel.lists.templates.index(position))
 
 
 def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
     """Read what is chosen, or a URI of the list, and wait until it is on screen."""
     if uri:
         go_to(panel, uri)
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE) as shown:
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT) as shown:
         lens.do("resource.read")
     assert shown.args is not None
     reading = shown.args[0]

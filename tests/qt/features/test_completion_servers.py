@@ -15,7 +15,7 @@ from inspector.qt.widgets.inputs.completion import CompletedLine
 from tests.peers.installs import NODE_SERVERS, Unavailable, npm_packages
 from tests.qt.features.feature_stage import open_prompts, open_resources, type_into
 from tests.qt.features.resources_stage import go_to_template, read
-from tests.qt.lens_driver import PATIENCE, Lens
+from tests.qt.lens_driver import TIMEOUT, Lens
 
 
 @pytest.fixture(params=["2025-11-25", "2026-07-28", "http"])
@@ -68,7 +68,7 @@ def test_an_argument_of_a_prompt_is_completed(lens: Lens, demo: Entry) -> None:
     QTest.keyClick(line, Qt.Key.Key_Return)
     assert (line.text(), offered(line)) == ("friendly", [])
     panel.view.form.rows["name"].set_text("Ada")
-    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT):
         lens.do("prompt.get")
     assert lens.sent("prompts/get")[-1]["arguments"] == {"name": "Ada", "style": "friendly"}
 
@@ -119,13 +119,13 @@ def test_the_reference_server_completes_a_variable_of_a_template(lens: Lens, ref
     go_to_template(panel, 0)
     line = line_of(lens, panel.head.form.rows["resourceId"].line)
     type_into(line, "7")
-    lens.until(lambda: _answers(lens))
+    lens.until(lambda: _responses(lens))
     lens.settle()
     assert offered(line) == [], "it suggests what is there already: nothing to choose"
-    assert b'"7"' in _answers(lens)[0]
+    assert b'"7"' in _responses(lens)[0]
     read(lens, panel)
     assert "Resource 7" in panel.reading.content.text.shown_text()
 
 
-def _answers(lens: Lens) -> list[bytes]:
+def _responses(lens: Lens) -> list[bytes]:
     return [each.raw for each in lens.records() if b'"completion"' in each.raw and b'"values"' in each.raw]

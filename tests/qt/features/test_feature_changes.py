@@ -14,7 +14,7 @@ from inspector.qt.models.feature_list import FeatureListModel
 from inspector.qt.views.feature_list import FeatureList
 from tests.qt.features.feature_stage import offering, open_prompts, open_resources, search
 from tests.qt.features.resources_stage import read_aside
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def lots(kind: str, count: int = 200) -> list[dict[str, Any]]:
@@ -53,24 +53,24 @@ def test_changed_list_keeps_selection_and_scroll_position_and_says_what_changed(
     view.setCurrentIndex(model.index(100))
     chosen = view.currentIndex().data()
     view.verticalScrollBar().setValue(40 * view.rowHeight(0) + 7)
-    place = on_top(view)
+    position = on_top(view)
     read_aside(lens, f"do://{kind}/grow")
-    lens.until(lambda: "1 added: " in panel.news.text(what))
+    lens.until(lambda: "1 added: " in panel.change_strip.text(what))
     assert view.currentIndex().data() == chosen
-    assert on_top(view) == place, "it was scrolled elsewhere"
+    assert on_top(view) == position, "it was scrolled elsewhere"
     key = model.key(model.items()[0])
     lens.until(lambda: model.mark_of(key) == "new")
-    panel.news.dismiss()
+    panel.change_strip.dismiss()
     read_aside(lens, f"do://{kind}/edit")
-    lens.until(lambda: panel.news.text(what).endswith(f"1 changed: {key}."))
-    assert on_top(view) == place
+    lens.until(lambda: panel.change_strip.text(what).endswith(f"1 changed: {key}."))
+    assert on_top(view) == position
     assert view.currentIndex().data() == chosen
     view.setCurrentIndex(model.index(0))
     assert model.mark_of(key) == "", "it was looked at"
-    panel.news.dismiss()
+    panel.change_strip.dismiss()
     read_aside(lens, f"do://{kind}/shrink")
     lens.until(lambda: not model.total)
-    lens.until(lambda: "201 removed: " in panel.news.text(what))
+    lens.until(lambda: "201 removed: " in panel.change_strip.text(what))
 
 
 def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_position(lens: Lens) -> None:
@@ -78,19 +78,19 @@ def test_list_that_changes_during_a_search_is_searched_again_and_keeps_its_posit
     search(panel.search, "prompts")
     assert view.verticalScrollBar().value() == 0
     view.verticalScrollBar().setValue(50 * view.rowHeight(0))
-    place = on_top(view)
+    position = on_top(view)
     read_aside(lens, "do://prompts/grow")
-    lens.until(lambda: panel.news.text("prompts"))
+    lens.until(lambda: panel.change_strip.text("prompts"))
     assert model.rowCount() == 200, "the new one does not fit the words"
-    assert on_top(view) == place
+    assert on_top(view) == position
 
 
 def test_consecutive_changes_are_all_reported(lens: Lens) -> None:
     _, _, panel = open_list(lens, "prompts")
     for _ in range(3):
         read_aside(lens, "do://prompts/grow")
-    told = "The list of prompts changed. 3 added: "
-    lens.until(lambda: panel.news.text("prompts").startswith(told))
+    reported = "The list of prompts changed. 3 added: "
+    lens.until(lambda: panel.change_strip.text("prompts").startswith(reported))
 
 
 def test_search_shows_the_best_match_and_clearing_it_restores_the_selection(lens: Lens) -> None:
@@ -110,7 +110,7 @@ def test_down_moves_from_the_search_to_the_list_and_end_to_its_last_row(lens: Le
     assert view.hasFocus()
     QTest.keyClick(view, Qt.Key.Key_End)
     assert view.currentIndex().row() == model.rowCount() - 1
-    assert "prompts199" in words_on(panel.view)
+    assert "prompts199" in visible_text(panel.view)
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.currentIndex().row() == 0
 
@@ -121,11 +121,11 @@ def test_list_that_cannot_be_refreshed_stays_with_the_reason_and_a_next_step(len
     view.setCurrentIndex(model.index(7))
     read_aside(lens, "do://refuse")
     lens.do(f"{kind[:-1]}.refresh")
-    lens.until(lambda: "The disk is full" in words_on(panel.alert))
-    assert f"The {kind} could not be listed again: The disk is full" in words_on(panel.alert)
+    lens.until(lambda: "The disk is full" in visible_text(panel.alert))
+    assert f"The {kind} could not be listed again: The disk is full" in visible_text(panel.alert)
     assert view.isVisibleTo(panel)
     assert view.currentIndex().row() == 7
-    assert panel.news.isHidden()
+    assert panel.change_strip.isHidden()
 
 
 def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) -> None:
@@ -133,13 +133,13 @@ def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) ->
     panel = lens.connect(scripted(tools=tools))
     panel.choose("last")
     lens.run(lens.app.bridge.call_tool("scripted", "alters", {}, lambda event: None))
-    lens.until(lambda: panel.news.text("tools").endswith("1 changed: last."))
-    assert "Another." in words_on(panel.call_view.head)
+    lens.until(lambda: panel.change_strip.text("tools").endswith("1 changed: last."))
+    assert "Another." in visible_text(panel.call_view.head)
     assert panel.list.currentIndex().data() == "last"
     lens.run(lens.app.bridge.call_tool("scripted", "drops", {}, lambda event: None))
-    lens.until(lambda: "1 removed: last." in panel.news.text("tools"))
+    lens.until(lambda: "1 removed: last." in panel.change_strip.text("tools"))
     assert not panel.list.currentIndex().isValid()
-    assert "last" in words_on(panel.call_view.head), "what is looked at does not go away"
+    assert "last" in visible_text(panel.call_view.head), "what is looked at does not go away"
 
 
 def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens) -> None:
@@ -149,7 +149,7 @@ def test_unusable_entry_stays_in_front_when_the_list_is_fetched_again(lens: Lens
     lens.until(lambda: len(lens.sent("tools/list")) == 2)
     lens.settle()
     assert panel.list.currentIndex().row() == 2
-    assert "Not usable" in words_on(panel.call_view)
+    assert "Not usable" in visible_text(panel.call_view)
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
@@ -159,9 +159,9 @@ def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, 
     before = panel.model.total
     panel.choose("echo")
     if era == "2026-07-28":
-        told = "notifications/subscriptions/acknowledged"
-        lens.until(lambda: any(each.method == told for each in lens.records()))
+        reported = "notifications/subscriptions/acknowledged"
+        lens.until(lambda: any(each.method == reported for each in lens.records()))
     lens.run(lens.app.bridge.call_tool("demo", "toggle_bonus_tool", {}, lambda event: None))
     lens.until(lambda: panel.model.total > before)
-    lens.until(lambda: "added: " in panel.news.text("tools"))
+    lens.until(lambda: "added: " in panel.change_strip.text("tools"))
     assert panel.list.currentIndex().data() == "echo"

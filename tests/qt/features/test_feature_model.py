@@ -16,7 +16,7 @@ from inspector.protocol.types import Listing, Malformed, Resource, ResourceTempl
 from inspector.qt.models.feature_list import TOOLS, FeatureListModel, ListChanges
 from inspector.qt.models.resources import RESOURCES, TEMPLATES, ResourceTreeModel
 from tests.qt.features.resources_stage import rows
-from tests.qt.lens_driver import PATIENCE
+from tests.qt.lens_driver import TIMEOUT
 
 
 def many(count: int) -> list[Resource]:
@@ -41,9 +41,9 @@ def test_models_satisfy_the_model_contract(qtmodeltester: ModelTester) -> None:
 def test_long_list_is_searched_in_slices(qtbot: QtBot) -> None:
     model = FeatureListModel(RESOURCES)
     model.set_listing(Listing(tuple(many(60_000))))
-    model.set_words("name 59999")
+    model.set_text("name 59999")
     assert model.is_searching, "the window gets its turn"
-    qtbot.waitUntil(lambda: not model.is_searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert rows(model) == ["name 59999"]
 
 
@@ -51,9 +51,9 @@ def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_templat
     model = FeatureListModel(TEMPLATES)
     template = ResourceTemplate("x://{a}", "", "", "", "", {"uriTemplate": "x://{a}"})
     model.set_listing(Listing((template,)))
-    assert not asyncio.run(model.news_soon())
+    assert not asyncio.run(model.take_changes())
     model.set_listing(Listing())
-    assert asyncio.run(model.news_soon()).sentence() == "1 removed: x://{a}."
+    assert asyncio.run(model.take_changes()).sentence() == "1 removed: x://{a}."
 
 
 # ------------------------------------------------------------------ news
@@ -62,18 +62,18 @@ def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_templat
 def news_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
     model = FeatureListModel(TOOLS)
     model.set_listing(Listing(tuple(Tool.read(tool) for tool in before)))
-    assert not asyncio.run(model.news_soon())
+    assert not asyncio.run(model.take_changes())
     model.set_listing(Listing(tuple(Tool.read(tool) for tool in after)))
-    return asyncio.run(model.news_soon())
+    return asyncio.run(model.take_changes())
 
 
 def test_change_summary_names_what_was_added_removed_and_changed() -> None:
-    news = news_of(
+    changes = news_of(
         [{"name": "a"}, {"name": "b"}, {"name": "c"}],
         [{"name": "b", "title": "B"}, {"name": "c"}, {"name": "d"}],
     )
-    assert news == ListChanges(("d",), ("a",), ("b",))
-    assert news.sentence() == "1 added: d. 1 removed: a. 1 changed: b."
+    assert changes == ListChanges(("d",), ("a",), ("b",))
+    assert changes.sentence() == "1 added: d. 1 removed: a. 1 changed: b."
 
 
 def test_reordering_and_duplicate_names_are_not_changes() -> None:
@@ -85,18 +85,18 @@ def test_reordering_and_duplicate_names_are_not_changes() -> None:
 def test_changes_accumulate_over_all_lists_since_last_reported() -> None:
     model = FeatureListModel(TOOLS)
     model.set_listing(Listing((Tool.read({"name": "a"}),)))
-    assert not asyncio.run(model.news_soon())
+    assert not asyncio.run(model.take_changes())
     for name in ("b", "c"):
         model.set_listing(Listing((Tool.read({"name": name}),)))
-    assert asyncio.run(model.news_soon()) == ListChanges(("c",), ("a",))
-    assert not asyncio.run(model.news_soon()), "once"
+    assert asyncio.run(model.take_changes()) == ListChanges(("c",), ("a",))
+    assert not asyncio.run(model.take_changes()), "once"
 
 
 def test_list_that_failed_at_first_is_not_a_change_when_it_arrives() -> None:
     model = FeatureListModel(TOOLS)
-    assert not asyncio.run(model.news_soon())
+    assert not asyncio.run(model.take_changes())
     model.set_listing(Listing((Tool.read({"name": "a"}),)))
-    assert not asyncio.run(model.news_soon())
+    assert not asyncio.run(model.take_changes())
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_items_with_equal_names_and_unusable_items_are_distinguished() -> None:
 def test_rows_stay_those_of_the_previous_list_while_the_new_one_is_searched(qtbot: QtBot) -> None:
     model = FeatureListModel(RESOURCES)
     model.set_listing(Listing(tuple(many(60_000))))
-    model.set_words("name 59999")
-    qtbot.waitUntil(lambda: not model.is_searching, timeout=PATIENCE)
+    model.set_text("name 59999")
+    qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     model.set_listing(Listing(tuple(many(40_000))))
     assert model.is_searching
     assert rows(model) == ["name 59999"]
     assert model.row_of("file:///99/59999.txt") == 0
     assert model.find("file:///99/59999.txt") is None
-    qtbot.waitUntil(lambda: not model.is_searching, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert rows(model) == []

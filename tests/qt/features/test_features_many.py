@@ -19,16 +19,16 @@ from inspector.base.json.values import JSONObject
 from inspector.protocol.types import Listing, Resource, Tool
 from inspector.qt.models import feature_list, palette
 from inspector.qt.models.feature_list import FeatureListModel, Item, ToolsModel, change_slices
-from inspector.qt.models.palette import MOST_SHOWN, PaletteItem, PaletteModel
+from inspector.qt.models.palette import MAX_SHOWN, PaletteItem, PaletteModel
 from inspector.qt.models.resources import RESOURCES, ResourceTreeModel
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.widgets.inputs.search import SearchField
 from tests.qt.features.feature_stage import offering, open_resources
-from tests.qt.lens_driver import PATIENCE, Lens, scripted
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted
 
 MANY = 10_000
-MOST_IN_A_TURN = 3_000
-MOST_ON_SCREEN = 100
+MAX_PER_SLICE = 3_000
+MAX_ON_SCREEN = 100
 
 
 class Turns:
@@ -76,11 +76,11 @@ class SlicedPicks(PaletteModel):
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A millisecond goes by with each look at the clock: a turn is so many steps, however fast they are."""
 
-    def look(now: list[float]) -> float:
+    def inspect(now: list[float]) -> float:
         now[0] += 0.001
         return now[0]
 
-    clock = SimpleNamespace(perf_counter=partial(look, [0.0]))
+    clock = SimpleNamespace(perf_counter=partial(inspect, [0.0]))
     for module in (feature_list, palette):
         monkeypatch.setattr(module, "time", clock)
 
@@ -115,11 +115,11 @@ def test_many_tools_are_searched_in_slices_and_parsed_once(qtbot: QtBot) -> None
     model.set_listing(Listing(tools()))
     assert not turns.counts, "without words nothing is searched"
     for words in ("tool_099", "tool_0999"):
-        model.set_words(words)
-        qtbot.waitUntil(lambda: not model.is_searching, timeout=PATIENCE)
+        model.set_text(words)
+        qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert sum(turns.counts) == MANY
-    assert max(turns.counts) <= MOST_IN_A_TURN
-    assert len(turns.counts) >= 2 * MANY // MOST_IN_A_TURN
+    assert max(turns.counts) <= MAX_PER_SLICE
+    assert len(turns.counts) >= 2 * MANY // MAX_PER_SLICE
     assert model.rowCount() == 10
 
 
@@ -135,12 +135,12 @@ def test_many_palette_entries_are_added_and_searched_in_slices(qtbot: QtBot) -> 
     model = SlicedPicks(turns)
     model.set_picks(coming())
     for end in range(1, len("tlnum 1999") + 1):  # each is begun while the one before still runs
-        model.set_words("tlnum 1999"[:end])
-    qtbot.waitUntil(lambda: not model.is_searching, timeout=PATIENCE)
+        model.set_text("tlnum 1999"[:end])
+    qtbot.waitUntil(lambda: not model.is_searching, timeout=TIMEOUT)
     assert sum(turns.counts) == 2 * MANY, "each is made once"
-    assert max(turns.counts) <= MOST_IN_A_TURN
+    assert max(turns.counts) <= MAX_PER_SLICE
     assert "1999" in str(model.index(0).data())
-    assert model.rowCount() <= MOST_SHOWN
+    assert model.rowCount() <= MAX_SHOWN
 
 
 def test_lists_are_compared_in_slices() -> None:
@@ -151,14 +151,14 @@ def test_lists_are_compared_in_slices() -> None:
             turns.done()
             yield tool.name, tool.source
 
-    news = None
+    changes = None
     turns.begin()
     for found in change_slices(counted(tools()), counted(tools(MANY + 1))):
         turns.begin()
-        news = found
-    assert news is not None
-    assert news.added == (f"tool_{MANY}",)
-    assert max(turns.counts) <= MOST_IN_A_TURN
+        changes = found
+    assert changes is not None
+    assert changes.added == (f"tool_{MANY}",)
+    assert max(turns.counts) <= MAX_PER_SLICE
 
 
 @pytest.mark.usefixtures("ticking")
@@ -166,14 +166,14 @@ def test_window_stays_responsive_while_lists_are_compared(qtbot: QtBot) -> None:
     async def compare() -> int:
         model = ToolsModel()
         model.set_listing(Listing(tools()))
-        await model.news_soon()
+        await model.take_changes()
         model.set_listing(Listing(tools(MANY + 1)))
-        work = asyncio.ensure_future(model.news_soon())
+        work = asyncio.ensure_future(model.take_changes())
         turns = await turns_of(work)
         assert work.result().added == (f"tool_{MANY}",)
         return turns
 
-    assert asyncio.run(compare()) >= 2 * MANY // MOST_IN_A_TURN
+    assert asyncio.run(compare()) >= 2 * MANY // MAX_PER_SLICE
 
 
 def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
@@ -182,7 +182,7 @@ def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
     async def learn() -> int:
         return await turns_of(asyncio.ensure_future(tree.learn(resources())))
 
-    assert asyncio.run(learn()) >= MANY // MOST_IN_A_TURN
+    assert asyncio.run(learn()) >= MANY // MAX_PER_SLICE
 
 
 # ------------------------------------------------------------------ in the window
@@ -210,24 +210,24 @@ def type_slowly(lens: Lens, field: SearchField, model: FeatureListModel, words: 
         lens.until(lambda: not model.is_searching)
 
 
-def _tells(panel: ToolsPanel, news: str) -> bool:
-    return news in panel.news.text("tools")
+def _tells(panel: ToolsPanel, changes: str) -> bool:
+    return changes in panel.change_strip.text("tools")
 
 
 @pytest.mark.parametrize("page", [MANY, 500])
 def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looked_at: set[int]) -> None:
     panel = lens.connect(scripted(many=MANY, page=page))
     lens.settle()
-    assert len(looked_at) <= MOST_ON_SCREEN, "only rows on screen are read"
+    assert len(looked_at) <= MAX_ON_SCREEN, "only rows on screen are read"
     panel.choose("tool_05000")
     form = panel.call_view.arguments.form
-    for tool, news in (("grows", "1 added: new_10000."), ("alters", "1 changed: tool_09999.")):
+    for tool, changes in (("grows", "1 added: new_10000."), ("alters", "1 changed: tool_09999.")):
         looked_at.clear()
         lens.run(lens.app.bridge.call_tool("scripted", tool, {}, lambda event: None))
-        lens.until(partial(_tells, panel, news))
+        lens.until(partial(_tells, panel, changes))
         assert panel.list.currentIndex().data() == "tool_05000"
         assert panel.call_view.arguments.form is form, "a form is not made again for a tool that is the same"
-        assert len(looked_at) <= 2 * MOST_ON_SCREEN, "rows of the old list and of the new one"
+        assert len(looked_at) <= 2 * MAX_ON_SCREEN, "rows of the old list and of the new one"
     type_slowly(lens, panel.search, panel.model, "tool_099")
     assert panel.model.rowCount() == 100
 
@@ -239,13 +239,13 @@ def test_many_resources_are_shown_changed_and_searched(
     panel = open_resources(lens, offering(resources=[{"uri": "file:///0/0.txt", "name": "first"}]))
     if is_tree:
         panel.lists.toggle_tree()
-    told = ""
+    reported = ""
     for count in (MANY, MANY - 1):
         looked_at.clear()
         lens.run(panel._show_listings(Listing(resources()[:count]), Listing()))
-        told = panel.news.text("resources")
-        panel.news.dismiss()
-        assert len(looked_at) <= 2 * MOST_ON_SCREEN
-    assert told.endswith(f"1 removed: file:///{(MANY - 1) % 100}/{MANY - 1}.txt.")
+        reported = panel.change_strip.text("resources")
+        panel.change_strip.dismiss()
+        assert len(looked_at) <= 2 * MAX_ON_SCREEN
+    assert reported.endswith(f"1 removed: file:///{(MANY - 1) % 100}/{MANY - 1}.txt.")
     type_slowly(lens, panel.lists.search, panel.lists.resources, "name 99")
     assert panel.lists.resources.rowCount() == 110

@@ -13,12 +13,12 @@ from PySide6.QtTest import QTest
 from inspector.config.servers.entries import StdioEntry
 from inspector.demo.everything.resources import png
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.qt.forms.named_values import MOST_ROWS
+from inspector.qt.forms.named_values import MAX_ROWS
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.views.content_view import Form
 from inspector.qt.views.messages import AT_ONCE
 from tests.qt.features.feature_stage import connect, offering, open_prompts, search, type_into
-from tests.qt.lens_driver import PATIENCE, Lens, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, MARKUP, assert_harmless
 
 PROMPT_LIST = [
@@ -58,7 +58,7 @@ def rows(panel: PromptsPanel) -> list[Any]:
 
 
 def get(lens: Lens, panel: PromptsPanel, command: str = "prompt.get") -> CallOutcome:
-    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE) as shown:
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT) as shown:
         lens.do(command)
     assert shown.args is not None
     outcome = shown.args[0]
@@ -67,7 +67,7 @@ def get(lens: Lens, panel: PromptsPanel, command: str = "prompt.get") -> CallOut
 
 
 def texts(panel: PromptsPanel) -> list[str]:
-    return [words_on(card) for card in panel.view.result.messages.cards]
+    return [visible_text(inbox_request) for inbox_request in panel.view.result.messages.cards]
 
 
 # ------------------------------------------------------------------ finding
@@ -76,12 +76,12 @@ def texts(panel: PromptsPanel) -> list[str]:
 def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     assert rows(panel) == ["greet", "mixed", "refused"]
-    words = words_on(panel.view)
-    for told in ("Greet somebody", "A short one.", "Whom to greet.", "Manner", "No messages yet"):
-        assert told in words
+    words = visible_text(panel.view)
+    for reported in ("Greet somebody", "A short one.", "Whom to greet.", "Manner", "No messages yet"):
+        assert reported in words
     search(panel.search, "at once")
     assert rows(panel) == ["mixed"]
-    assert "greet" in words_on(panel.view), "a search takes nobody elsewhere"
+    assert "greet" in visible_text(panel.view), "a search takes nobody elsewhere"
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.list.currentIndex().data() == "greet"
 
@@ -109,7 +109,7 @@ def test_missing_argument_is_named_at_its_field_and_can_be_omitted_on_purpose(le
     panel = open_prompts(lens, offered())
     lens.do("prompt.get")
     lens.settle()
-    assert "Needed: the prompt requires it." in words_on(panel.view.form)
+    assert "Needed: the prompt requires it." in visible_text(panel.view.form)
     assert lens.sent("prompts/get") == []
     get(lens, panel, "prompt.get_anyway")
     assert lens.sent("prompts/get") == [{"name": "greet", "arguments": {}}]
@@ -121,11 +121,11 @@ def test_control_return_gets_the_prompt_and_calls_no_tool(lens: Lens) -> None:
     line = panel.view.form.rows["who"].line
     assert line is not None
     type_into(line, "Ada")
-    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT):
         QTest.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     line.clear()
     shifted = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT):
         QTest.keyClick(line, Qt.Key.Key_Return, shifted)
     assert [each["arguments"] for each in lens.sent("prompts/get")] == [{"who": "Ada"}, {}]
     assert lens.workspace.tabs.currentWidget().isAncestorOf(panel)
@@ -142,9 +142,9 @@ def test_completions_appear_while_typing(lens: Lens) -> None:
     QTest.keyClick(line, Qt.Key.Key_Escape)
     assert not line.suggestions()
     assert line.text() == "f"
-    asked = lens.sent("completion/complete")[0]
-    assert asked["ref"] == {"type": "ref/prompt", "name": "greet"}
-    assert asked["context"] == {"arguments": {"who": "Ada"}}
+    requested = lens.sent("completion/complete")[0]
+    assert requested["ref"] == {"type": "ref/prompt", "name": "greet"}
+    assert requested["context"] == {"arguments": {"who": "Ada"}}
 
 
 def test_arguments_and_messages_are_restored_on_return(lens: Lens) -> None:
@@ -152,18 +152,18 @@ def test_arguments_and_messages_are_restored_on_return(lens: Lens) -> None:
     panel.view.form.rows["who"].set_text("Ada")
     get(lens, panel)
     panel.choose("mixed")
-    assert "No messages yet" in words_on(panel.view)
-    with lens.bot.waitSignal(panel.view.result.shown, timeout=PATIENCE):
+    assert "No messages yet" in visible_text(panel.view)
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT):
         panel.choose("greet")
     assert panel.view.form.strings() == {"who": "Ada"}
     assert "Ada" in texts(panel)[0]
 
 
 def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
-    arguments = [{"name": f"a{number}"} for number in range(MOST_ROWS + 3)] + [{"required": True}]
+    arguments = [{"name": f"a{number}"} for number in range(MAX_ROWS + 3)] + [{"required": True}]
     panel = open_prompts(lens, offered(prompts=[{"name": "many", "arguments": arguments}]))
-    assert len(panel.view.form.rows) == MOST_ROWS
-    words = words_on(panel.view)
+    assert len(panel.view.form.rows) == MAX_ROWS
+    words = visible_text(panel.view)
     assert "3 more arguments can only be sent as a raw message." in words
     assert "1 of its arguments cannot be used" in words
 
@@ -176,7 +176,13 @@ def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
     panel.choose("mixed")
     get(lens, panel)
     cards = texts(panel)
-    assert [card.splitlines()[0] for card in cards] == ["user", "user", "assistant", "assistant", "robot"]
+    assert [inbox_request.splitlines()[0] for inbox_request in cards] == [
+        "user",
+        "user",
+        "assistant",
+        "assistant",
+        "robot",
+    ]
     assert "Look at <b>this</b>" in cards[0]
     assert "image/png" in cards[1]
     assert "x://y" in cards[2]
@@ -235,7 +241,7 @@ def test_error_is_shown_with_the_server_message(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     panel.choose("refused")
     assert get(lens, panel).kind is OutcomeKind.RPC_ERROR
-    assert "Not today (-32602)" in words_on(panel.view.result)
+    assert "Not today (-32602)" in visible_text(panel.view.result)
     assert '"Not today"' in panel.view.result.message.shown_text()
 
 
@@ -245,7 +251,7 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     lens.until(lambda: lens.sent("prompts/get"))
     assert not lens.actions["prompt.get"].isEnabled()
     lens.press("Cancel", panel.view.result)
-    lens.until(lambda: "Cancelled" in words_on(panel.view.result))
+    lens.until(lambda: "Cancelled" in visible_text(panel.view.result))
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert lens.actions["prompt.get"].isEnabled()
 
@@ -265,13 +271,13 @@ def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], word
     connect(lens, offered(**script))
     lens.do("view.prompts")
     panel = lens.workspace.prompts
-    lens.until(lambda: words in "\n".join((words_on(panel), *rows(panel))))
+    lens.until(lambda: words in "\n".join((visible_text(panel), *rows(panel))))
 
 
 def test_unusable_entry_is_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_prompts(lens, offered(prompts=[*PROMPT_LIST, {"title": "nameless"}]))
     panel.list.setCurrentIndex(panel.model.index(3))
-    assert "Not usable" in words_on(panel.view)
+    assert "Not usable" in visible_text(panel.view)
     assert "nameless" in panel.view.result.message.shown_text()
     assert not lens.actions["prompt.get"].isEnabled()
 
@@ -287,15 +293,15 @@ def test_refreshed_list_keeps_typed_input(lens: Lens) -> None:
     lens.settle()
     QTest.keyClicks(line, "a")
     assert panel.view.form.strings() == {"who": "Ada"}
-    assert panel.news.isHidden()
+    assert panel.change_strip.isHidden()
 
 
 def test_hostile_names_and_messages_stay_plain_and_visible(lens: Lens) -> None:
-    told = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE}
+    reported = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE}
     link = {"type": "resource_link", "uri": HOSTILE, "name": HOSTILE, "mimeType": HOSTILE}
     contents = [{"type": "text", "text": HOSTILE}, link, {"type": HOSTILE}]
     messages = [{"role": HOSTILE, "content": content} for content in contents]
-    prompts = [{**told, "arguments": [told]}]
+    prompts = [{**reported, "arguments": [reported]}]
     panel = open_prompts(lens, offered(prompts=prompts, messages={HOSTILE: messages}))
     get(lens, panel)
     assert_harmless(lens.window)

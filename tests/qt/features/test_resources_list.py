@@ -20,7 +20,7 @@ from tests.qt.features.resources_stage import (
     read_aside,
     rows,
 )
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 
 
@@ -29,7 +29,7 @@ def test_resources_and_templates_are_listed_separately_and_counted(lens: Lens) -
     assert rows(panel.lists.resources) == ["Notes", "a.csv", "it"]
     assert rows(panel.lists.templates) == ["A book", "find"]
     assert panel.lists.resources.index(0).data(NoteRole) == "markdown"
-    lines = words_on(panel).splitlines()
+    lines = visible_text(panel).splitlines()
     assert "Templates" in lines
     assert "file:///home/ada/notes.md" in lines
 
@@ -38,12 +38,12 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     search(panel.lists.search, "engine")
     assert rows(panel.lists.resources) == ["a.csv"]
-    assert "1 of 3" in words_on(panel)
+    assert "1 of 3" in visible_text(panel)
     search(panel.lists.search, "AUTHOR")
     assert rows(panel.lists.resources) == []
     assert rows(panel.lists.templates) == ["A book"]
     search(panel.lists.search, "nothing like it")
-    assert "Nothing fits." in words_on(panel.lists)
+    assert "Nothing fits." in visible_text(panel.lists)
     QTest.keyClick(panel.lists.search, Qt.Key.Key_Escape)
     assert panel.lists.list.currentIndex().data() == "Notes", "what was chosen is chosen again"
 
@@ -51,7 +51,7 @@ def test_search_covers_every_field_of_both_lists(lens: Lens) -> None:
 def test_unlisted_uri_can_be_typed_and_read(lens: Lens) -> None:
     contents = {"hidden://x": [{"uri": "hidden://x", "text": "found"}]}
     panel = open_resources(lens, offered(contents=contents))
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         search(panel.lists.search, "hidden://x")
     assert panel.reading.content.text.shown_text() == "found"
     assert panel.lists.search.text() == ""
@@ -109,12 +109,12 @@ def test_tree_of_a_changed_list_keeps_expanded_folders_and_scroll_position(lens:
     opened = folders()
     assert opened == [False, False, True, False, True, False, False, False]
     tree.verticalScrollBar().setValue(25 * 7)
-    place = tree.verticalScrollBar().value()
-    assert place
+    position = tree.verticalScrollBar().value()
+    assert position
     read_aside(lens, "do://edit")
-    lens.until(lambda: panel.news.text("resources"))
+    lens.until(lambda: panel.change_strip.text("resources"))
     assert folders() == opened
-    assert tree.verticalScrollBar().value() == place
+    assert tree.verticalScrollBar().value() == position
     read_aside(lens, "do://grow")
     lens.until(lambda: panel.lists.resources.total == 241)
     assert folders() == opened
@@ -127,9 +127,9 @@ def test_details_show_the_resource_metadata(lens: Lens) -> None:
     annotations = {"audience": ["user"], "priority": 0.5, "lastModified": "no date", "mood": "good"}
     resource = {"uri": "x://y", "name": "y", "size": 2048, "annotations": annotations, "description": "Why"}
     panel = open_resources(lens, offered(resources=[resource]))
-    words = words_on(panel.head)
-    for told in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
-        assert told in words
+    words = visible_text(panel.head)
+    for reported in ("2.0 KiB (2,048 bytes)", "user", "0.5", "no date", "good", "Why", "x://y"):
+        assert reported in words
 
 
 # ------------------------------------------------------------------ lists that change
@@ -142,13 +142,13 @@ def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> No
     lens.until(lambda: panel.lists.resources.total == 4)
     assert panel.lists.list.currentIndex().data() == "it"
     lens.until(lambda: panel.lists.resources.mark_of("x://new3") == "new")
-    assert "1 added: x://new3." in words_on(panel.news)
-    lens.press("Dismiss", panel.news)
-    assert panel.news.isHidden()
+    assert "1 added: x://new3." in visible_text(panel.change_strip)
+    lens.press("Dismiss", panel.change_strip)
+    assert panel.change_strip.isHidden()
     read_aside(lens, "do://edit")
-    lens.until(lambda: "1 changed: x://new3." in words_on(panel.news))
+    lens.until(lambda: "1 changed: x://new3." in visible_text(panel.change_strip))
     read_aside(lens, "do://shrink")
-    lens.until(lambda: "4 removed" in panel.news.text("resources"))
+    lens.until(lambda: "4 removed" in panel.change_strip.text("resources"))
     assert panel.head.uri == "counter://it", "what is looked at does not go away"
 
 
@@ -166,7 +166,7 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[*RESOURCE_LIST, {"name": "no uri"}, 7]))
     assert len([row for row in rows(panel.lists.resources) if row.startswith("⚠ not usable")]) == 2
     panel.lists.list.setCurrentIndex(panel.lists.resources.index(3))
-    assert "Not usable" in words_on(panel.head)
+    assert "Not usable" in visible_text(panel.head)
     assert "no uri" in panel.reading.message.shown_text()
     assert not lens.actions["resource.read"].isEnabled()
     lens.do("resource.tree")
@@ -180,12 +180,12 @@ def test_panel_shows_its_state(lens: Lens) -> None:
     lens.add(offered())
     lens.do("view.resources")
     panel = lens.workspace.resources
-    assert "Not connected" in words_on(panel)
+    assert "Not connected" in visible_text(panel)
     lens.do("server.connect")
     lens.until(lambda: panel.lists.total)
     lens.do("server.disconnect")
     lens.wait_for("offering", ServerStatus.IDLE)
-    assert "Not connected" in words_on(panel)
+    assert "Not connected" in visible_text(panel)
     assert not lens.actions["resource.read"].isEnabled()
 
 
@@ -200,20 +200,20 @@ def test_panel_shows_its_state(lens: Lens) -> None:
 def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], words: str) -> None:
     connect(lens, offered(**script))
     lens.do("view.resources")
-    lens.until(lambda: words in words_on(lens.workspace.resources))
+    lens.until(lambda: words in visible_text(lens.workspace.resources))
 
 
 def test_server_without_templates_causes_no_error(lens: Lens) -> None:
     panel = open_resources(lens, offering(resources=RESOURCE_LIST))
     assert rows(panel.lists.templates) == []
-    assert "Templates" not in words_on(panel.lists).splitlines()
+    assert "Templates" not in visible_text(panel.lists).splitlines()
     assert not panel.alert.isVisibleTo(panel)
 
 
 def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> None:
     panel = open_resources(lens, offered(refuses=True))
     assert rows(panel.lists.templates) == ["A book", "find"]
-    assert "The resources could not be listed: The disk is full" in words_on(panel)
+    assert "The resources could not be listed: The disk is full" in visible_text(panel)
 
 
 def test_panels_are_built_only_when_shown(lens: Lens) -> None:
@@ -223,11 +223,11 @@ def test_panels_are_built_only_when_shown(lens: Lens) -> None:
 
 
 def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:
-    told = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
+    reported = {"name": HOSTILE, "title": HOSTILE, "description": HOSTILE, "mimeType": HOSTILE}
     annotations = {"audience": [HOSTILE], "lastModified": HOSTILE, HOSTILE: HOSTILE}
     uri = f"x://{HOSTILE}"
-    resource = {"uri": uri, **told, "annotations": annotations}
-    template = {"uriTemplate": f"{uri}/{{a}}", **told}
+    resource = {"uri": uri, **reported, "annotations": annotations}
+    template = {"uriTemplate": f"{uri}/{{a}}", **reported}
     contents = {uri: [{"uri": uri, "text": HOSTILE}, {"uri": HOSTILE, "text": HOSTILE, "mimeType": HOSTILE}]}
     panel = open_resources(lens, offered(resources=[resource, 7], templates=[template], contents=contents))
     read(lens, panel, uri)

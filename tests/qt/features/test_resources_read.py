@@ -14,7 +14,7 @@ from inspector.engine.views import OutcomeKind
 from inspector.qt.views.content_view import Form
 from tests.qt.features.feature_stage import open_resources
 from tests.qt.features.resources_stage import RESOURCE_LIST, go_to, offered, read
-from tests.qt.lens_driver import PATIENCE, Lens, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 
 MARKDOWN = (
     "# Title\n\nSome **bold** words ![cat](file:///etc/passwd) <img src=x> [here](https://evil.example)"
@@ -50,7 +50,7 @@ def test_each_content_type_has_its_own_view(lens: Lens) -> None:
     view.forms.button(Form.TEXT).click()
     assert view.text.shown_text() == '{"a":[1,2]}'
     read(lens, panel, "x://sound")
-    assert "Save it to listen to it." in words_on(view)
+    assert "Save it to listen to it." in visible_text(view)
 
 
 def test_markdown_loads_nothing_and_has_no_clickable_links(lens: Lens) -> None:
@@ -77,14 +77,14 @@ def test_parts_of_one_result_can_be_viewed_one_by_one(lens: Lens) -> None:
     panel.reading.parts.setCurrentIndex(1)
     assert panel.reading.content.text.shown_text() == "second"
     panel.reading.parts.setCurrentIndex(2)
-    assert "neither a “text” nor a “blob”" in words_on(panel.reading)
+    assert "neither a “text” nor a “blob”" in visible_text(panel.reading)
 
 
 def test_error_is_shown_with_the_server_message_and_the_raw_message(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     reading = read(lens, panel, "file:///home/ada/notes.md")
     assert reading.outcome.kind is OutcomeKind.RPC_ERROR
-    assert "Resource not found (-32002)" in words_on(panel.reading)
+    assert "Resource not found (-32002)" in visible_text(panel.reading)
     assert '"code": -32002' in panel.reading.message.shown_text()
 
 
@@ -92,10 +92,10 @@ def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "do://wait", "name": "waits"}]))
     lens.do("resource.read")
     lens.until(lambda: lens.sent("resources/read"))
-    assert "Waiting for do://wait." in words_on(panel)
+    assert "Waiting for do://wait." in visible_text(panel)
     assert not lens.actions["resource.read"].isEnabled()
     lens.press("Cancel", panel)
-    lens.until(lambda: "Cancelled" in words_on(panel))
+    lens.until(lambda: "Cancelled" in visible_text(panel))
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert lens.actions["resource.read"].isEnabled()
 
@@ -104,7 +104,7 @@ def test_read_cancelled_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     panel.read()
     panel.cancel()
-    lens.until(lambda: "Cancelled" in words_on(panel))
+    lens.until(lambda: "Cancelled" in visible_text(panel))
     assert lens.actions["resource.read"].isEnabled()
 
 
@@ -113,10 +113,10 @@ def test_return_reads_and_control_return_does_not_call_a_tool(lens: Lens) -> Non
     lens.window.activateWindow()
     go_to(panel, "counter://it")
     panel.lists.list.setFocus()
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         QTest.keyClick(panel.lists.list, Qt.Key.Key_Return)
     panel.lists.search.setFocus()
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         QTest.keyClick(panel.lists.search, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert lens.sent("resources/read") == [{"uri": "counter://it"}] * 2
     assert lens.workspace.tabs.currentWidget().isAncestorOf(panel)
@@ -126,7 +126,7 @@ def test_content_is_restored_on_return(lens: Lens) -> None:
     panel = open_resources(lens, kinds())
     read(lens, panel, "x://text")
     go_to(panel, "x://json")
-    assert "Not read yet" in words_on(panel.reading)
+    assert "Not read yet" in visible_text(panel.reading)
     go_to(panel, "x://text")
     assert panel.reading.content.text.shown_text() == "plain <b>words</b>"
     assert len(lens.sent("resources/read")) == 1

@@ -9,7 +9,7 @@ from inspector.qt.models.compare.diff_rows import Column
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.features.feature_stage import open_resources
 from tests.qt.features.resources_stage import offered, read, read_aside
-from tests.qt.lens_driver import PATIENCE, Lens, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 
 
 def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens) -> None:
@@ -21,11 +21,11 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
     read_aside(lens, "do://touch")
     lens.until(lambda: panel.lists.resources.mark_of("counter://it") == "changed")
-    assert "It changed since it was read." in words_on(panel.reading)
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+    assert "It changed since it was read." in visible_text(panel.reading)
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         lens.press("Read again", panel.reading)
     assert panel.lists.resources.mark_of("counter://it") == "subscribed"
-    assert "changed since" in words_on(panel)
+    assert "changed since" in visible_text(panel)
     lens.press("Changes", panel.reading)
     model = panel.reading.changes.model
     lens.until(lambda: model.rowCount())
@@ -48,7 +48,7 @@ def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: Htt
     view = lens.run(lens.app.bridge.view("demo"))
     assert view.agreement is not None
     assert (view.transport, view.agreement.revision.date) == ("http", "2026-07-28")
-    with lens.bot.waitSignal(panel.reading.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.reading.shown, timeout=TIMEOUT):
         lens.press("Read again", panel.reading)
     assert panel.reading.content.text.shown_text() == "1"
     assert panel.lists.resources.mark_of("demo://counter") == "subscribed"
@@ -79,10 +79,10 @@ def _acknowledged(lens: Lens) -> str:
 def test_refused_subscription_says_why(lens: Lens) -> None:
     panel = open_resources(lens, offered(resources=[{"uri": "x://stubborn", "name": "stubborn"}]))
     lens.do("resource.subscribe")
-    lens.until(lambda: "Nobody watches that" in words_on(panel))
+    lens.until(lambda: "Nobody watches that" in visible_text(panel))
     assert not panel.is_subscribed
     lens.press("Dismiss", panel.alert)
-    assert "Nobody watches that" not in words_on(panel)
+    assert "Nobody watches that" not in visible_text(panel)
 
 
 def test_subscribing_is_not_offered_without_the_capability(lens: Lens) -> None:

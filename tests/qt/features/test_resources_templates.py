@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 
 from tests.qt.features.feature_stage import open_resources, type_into
 from tests.qt.features.resources_stage import go_to, go_to_template, offered, read
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 
 def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
@@ -21,7 +21,7 @@ def test_variables_expand_to_the_uri_that_is_read(lens: Lens) -> None:
     assert lines is not None
     type_into(line, "a b")
     lines.setPlainText("x\ny")
-    assert "find://all?q=a%20b&tags=x&tags=y" in words_on(panel.head)
+    assert "find://all?q=a%20b&tags=x&tags=y" in visible_text(panel.head)
     read(lens, panel)
     assert panel.reading.content.text.shown_text() == "found"
     line.clear()
@@ -58,10 +58,10 @@ def test_completions_appear_while_typing_with_the_other_values_as_context(lens: 
     QTest.keyClick(title, Qt.Key.Key_Tab)
     assert panel.head.uri == "book://Ada/Notes%20on%20the%20Engine"
     ref = {"type": "ref/resource", "uri": "book://{author}/{title}"}
-    asked = lens.sent("completion/complete")
-    assert asked[0] == {"ref": ref, "argument": {"name": "author", "value": "A"}}
+    requested = lens.sent("completion/complete")
+    assert requested[0] == {"ref": ref, "argument": {"name": "author", "value": "A"}}
     context = {"arguments": {"author": "Ada"}}
-    assert asked[-1] == {"ref": ref, "argument": {"name": "title", "value": ""}, "context": context}
+    assert requested[-1] == {"ref": ref, "argument": {"name": "title", "value": ""}, "context": context}
 
 
 def test_superseded_completion_is_cancelled(lens: Lens) -> None:
@@ -91,6 +91,6 @@ def test_completion_is_not_requested_without_the_capability(lens: Lens) -> None:
 def test_invalid_template_is_reported_and_can_still_be_read(lens: Lens) -> None:
     panel = open_resources(lens, offered(templates=[{"uriTemplate": "x://{a b}/{ok}", "name": "odd"}]))
     go_to_template(panel, 0)
-    assert "“{a b}” is no expression of RFC 6570" in words_on(panel.head)
+    assert "“{a b}” is no expression of RFC 6570" in visible_text(panel.head)
     panel.head.form.rows["ok"].set_text("yes")
     assert panel.head.uri == "x://{a b}/yes"

@@ -14,7 +14,7 @@ from inspector.qt.widgets.media.markdown import MarkdownView
 from inspector.traffic.compare.texts import compare_texts
 from tests.qt.features.feature_stage import open_resources
 from tests.qt.features.resources_stage import go_to, offered, read, read_aside
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 RESULT = CallOutcome(OutcomeKind.RESULT, 1, b"{}")
 REFUSED = CallOutcome(OutcomeKind.RPC_ERROR, 1, b"{}", summary="gone")
@@ -24,7 +24,7 @@ def watch(lens: Lens, panel: ResourcesPanel, uri: str) -> None:
     """Begin, and wait for the first look."""
     go_to(panel, uri)
     panel.watching.start(WatchPlan(1))
-    lens.until(lambda: "1 look" in panel.watching.strip.words())
+    lens.until(lambda: "1 look" in panel.watching.strip.text())
 
 
 def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) -> None:
@@ -36,25 +36,25 @@ def test_watch_reads_periodically_and_shows_changes_until_stopped(lens: Lens) ->
     strip.interval.setValue(0.1)
     assert strip.plan().interval == 1, "a server is not asked more often than once a second"
     lens.press("Watch", strip)
-    lens.until(lambda: "1 look, 0 changes" in strip.words())
+    lens.until(lambda: "1 look, 0 changes" in strip.text())
     assert panel.reading.content.text.shown_text() == "count\n0\nend"
     read_aside(lens, "do://touch")
-    lens.until(lambda: "1 change ·" in strip.words())
+    lens.until(lambda: "1 change ·" in strip.text())
     assert panel.reading.content.text.shown_text() == "count\n1\nend"
     lens.press("Changes", panel.reading)
     model = panel.reading.changes.model
     lens.until(lambda: model.rowCount())
     cells = [model.index(model.changes()[0], column).data().split() for column in (Column.LEFT, Column.RIGHT)]
     assert cells == [["2", "0"], ["2", "1"]]
-    looks = strip.words().split(",")[0]
-    lens.until(lambda: strip.words().split(",")[0] != looks)
-    assert "unchanged since" in words_on(panel)
+    runs = strip.text().split(",")[0]
+    lens.until(lambda: strip.text().split(",")[0] != runs)
+    assert "unchanged since" in visible_text(panel)
     assert panel.reading.changes.isVisibleTo(panel), "the latest change can still be looked at"
     lens.press("Stop", strip)
-    lens.until(lambda: "Stopped." in strip.words())
-    asked = len(lens.sent("resources/read"))
+    lens.until(lambda: "Stopped." in strip.text())
+    requested = len(lens.sent("resources/read"))
     read(lens, panel)
-    assert len(lens.sent("resources/read")) == asked + 1, "nobody else reads any more"
+    assert len(lens.sent("resources/read")) == requested + 1, "nobody else reads any more"
 
 
 def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None:
@@ -62,30 +62,30 @@ def test_watch_continues_in_the_background_and_marks_changes(lens: Lens) -> None
     lens.do("resource.watch")
     watch(lens, panel, "counter://it")
     go_to(panel, "file:///home/ada/notes.md")
-    assert "Watching counter://it" in words_on(panel.watching)
+    assert "Watching counter://it" in visible_text(panel.watching)
     lens.do("resource.watch")
     assert panel.watching.isVisibleTo(panel), "a watch is not hidden"
     read_aside(lens, "do://touch")
-    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    lens.until(lambda: "1 change ·" in panel.watching.strip.text())
     assert panel.lists.resources.mark_of("counter://it") == "changed"
     assert panel.reading.reading is None, "what is looked at is another one"
     go_to(panel, "counter://it")
     assert panel.lists.resources.mark_of("counter://it") == ""
     assert panel.reading.content.text.shown_text() == "count\n1\nend"
-    assert "It changed since it was read" not in words_on(panel.reading)
-    assert "Watching" not in words_on(panel.watching)
+    assert "It changed since it was read" not in visible_text(panel.reading)
+    assert "Watching" not in visible_text(panel.watching)
     go_to(panel, "file:///home/ada/notes.md")
     lens.press("Stop", panel.watching)
-    lens.until(lambda: "Watched counter://it" in words_on(panel.watching))
+    lens.until(lambda: "Watched counter://it" in visible_text(panel.watching))
     go_to(panel, "counter://it")
-    assert "look" not in words_on(panel.watching), "figures stay with what they were of"
+    assert "look" not in visible_text(panel.watching), "figures stay with what they were of"
 
 
 def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     watch(lens, panel, "counter://it")
     lens.do("server.disconnect")
-    lens.until(lambda: "The server is" in panel.watching.strip.words())
+    lens.until(lambda: "The server is" in panel.watching.strip.text())
     assert panel.watching.uri == ""
     lens.until(lambda: not panel.watching.strip.watch_action.isEnabled())
 
@@ -95,7 +95,7 @@ def test_watch_stopped_before_it_starts_finishes(lens: Lens) -> None:
     go_to(panel, "counter://it")
     panel.watching.start(WatchPlan(1))
     panel.watching.stop()
-    lens.until(lambda: panel.watching.strip.words() == "Stopped.")
+    lens.until(lambda: panel.watching.strip.text() == "Stopped.")
     assert not lens.sent("resources/read")
 
 
@@ -106,7 +106,7 @@ def test_pending_read_is_cancelled_with_the_watch(lens: Lens) -> None:
     lens.until(lambda: lens.sent("resources/read"))
     panel.watching.stop()
     lens.until(lambda: lens.sent("notifications/cancelled"))
-    assert panel.watching.strip.words() == "Stopped."
+    assert panel.watching.strip.text() == "Stopped."
     assert len(lens.sent("resources/read")) == 1
 
 
@@ -132,14 +132,14 @@ def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) ->
     read(lens, panel, "counter://it")
     view = panel.reading.content
 
-    def look(count: int) -> None:
+    def inspect(count: int) -> None:
         data = f"# {count} lines\n\n" + "\n\n".join(f"Line {number}" for number in range(count))
         view.show_content(Content(ContentKind.MARKDOWN, data.encode(), uri="x://page"))
         page = view.findChild(MarkdownView)
         assert page is not None
         lens.until(lambda: not page.is_filling)
 
-    look(900)
+    inspect(900)
     page = view.findChild(MarkdownView)
     assert page is not None
     assert view.form() is Form.RENDERED
@@ -148,10 +148,10 @@ def test_changed_markdown_keeps_its_scroll_position_while_watched(lens: Lens) ->
     bar.setValue(700)
     assert bar.value() == 700
     for count in (901, 950, 899):
-        look(count)
+        inspect(count)
         assert bar.value() == 700
         assert page.page.updatesEnabled()
-    look(3)
+    inspect(3)
     assert bar.value() == bar.maximum(), "as far as there is something"
     view.show_content(Content(ContentKind.MARKDOWN, b"# Another", uri="x://other"))
     assert bar.value() == 0
@@ -176,10 +176,10 @@ def test_watch_over_http_sees_a_change_on_a_stateless_server(lens: Lens, http_de
     watch(lens, panel, "demo://counter")
     assert panel.reading.content.text.shown_text() == "0"
     lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
-    lens.until(lambda: "1 change ·" in panel.watching.strip.words())
+    lens.until(lambda: "1 change ·" in panel.watching.strip.text())
     assert panel.reading.content.text.shown_text() == "1"
     panel.watching.stop()
-    lens.until(lambda: "Stopped." in panel.watching.strip.words())
+    lens.until(lambda: "Stopped." in panel.watching.strip.text())
 
 
 def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> None:
@@ -220,23 +220,23 @@ def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
 # ------------------------------------------------------------------ a tool that is watched
 
 
-def answer(number: int) -> CallOutcome:
+def response(number: int) -> CallOutcome:
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":%d}}}' % number
     return CallOutcome(OutcomeKind.RESULT, 1, raw)
 
 
 def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
     result = lens.connect(scripted()).call_view.result
-    result_of = [answer(1), answer(2)]
-    diff = compare_texts(result_of[0].answer, result_of[1].answer)
-    lens.run(result.show_sighting(Observation(1, 1, result_of[0])))
+    result_of = [response(1), response(2)]
+    diff = compare_texts(result_of[0].response, result_of[1].response)
+    lens.run(result.show_observation(Observation(1, 1, result_of[0])))
     result.tabs.setCurrentWidget(result.whole)
-    lens.run(result.show_sighting(Observation(2, 2, result_of[1], result_of[0], True, diff, 1)))
+    lens.run(result.show_observation(Observation(2, 2, result_of[1], result_of[0], True, diff, 1)))
     assert result.tabs.currentWidget() is result.whole
     assert '"n": 2' in result.whole.shown_text()
     result.tabs.setCurrentWidget(result.changes)
-    lens.run(result.show_sighting(Observation(3, 3, result_of[1], result_of[1], False, None, 1)))
+    lens.run(result.show_observation(Observation(3, 3, result_of[1], result_of[1], False, None, 1)))
     assert result.tabs.currentWidget() is result.changes
     assert result.change_badge.text == "same as before"
-    lens.run(result.show_sighting(Observation(1, 4, result_of[0])))
+    lens.run(result.show_observation(Observation(1, 4, result_of[0])))
     assert result.tabs.currentWidget() is result.structured, "a new watch has no change yet"

@@ -96,7 +96,7 @@ def pick(union: UnionEditor, title: str) -> None:
     """Click on a variant."""
     segments = union.picker.segments
     assert segments is not None
-    titles = [segments.button(place).text() for place in range(len(union._offered))]
+    titles = [segments.button(position).text() for position in range(len(union._offered))]
     QTest.mouseClick(segments.button(titles.index(title)), LEFT)
 
 

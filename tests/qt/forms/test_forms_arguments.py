@@ -100,7 +100,7 @@ def test_invalid_json_prevents_leaving_the_json_view(
     assert editor.json_view.error_label.text() == problem
     assert [str(error) for error in editor.errors()] == [problem]
     with pytest.raises(FormError) as caught:
-        editor.arguments(anyway=True)
+        editor.arguments(force=True)
     assert str(caught.value) == problem
 
 
@@ -122,7 +122,7 @@ def test_invalid_arguments_are_rejected_with_every_reason_and_sent_on_request(
         editor.arguments()
     assert str(caught.value) == "path: is required, but not set\nlimit: must be a whole number, got 'many'"
     assert editor.form.rows()[0].problem_text() == "Is required, but not set"
-    assert editor.arguments(anyway=True) == {"limit": "many"}
+    assert editor.arguments(force=True) == {"limit": "many"}
     pick(qtbot, editor, "JSON")
     with pytest.raises(FormError, match="path: is required"):
         editor.arguments()
@@ -140,10 +140,10 @@ def test_control_return_submits_from_both_views(qtbot: QtBot, editor: ArgumentsE
     pick(qtbot, editor, view)
     target = editor.json_view.box if view == "JSON" else line(editor, 0)
     target.setFocus()
-    before = editor.arguments(anyway=True)
+    before = editor.arguments(force=True)
     with qtbot.waitSignal(editor.submitted):
         QTest.keyClick(target, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert editor.arguments(anyway=True) == before
+    assert editor.arguments(force=True) == before
 
 
 def test_a_schema_that_has_no_form_opens_in_the_json_view(editor: ArgumentsEditor) -> None:

@@ -23,7 +23,7 @@ from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.text.text_box import (
     GOES_ON,
-    LONGEST_ROW,
+    MAX_ROW_LENGTH,
     from_rows,
     row_offset,
     text_offset,
@@ -105,7 +105,7 @@ def test_a_key_and_its_value_are_completed_with_the_keyboard(qtbot: QtBot, edito
     QTest.keyClick(box, Qt.Key.Key_Down)
     QTest.keyClick(box, Qt.Key.Key_Return)
     assert editor.json_view.text() == '{"mode": "exact"}'
-    assert editor.arguments(anyway=True) == {"mode": "exact"}
+    assert editor.arguments(force=True) == {"mode": "exact"}
 
 
 def test_escape_closes_the_completions_and_keeps_the_text(qtbot: QtBot, editor: ArgumentsEditor) -> None:
@@ -160,8 +160,8 @@ def test_matching_bracket_is_highlighted(editor: ArgumentsEditor) -> None:
     cursor = box.textCursor()
     cursor.setPosition(box.toPlainText().index('{\n    "name"'))
     box.setTextCursor(cursor)
-    places = [selection.cursor.selectionStart() for selection in box.extraSelections()]
-    assert places == [cursor.position(), box.toPlainText().index("\n  }\n") + 3]
+    positions = [selection.cursor.selectionStart() for selection in box.extraSelections()]
+    assert positions == [cursor.position(), box.toPlainText().index("\n  }\n") + 3]
 
 
 # ------------------------------------------------------------------ folds
@@ -208,7 +208,7 @@ def test_one_megabyte_single_line_is_edited_and_round_trips(editor: ArgumentsEdi
     long = "x y\\n" * 200_000
     editor.set_arguments({"path": long, "count": 1})
     box = editor.json_view.box
-    assert max(len(row) for row in box.rows().split("\n")) <= LONGEST_ROW + 1
+    assert max(len(row) for row in box.rows().split("\n")) <= MAX_ROW_LENGTH + 1
     box.moveCursor(QTextCursor.MoveOperation.End)
     QTest.keyClicks(box, " ")
     assert editor.arguments() == {"path": long, "count": 1}
@@ -225,7 +225,7 @@ def test_display_rows_map_back_to_the_original_text(text: str, times: int) -> No
     whole = text * times
     rows = to_rows(whole)
     assert from_rows(rows) == whole
-    assert all(len(row) <= LONGEST_ROW + 1 for row in rows.split("\n"))
+    assert all(len(row) <= MAX_ROW_LENGTH + 1 for row in rows.split("\n"))
     for offset in range(0, len(whole), 997):
         assert text_offset(rows, row_offset(rows, offset)) == offset
         assert rows[row_offset(rows, offset)] == whole[offset]
@@ -252,7 +252,9 @@ def test_every_value_is_found_at_its_position(value: JSON) -> None:
     text = write(value)
     wanted = dict(pointers(value))
     found = locate(text, list(wanted))
-    assert {pointer: json.loads(text[place.start : place.end]) for pointer, place in found.items()} == wanted
+    assert {
+        pointer: json.loads(text[position.start : position.end]) for pointer, position in found.items()
+    } == wanted
 
 
 @given(text=st.text('{}[]:,"a1 \\\n', max_size=30), offset=st.integers(0, 30))

@@ -26,7 +26,7 @@ KINDS: list[JSON] = [
 ]  # fmt: skip
 MANY: JSONObject = {
     "type": "object",
-    "properties": {f"p{place}": KINDS[place % len(KINDS)] for place in range(2000)},
+    "properties": {f"p{position}": KINDS[position % len(KINDS)] for position in range(2000)},
     "required": ["p1998"],
 }
 
@@ -120,9 +120,9 @@ def test_a_hostile_schema_opens_and_keeps_the_value(editor: ArgumentsEditor, nam
     editor.set_schema(schema)
     editor.set_arguments(value)
     QApplication.processEvents()
-    assert write(editor.arguments(anyway=True)) == write(value)
+    assert write(editor.arguments(force=True)) == write(value)
     assert editor.show_json()
-    assert write(editor.arguments(anyway=True)) == write(value)
+    assert write(editor.arguments(force=True)) == write(value)
 
 
 TREES: JSONObject = {
@@ -140,7 +140,7 @@ def test_endless_example_is_generated_in_steps_and_terminates(qtbot: QtBot, edit
         editor.fill_with_example()
         assert editor.bar.message() == "Making an example…", "the window has its turn meanwhile"
     assert not editor.bar.message()
-    value = editor.arguments(anyway=True)
+    value = editor.arguments(force=True)
     assert value["name"] == "text"
     assert 10_000 < len(write(value)) < 1_000_000
 
@@ -152,7 +152,7 @@ def test_input_typed_meanwhile_is_not_overwritten_by_the_example(
     editor.fill_with_example()
     editor.set_arguments({"name": "mine"})
     assert not editor._filling.is_busy
-    assert editor.arguments(anyway=True) == {"name": "mine"}
+    assert editor.arguments(force=True) == {"name": "mine"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_example_of_a_hostile_schema_terminates(qtbot: QtBot, editor: ArgumentsE
     editor.set_schema({"type": "object", "properties": {"x": schema}})
     with qtbot.waitSignal(editor.value_changed, timeout=30_000):
         editor.fill_with_example()
-    assert "x" in editor.arguments(anyway=True)
+    assert "x" in editor.arguments(force=True)
 
 
 def test_parts_of_a_deep_schema_missing_from_the_form_are_reported(

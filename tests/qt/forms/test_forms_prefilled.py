@@ -49,7 +49,7 @@ def _application(qapp: QApplication) -> None:
 
 
 def offered(choice: ChoiceEditor) -> list[str]:
-    return [choice.box.itemText(place) for place in range(choice.box.count())]
+    return [choice.box.itemText(position) for position in range(choice.box.count())]
 
 
 def pick_choice(choice: ChoiceEditor, words: str) -> None:
@@ -111,8 +111,8 @@ def test_several_titled_choices_are_checked_by_title_and_sent_by_value(qtbot: Qt
     driver = FormDriver(qtbot, {"x": TOPPINGS})
     checks = editor(driver, "x", CheckListEditor).checks
     assert [check.text() for check in checks] == ["Cheese (ch)", "Olives (ol)", "Onions (on)"]
-    for place in (2, 0, 1):
-        checks[place].click()
+    for position in (2, 0, 1):
+        checks[position].click()
     assert driver.form.value() == {"x": ["on", "ch", "ol"]}
     assert [str(error) for error in driver.form.errors()] == ["x: takes at most 2 items, has 3"]
     for check in checks:

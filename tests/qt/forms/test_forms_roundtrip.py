@@ -147,7 +147,7 @@ def test_switching_between_form_and_json_twenty_times_changes_nothing(
     assert same(read(text), value)
     for _ in range(20):
         assert editor.show_form()
-        assert write(editor.arguments(anyway=True)) == write(value)
+        assert write(editor.arguments(force=True)) == write(value)
         assert editor.show_json()
         assert editor.json_view.text() == text
     shiboken6.delete(editor)

@@ -111,15 +111,15 @@ def test_tuple_positions_are_filled_and_extra_items_added(qtbot: QtBot) -> None:
         "items": {"type": "boolean"},
     }
     driver = FormDriver(qtbot, {"t": schema})
-    places = editor(driver, "t", TupleEditor)
-    QTest.mouseClick(places.add_button, LEFT)
+    positions = editor(driver, "t", TupleEditor)
+    QTest.mouseClick(positions.add_button, LEFT)
     assert driver.form.value() == {"t": []}
-    driver.type(places.rows[1].slot.editor.widget, "x")
+    driver.type(positions.rows[1].slot.editor.widget, "x")
     assert driver.form.errors()[0].pointer == "/t/0"
-    driver.type(places.rows[0].slot.editor.widget, "1")
-    QTest.mouseClick(places.add_button, LEFT)
+    driver.type(positions.rows[0].slot.editor.widget, "1")
+    QTest.mouseClick(positions.add_button, LEFT)
     assert driver.form.value() == {"t": [1, "x", False]}
-    QTest.mouseClick(places.rows[2].remove_button, LEFT)
+    QTest.mouseClick(positions.rows[2].remove_button, LEFT)
     assert driver.form.value() == {"t": [1, "x"]}
 
 
@@ -131,8 +131,8 @@ def test_multiple_choices_are_checked(qtbot: QtBot) -> None:
     assert driver.form.value() == {"c": ["c", "a"]}
     QTest.mouseClick(checks.checks[1], LEFT, pos=checks.checks[1].rect().center())
     assert driver.form.value() == {"c": ["c", "a", "b"]}
-    for place in (2, 0, 1):
-        checks.checks[place].click()
+    for position in (2, 0, 1):
+        checks.checks[position].click()
     assert (driver.form.value(), driver.state("c")) == ({"c": []}, "empty")
     driver.form.set_value({"c": ["d", "a"]})
     assert driver.form.value() == {"c": ["d", "a"]}

@@ -35,14 +35,14 @@ SCHEMA: JSON = {
 class Checker:
     """Somebody who checks: keeps the questions until told to answer."""
 
-    questions: list[tuple[JSONObject, Callable[[Verdict], None]]] = field(default_factory=list)
+    input_requests: list[tuple[JSONObject, Callable[[Verdict], None]]] = field(default_factory=list)
 
     def __call__(self, schema: JSON, value: JSONObject, done: Callable[[Verdict], None]) -> None:
         assert schema == SCHEMA
-        self.questions.append((value, done))
+        self.input_requests.append((value, done))
 
-    def answer(self, place: int = -1) -> None:
-        value, done = self.questions[place]
+    def response(self, position: int = -1) -> None:
+        value, done = self.input_requests[position]
         done(validate(SCHEMA, value))
 
 
@@ -62,18 +62,18 @@ def editor(qtbot: QtBot, checker: Checker) -> ArgumentsEditor:
     return editor
 
 
-def write(editor: ArgumentsEditor, place: int, text: str) -> None:
-    line = editor.form.rows()[place].slot.editor
+def write(editor: ArgumentsEditor, position: int, text: str) -> None:
+    line = editor.form.rows()[position].slot.editor
     widget = getattr(line, "line", None)
     assert isinstance(widget, QLineEdit)
     widget.selectAll()
     QTest.keyClicks(widget, text)
 
 
-def ask(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker, place: int, text: str) -> None:
-    before = len(checker.questions)
-    write(editor, place, text)
-    qtbot.waitUntil(lambda: len(checker.questions) > before)
+def ask(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker, position: int, text: str) -> None:
+    before = len(checker.input_requests)
+    write(editor, position, text)
+    qtbot.waitUntil(lambda: len(checker.input_requests) > before)
 
 
 def test_finding_of_the_full_check_is_shown_at_its_field(
@@ -82,14 +82,14 @@ def test_finding_of_the_full_check_is_shown_at_its_field(
     write(editor, 2, "1")
     ask(qtbot, editor, checker, 0, "abc")
     assert editor.form.rows()[0].problem_text() == ""
-    checker.answer()
+    checker.response()
     assert "[A-Z]{2}" in editor.form.rows()[0].problem_text()
     assert editor.bar.problems_button.text() == "1 problem"
     with pytest.raises(FormError):
         editor.arguments()
-    assert editor.arguments(anyway=True) == {"code": "abc", "n": 1}
+    assert editor.arguments(force=True) == {"code": "abc", "n": 1}
     ask(qtbot, editor, checker, 0, "AB")
-    checker.answer()
+    checker.response()
     assert editor.form.rows()[0].problem_text() == ""
     assert not editor.bar.problems_button.isVisible()
     assert editor.arguments() == {"code": "AB", "n": 1}
@@ -100,21 +100,21 @@ def test_check_result_for_outdated_input_is_dropped(
 ) -> None:
     ask(qtbot, editor, checker, 0, "abc")
     ask(qtbot, editor, checker, 0, "AB")
-    checker.answer(0)
+    checker.response(0)
     assert editor.form.rows()[0].problem_text() == ""
     write(editor, 0, "x")
-    checker.answer(1)
+    checker.response(1)
     assert editor.form.rows()[0].problem_text() == ""
 
 
 def test_many_keystrokes_cause_one_check(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "many keys in a row")
-    assert [value for value, _ in checker.questions] == [{"code": "many keys in a row"}]
+    assert [value for value, _ in checker.input_requests] == [{"code": "many keys in a row"}]
 
 
 def test_problems_can_be_stepped_through(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "abc")
-    checker.answer()
+    checker.response()
     assert (
         editor.bar.problems_button.text() == "1 problem"
     )  # what is only missing is not held against them yet
@@ -122,8 +122,8 @@ def test_problems_can_be_stepped_through(qtbot: QtBot, editor: ArgumentsEditor, 
     for _ in range(3):
         QTest.mouseClick(editor.bar.problems_button, LEFT)
         seen += [
-            place
-            for place, row in enumerate(editor.form.rows())
+            position
+            for position, row in enumerate(editor.form.rows())
             if row.isAncestorOf(row.window().focusWidget())
         ]
     assert sorted(seen[:2]) == [0, 2]
@@ -141,7 +141,7 @@ def test_keyboard_steps_to_the_next_problem_too(qtbot: QtBot, editor: ArgumentsE
 
 def test_unchecked_parts_are_reported(qtbot: QtBot, editor: ArgumentsEditor, checker: Checker) -> None:
     ask(qtbot, editor, checker, 0, "AB")
-    checker.questions[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
+    checker.input_requests[-1][1](Verdict(unchecked="Not checked: the check took more than 2 s."))
     assert editor.bar.message() == "Not checked: the check took more than 2 s."
 
 
@@ -150,8 +150,8 @@ def test_findings_of_a_check_are_marked_in_the_json_too(
 ) -> None:
     editor.set_arguments({"n": 1, "day": "tomorrow"})
     editor.show_json()
-    qtbot.waitUntil(lambda: bool(checker.questions))
-    checker.answer()
+    qtbot.waitUntil(lambda: bool(checker.input_requests))
+    checker.response()
     assert list(editor.json_view.box.gutter.marks()) == [2]
     editor.show_form()
     assert editor.form.rows()[1].problem_text() != ""
@@ -161,7 +161,7 @@ def test_check_result_after_the_editor_is_gone_is_harmless(
     qtbot: QtBot, editor: ArgumentsEditor, checker: Checker
 ) -> None:
     ask(qtbot, editor, checker, 0, "abc")
-    late = checker.questions[-1][1]
+    late = checker.input_requests[-1][1]
     editor.set_schema({"type": "object"})
     late(Verdict((FieldError("/code", "is wrong"),)))
     assert editor.problems() == []
@@ -173,4 +173,4 @@ def test_all_fields_are_filled_with_examples_and_cleared(editor: ArgumentsEditor
     assert value.keys() == {"code", "day", "n"}
     assert validate(SCHEMA, value) == Verdict()
     editor.clear()
-    assert editor.arguments(anyway=True) == {}
+    assert editor.arguments(force=True) == {}

@@ -99,7 +99,7 @@ def test_null_and_empty_values_can_be_selected_for_every_allowed_type(
     qtbot: QtBot, schema: JSON, empties: JSONObject
 ) -> None:
     driver = FormDriver(qtbot, {"x": schema})
-    offered = [offer.words for offer in state_options(driver.row("x").field)]
+    offered = [offer.text for offer in state_options(driver.row("x").field)]
     assert offered == ["Not set", *empties]
     for words, value in empties.items():
         driver.choose("x", words)

@@ -16,7 +16,7 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.choice_editors import BooleanEditor, ChoiceEditor
 from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.item_rows import ROWS_AT_ONCE
-from inspector.qt.forms.schema.list_editor import MOST_ROWS
+from inspector.qt.forms.schema.list_editor import MAX_ROWS
 from inspector.qt.forms.schema.object_editor import ObjectEditor
 from inspector.qt.forms.schema.schema_form import SchemaForm
 from inspector.qt.forms.schema.text_editors import LinesEditor
@@ -172,7 +172,7 @@ def test_invalid_item_says_so_in_its_row(qtbot: QtBot) -> None:
 
 def test_a_long_list_is_left_to_raw_json_and_kept(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"ids": {"type": "array", "items": {"type": "integer"}}})
-    many: list[JSON] = list(range(MOST_ROWS + 1))
+    many: list[JSON] = list(range(MAX_ROWS + 1))
     driver.form.set_value({"ids": many})
     assert driver.state("ids") == "set, as JSON"
     assert driver.form.value() == {"ids": many}

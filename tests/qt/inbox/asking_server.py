@@ -43,7 +43,7 @@ class Server:
         for line in sys.stdin:
             message = json.loads(line)
             if "method" not in message:
-                self.answered(message)
+                self.responded(message)
             elif "id" in message:
                 self.requested_of_us(message["id"], message["method"], message.get("params", {}))
 
@@ -63,13 +63,13 @@ class Server:
         else:
             send(id=id, error={"code": -32601, "message": f"Method not found: {method}"})
 
-    def answered(self, message: Params) -> None:
+    def responded(self, message: Params) -> None:
         key = message["id"]
         call = self.open.pop(key)
-        answers = self.calls[call]
-        answers[key] = message.get("result", message.get("error"))
+        responses = self.calls[call]
+        responses[key] = message.get("result", message.get("error"))
         if not any(each == call for each in self.open.values()):
-            send(id=call, result=text(list(answers.values())))
+            send(id=call, result=text(list(responses.values())))
 
     # -------------------------------------------------------------- tools
 
@@ -81,20 +81,20 @@ class Server:
             self._ask_in_result(id, params, arguments["rounds"])
         else:
             self.calls[id] = {}
-            for question in arguments["ask"]:
+            for input_request in arguments["ask"]:
                 self.count += 1
                 key = f"q{self.count}"
                 self.open[key] = id
                 self.calls[id][key] = None
-                send(id=key, **question)
+                send(id=key, **input_request)
 
     def _ask_in_result(self, id: object, params: Params, rounds: list[Params]) -> None:
         state = json.loads(params.get("requestState", "[]"))
         if "inputResponses" in params:
             state.append(params["inputResponses"])
         if len(state) < len(rounds):
-            asked = {"inputRequests": rounds[len(state)], "requestState": json.dumps(state)}
-            send(id=id, result={"resultType": "input_required", **asked})
+            requested = {"inputRequests": rounds[len(state)], "requestState": json.dumps(state)}
+            send(id=id, result={"resultType": "input_required", **requested})
         else:
             send(id=id, result={"resultType": "complete", **text(state)})
 

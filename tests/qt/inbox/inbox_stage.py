@@ -20,13 +20,13 @@ from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
 from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.panels.inbox.sampling import SamplingSection
 from inspector.qt.panels.inbox.section import Section
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 _SERVER = Path(__file__).with_name("asking_server.py")
 FORM, SAMPLING = "elicitation/create", "sampling/createMessage"
 
 
-def asking(name: str = "asking", era: str = "2025-11-25") -> StdioEntry:
+def server_request(name: str = "asking", era: str = "2025-11-25") -> StdioEntry:
     return StdioEntry(name=name, command=sys.executable, args=("-I", "-S", str(_SERVER)), era=era)
 
 
@@ -56,8 +56,8 @@ class InboxStage:
         self.browser_works = True
         bridge, theme = lens.app.bridge, lens.app.front.theme
         self.opener = LinkOpener(self._launch)
-        self.desk = RequestViewCache(bridge, theme, self.opener, lens.window)
-        for entry in servers or (asking(),):
+        self.view_cache = RequestViewCache(bridge, theme, self.opener, lens.window)
+        for entry in servers or (server_request(),):
             lens.add(entry)
             lens.choose(entry.name)
             lens.do("server.connect")
@@ -67,7 +67,7 @@ class InboxStage:
     def open(self, server: str | None = None) -> InboxPanel:
         """Another panel, over the same cards."""
         bridge, theme = self.lens.app.bridge, self.lens.app.front.theme
-        panel = InboxPanel(bridge, theme, self.opener, server, self.desk, self.lens.window)
+        panel = InboxPanel(bridge, theme, self.opener, server, self.view_cache, self.lens.window)
         panel.setWindowFlag(Qt.WindowType.Window)  # in front, and deleted with the window
         panel.resize(1100, 700)
         panel.show()
@@ -86,10 +86,10 @@ class InboxStage:
         work = self.lens.app.bridge.call_tool(server, tool, arguments, lambda progress: None)
         return asyncio.get_running_loop().create_task(work)
 
-    def said(self, call: asyncio.Task[CallOutcome]) -> Any:
+    def notified(self, call: asyncio.Task[CallOutcome]) -> Any:
         """What a call gave: the answers that the server got, as it got them."""
         self.lens.until(call.done)
-        result = json.loads(call.result().answer)["result"]
+        result = json.loads(call.result().response)["result"]
         return json.loads(result["content"][0]["text"])
 
     # -------------------------------------------------------------- the person's side
@@ -98,11 +98,11 @@ class InboxStage:
         """Until so many cards wait."""
         shown = panel or self.panel
         self.lens.until(lambda: shown.count == count)
-        return shown.model.open_cards
+        return shown.model.open_requests
 
     @property
     def view(self) -> RequestView:
-        view = self.panel.card_view
+        view = self.panel.request_view
         assert view is not None, "no card is in front"
         return view
 
@@ -128,10 +128,14 @@ class InboxStage:
     def press(self, words: str) -> None:
         self.lens.press(words, self.view)
 
-    def words(self) -> str:
-        return words_on(self.view)
+    def text(self) -> str:
+        return visible_text(self.view)
 
     def earlier(self) -> list[InboxRequest]:
         """Those that are done with, the latest first."""
-        cards = (self.panel.model.card(row) for row in range(self.panel.model.rowCount()))
-        return [card for card in cards if card is not None and not card.is_open]
+        inbox_requests = (self.panel.model.inbox_request(row) for row in range(self.panel.model.rowCount()))
+        return [
+            inbox_request
+            for inbox_request in inbox_requests
+            if inbox_request is not None and not inbox_request.is_open
+        ]

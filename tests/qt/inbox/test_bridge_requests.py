@@ -17,19 +17,19 @@ ACCEPT = Reply(result={"action": "accept", "content": {"name": "Ada"}})
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 def test_card_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str) -> None:
     bridge, seen = lens.app.bridge, list[InboxRequest]()
-    bridge.card_changed.connect(seen.append)
+    bridge.inbox_changed.connect(seen.append)
     args = ("-m", "inspector.demo", "everything")
     lens.run(bridge.add_server(StdioEntry(name="demo", command=sys.executable, args=args, era=era)))
     bridge.connect_server("demo")
     lens.until(lambda: lens.run(bridge.view("demo")).agreement is not None)
     call = bridge.start("call", bridge.call_tool("demo", "elicit_form", {}, lambda event: None))
     lens.until(lambda: seen)
-    (card,) = seen
-    assert lens.run(bridge.cards()) == (card,)
-    key = card.questions[0].key
-    lens.run(bridge.ask_inbox(lambda inbox: inbox.reply(card.id, key, ACCEPT)))
+    (inbox_request,) = seen
+    assert lens.run(bridge.inbox_requests()) == (inbox_request,)
+    key = inbox_request.input_requests[0].key
+    lens.run(bridge.ask_inbox(lambda inbox: inbox.reply(inbox_request.id, key, ACCEPT)))
     lens.until(lambda: call.done() and len(seen) == 2)
-    assert (seen[-1].id, seen[-1].end) == (card.id, InboxRequestEnd.ANSWERED)
+    assert (seen[-1].id, seen[-1].end) == (inbox_request.id, InboxRequestEnd.ANSWERED)
     assert lens.run(bridge.ask_inbox(lambda inbox: inbox.past())) == (seen[-1],)
     with pytest.raises(UserError, match="This is not asked any more"):
-        lens.run(bridge.ask_inbox(lambda inbox: inbox.reply(card.id, key, ACCEPT)))
+        lens.run(bridge.ask_inbox(lambda inbox: inbox.reply(inbox_request.id, key, ACCEPT)))

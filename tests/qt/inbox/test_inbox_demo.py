@@ -15,7 +15,7 @@ from inspector.engine.views import CallOutcome
 from inspector.qt.panels.inbox.reply_blocks import TextRow, ToolUseRow
 from inspector.schema.fields import ChoiceField
 from tests.qt.inbox.inbox_stage import InboxStage
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 ERAS = pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 
@@ -25,9 +25,9 @@ def demo(era: str) -> StdioEntry:
     return StdioEntry(name="everything", command=sys.executable, args=args, era=era)
 
 
-def said(lens: Lens, call: asyncio.Task[CallOutcome]) -> str:
+def reported(lens: Lens, call: asyncio.Task[CallOutcome]) -> str:
     lens.until(call.done)
-    content = json.loads(call.result().answer)["result"]["content"]
+    content = json.loads(call.result().response)["result"]["content"]
     return "\n".join(block["text"] for block in content)
 
 
@@ -36,7 +36,7 @@ def test_form_with_every_kind_of_field_keeps_its_defaults(lens: Lens, era: str) 
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "elicit_all_fields")
     stage.wait_for(1)
-    assert "“enumNames” is deprecated" in words_on(stage.section().remarks)
+    assert "“enumNames” is deprecated" in visible_text(stage.section().notes)
     editor = stage.form().editor
     stage.press("Accept")
     assert "problem" in stage.form().bar.alert.text("wrong"), "text and choice are required"
@@ -45,7 +45,7 @@ def test_form_with_every_kind_of_field_keeps_its_defaults(lens: Lens, era: str) 
     value = {**editor.form.value(), "text": "héllo", "choice": choice.choices[0]}
     editor.set_arguments(value)
     stage.press("Accept")
-    received = json.loads(said(lens, call).partition("\n")[2])
+    received = json.loads(reported(lens, call).partition("\n")[2])
     assert received == value
     assert received["integer_default"] == 7
     assert received["several_titled"] == ["free"]
@@ -62,41 +62,41 @@ def test_sampling_with_a_tool_is_answered_manually(lens: Lens, era: str) -> None
     use = editor.rows[0]
     assert isinstance(use, ToolUseRow)
     use.editor.fill_with_example()
-    first = stage.view.card.id
+    first = stage.view.inbox_request.id
     stage.press("Send answer")
-    lens.until(lambda: stage.view.card.is_open and stage.view.card.id != first)
-    prompt = words_on(stage.sampling().prompt)
+    lens.until(lambda: stage.view.inbox_request.is_open and stage.view.inbox_request.id != first)
+    prompt = visible_text(stage.sampling().prompt)
     assert "uses the tool weather" in prompt
     assert "result of a tool" in prompt
     text = stage.sampling().editor.rows[0]
     assert isinstance(text, TextRow)
     text.box.set_text("Mild.")
     stage.press("Send answer")
-    assert said(lens, call) == "mcp-lens-person said: Mild."
+    assert reported(lens, call) == "mcp-lens-person said: Mild."
 
 
 @ERAS
 def test_trip_is_booked_step_by_step(lens: Lens, era: str) -> None:
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "book_trip")
-    answers: list[JSONObject] = [{}, {"day": "2027-01-31"}, {"seats": 2}]
-    for step, answer in enumerate(answers, start=1):
+    responses: list[JSONObject] = [{}, {"day": "2027-01-31"}, {"seats": 2}]
+    for step, response in enumerate(responses, start=1):
         lens.until(partial(is_at, stage, step))
         if step == 1:
             stage.form().editor.fill_with_example()
         else:
-            stage.form().editor.set_arguments(answer)
+            stage.form().editor.set_arguments(response)
         if era == "2026-07-28":
-            assert f"Round {step} of at most 10" in stage.words()
+            assert f"Round {step} of at most 10" in stage.text()
             assert len(stage.view.rounds.steps) == step - 1
         stage.press("Accept")
-    booked = json.loads(said(lens, call).partition("\n")[2])
+    booked = json.loads(reported(lens, call).partition("\n")[2])
     assert booked["day"] == "2027-01-31"
     assert booked["seats"] == 2
 
 
 def is_at(stage: InboxStage, step: int) -> bool:
-    return stage.panel.card_view is not None and f"Step {step} of 3" in stage.words()
+    return stage.panel.request_view is not None and f"Step {step} of 3" in stage.text()
 
 
 @ERAS
@@ -104,8 +104,8 @@ def test_roots_alongside_another_request_are_answered_automatically(lens: Lens, 
     stage = InboxStage(lens, demo(era))
     call = stage.call("everything", "ask_twice", second="roots")
     stage.wait_for(1)
-    assert "asks you to fill in a form" in stage.words()
+    assert "asks you to fill in a form" in stage.text()
     stage.press("Decline")
-    answer = said(lens, call)
-    assert "decline" in answer
-    assert "second:" in answer
+    response = reported(lens, call)
+    assert "decline" in response
+    assert "second:" in response

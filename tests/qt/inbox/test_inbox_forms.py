@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.inbox.views import InboxRequestEnd
-from tests.qt.inbox.inbox_stage import FORM, InboxStage, asking, form
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.inbox.inbox_stage import FORM, InboxStage, form, server_request
+from tests.qt.lens_driver import Lens, visible_text
 
 ALL_FIELDS: dict[str, JSON] = {
     "name": {"type": "string", "title": "Full name", "minLength": 1},
@@ -29,20 +29,20 @@ def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[form("Book it", ("name",), **ALL_FIELDS)])
     stage.wait_for(1)
-    words = stage.words()
-    for told in ("asking asks you to fill in a form", "tool ask waits", "Book it"):
-        assert told in words
+    words = stage.text()
+    for reported in ("asking asks you to fill in a form", "tool ask waits", "Book it"):
+        assert reported in words
     section = stage.form()
     line = section.editor.form.findChild(QLineEdit)
     assert line is not None
     QTest.keyClicks(line, "Ada")
     stage.press("Accept")
     defaults = {"mail": "ada@example.org", "nights": 3, "insured": True, "extras": ["wifi"]}
-    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
     stage.wait_for(0)
-    assert [card.end for card in stage.earlier()] == [InboxRequestEnd.ANSWERED]
-    assert "accepted after" in stage.words()
-    assert '"Ada"' in stage.words()
+    assert [inbox_request.end for inbox_request in stage.earlier()] == [InboxRequestEnd.ANSWERED]
+    assert "accepted after" in stage.text()
+    assert '"Ada"' in stage.text()
 
 
 def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
@@ -51,7 +51,7 @@ def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
         call = stage.call(ask=[form()])
         stage.wait_for(1)
         stage.press(words)
-        assert stage.said(call) == [{"action": action}]
+        assert stage.notified(call) == [{"action": action}]
         stage.wait_for(0)
     tips = [stage.form().decline_action.toolTip(), stage.form().cancel_action.toolTip()]
     assert len(set(tips)) == 2
@@ -59,13 +59,13 @@ def test_decline_and_cancel_are_different_replies(lens: Lens) -> None:
 
 def test_form_without_fields_asks_for_confirmation(lens: Lens) -> None:
     stage = InboxStage(lens)
-    question = form("Delete 4 files?")
-    question["params"]["requestedSchema"]["properties"] = {}  # type: ignore[index,call-overload]
-    call = stage.call(ask=[question])
+    input_request = form("Delete 4 files?")
+    input_request["params"]["requestedSchema"]["properties"] = {}  # type: ignore[index,call-overload]
+    call = stage.call(ask=[input_request])
     stage.wait_for(1)
-    assert "to accept is to say yes" in stage.words()
+    assert "to accept is to say yes" in stage.text()
     stage.press("Accept")
-    assert stage.said(call) == [{"action": "accept", "content": {}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {}}]
 
 
 def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
@@ -80,7 +80,7 @@ def test_invalid_form_is_sent_only_on_confirmation(lens: Lens) -> None:
     lens.settle()
     assert not call.done()
     stage.press("Send anyway")
-    assert stage.said(call) == [{"action": "accept", "content": {"n": 9}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {"n": 9}}]
 
 
 def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
@@ -96,14 +96,14 @@ def test_invalid_json_is_neither_sent_nor_lost(lens: Lens) -> None:
     stage.press("Accept")
     assert "Not asked for" in stage.form().bar.alert.text("wrong")
     stage.press("Send anyway")
-    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada", "extra": 1.5}}]
 
 
 def test_fields_that_look_like_secrets_are_warned_about(lens: Lens) -> None:
     stage = InboxStage(lens)
     stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
-    words = words_on(stage.form().secrets)
+    words = visible_text(stage.form().secrets)
     assert "seems to ask for a secret" in words
     assert "password: Its name" in words
     assert "user" not in words.replace("user,", "")
@@ -132,29 +132,29 @@ def test_control_return_accepts_and_calls_no_tool(lens: Lens) -> None:
     line.setFocus()
     QTest.keyClicks(line, "Ada")
     QTest.keyClick(line, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada"}}]
     assert len(lens.sent("tools/call")) == 1
 
 
 def test_malformed_form_is_rejected_and_reported(lens: Lens) -> None:
     stage = InboxStage(lens)
     call = stage.call(ask=[{"method": "elicitation/create", "params": {"message": "No schema"}}])
-    assert stage.said(call)[0]["code"] == -32602
+    assert stage.notified(call)[0]["code"] == -32602
     lens.until(lambda: stage.earlier())
-    card = stage.earlier()[0]
-    assert card.end is InboxRequestEnd.REFUSED
-    assert stage.panel.show_card(card.id)
+    inbox_request = stage.earlier()[0]
+    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert stage.panel.show_request(inbox_request.id)
     assert "requestedSchema" in stage.view.head.note.text("note")
-    assert "refused" in stage.words()
+    assert "refused" in stage.text()
 
 
 def test_stateless_form_elicitation_is_answered_the_same_way(lens: Lens) -> None:
-    stage = InboxStage(lens, asking(era="2026-07-28"))
+    stage = InboxStage(lens, server_request(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form()}])
     stage.wait_for(1)
     stage.form().editor.set_arguments({"name": "Ada"})
     stage.press("Accept")
-    assert stage.said(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
+    assert stage.notified(call) == [{"who": {"action": "accept", "content": {"name": "Ada"}}}]
 
 
 def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> None:
@@ -162,9 +162,9 @@ def test_field_that_looks_like_a_secret_has_a_warning_beside_it(lens: Lens) -> N
     stage.call(ask=[form("Sign in", user={"type": "string"}, password={"type": "string"})])
     stage.wait_for(1)
     user, password = stage.form().editor.form.rows()
-    assert "Careful: this seems to be a secret." in words_on(password)
+    assert "Careful: this seems to be a secret." in visible_text(password)
     assert "Careful" in password.slot.editor.widget.accessibleDescription()
-    assert "Careful" not in words_on(user)
+    assert "Careful" not in visible_text(user)
     stage.press("Decline")
 
 
@@ -196,7 +196,7 @@ def test_return_in_the_list_focuses_the_form(lens: Lens) -> None:
     QTest.keyClick(stage.panel.list, Qt.Key.Key_Return)
     QTest.keyClicks(with_keys(), "Ada")
     QTest.keyClick(with_keys(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert stage.said(call) == [{"action": "accept", "content": {"name": "Ada"}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {"name": "Ada"}}]
 
 
 def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
@@ -210,7 +210,7 @@ def test_return_on_a_form_without_fields_sends_nothing_yet(lens: Lens) -> None:
     lens.settle()
     assert stage.panel.count == 1
     stage.press("Accept")
-    assert stage.said(call) == [{"action": "accept", "content": {}}]
+    assert stage.notified(call) == [{"action": "accept", "content": {}}]
 
 
 def test_cancelled_untouched_form_mentions_no_lost_input(lens: Lens) -> None:
@@ -219,7 +219,7 @@ def test_cancelled_untouched_form_mentions_no_lost_input(lens: Lens) -> None:
     stage.wait_for(1)
     stage.call(tool="withdraw")
     stage.wait_for(0)
-    assert "What you wrote" not in stage.words()
+    assert "What you wrote" not in stage.text()
     assert stage.view.head.note.text("note") == "Reason: Somebody else answered."
 
 

@@ -18,8 +18,8 @@ from inspector.qt.panels.inbox.sampling_prompt import AT_ONCE
 from inspector.qt.views.content_view import Form
 from inspector.qt.widgets.text.badge import ShareBar
 from inspector.traffic.records import RecordKind
-from tests.qt.inbox.inbox_stage import InboxStage, asking, sampling
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.inbox.inbox_stage import InboxStage, sampling, server_request
+from tests.qt.lens_driver import Lens, visible_text
 
 WEATHER: JSONObject = {
     "name": "weather",
@@ -46,10 +46,10 @@ def test_reply_is_sent_as_written(lens: Lens) -> None:
         "model": BY_HAND,
         "stopReason": "endTurn",
     }
-    assert stage.said(call) == [expected]
+    assert stage.notified(call) == [expected]
     stage.wait_for(0)
-    assert "answered after" in stage.words()
-    assert "4,\nI think" in stage.words()
+    assert "answered after" in stage.text()
+    assert "4,\nI think" in stage.text()
 
 
 def test_declined_sampling_sends_an_error(lens: Lens) -> None:
@@ -57,12 +57,12 @@ def test_declined_sampling_sends_an_error(lens: Lens) -> None:
     call = stage.call(ask=[sampling()])
     stage.wait_for(1)
     stage.press("Decline")
-    assert stage.said(call) == [{"code": -1, "message": "The user rejected the sampling request"}]
-    lens.until(lambda: "declined after" in stage.words())
+    assert stage.notified(call) == [{"code": -1, "message": "The user rejected the sampling request"}]
+    lens.until(lambda: "declined after" in stage.text())
 
 
 def test_declined_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
-    stage = InboxStage(lens, asking(era="2026-07-28"))
+    stage = InboxStage(lens, server_request(era="2026-07-28"))
     call = stage.call(rounds=[{"a": sampling(), "b": sampling("3 + 3?")}])
     stage.wait_for(1)
     assert "the call ends" in stage.sampling("a").decline_action.toolTip()
@@ -74,10 +74,10 @@ def test_declined_sampling_in_a_round_ends_the_call(lens: Lens) -> None:
 
 def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
     stage = InboxStage(lens)
-    picture: JSON = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()}
+    image: JSON = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png()).decode()}
     use: JSON = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bergen"}}
     result: JSON = {"type": "tool_result", "toolUseId": "c1", "content": [{"type": "text", "text": "Rain"}]}
-    question = sampling(
+    input_request = sampling(
         systemPrompt="Be <b>terse</b>.",
         temperature=0.5,
         stopSequences=["\n\n", "END"],
@@ -90,13 +90,13 @@ def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
             {"role": "user", "content": {"type": "text", "text": "Weather?"}},
             {"role": "assistant", "content": [use]},
             {"role": "user", "content": [result]},
-            {"role": "user", "content": picture},
+            {"role": "user", "content": image},
         ],
     )
-    stage.call(ask=[question])
+    stage.call(ask=[input_request])
     stage.wait_for(1)
-    words = words_on(stage.sampling().prompt)
-    for told in (
+    words = visible_text(stage.sampling().prompt)
+    for reported in (
         "Be <b>terse</b>.",
         "uses the tool weather · c1",
         "result of a tool · c1",
@@ -106,11 +106,11 @@ def test_prompt_is_shown_with_everything_the_server_sent(lens: Lens) -> None:
         '{"trace":7}',
         "1 tool offered: weather",
     ):
-        assert told in words, told
+        assert reported in words, reported
     bars = [each.accessibleName() for each in stage.sampling().prompt.findChildren(ShareBar)]
     assert bars == ["Cost 0.1", "Speed 0.9"]
     stage.press("1 tool offered: weather")
-    assert "Looks out of the window." in stage.words()
+    assert "Looks out of the window." in stage.text()
     lens.press("Open", stage.sampling().prompt.cards[-1])
     assert stage.view.content.form() is Form.PICTURE
     stage.press("Back to the card")
@@ -124,10 +124,10 @@ def test_latest_of_many_messages_are_shown_first(lens: Lens) -> None:
     stage.wait_for(1)
     prompt = stage.sampling().prompt
     assert len(prompt.cards) == AT_ONCE
-    assert "m29" in words_on(prompt.cards[-1])
+    assert "m29" in visible_text(prompt.cards[-1])
     stage.press("Show 24 earlier messages")
     assert len(prompt.cards) == 30
-    assert "m0" in words_on(prompt.cards[0])
+    assert "m0" in visible_text(prompt.cards[0])
     stage.press("Decline")
 
 
@@ -143,16 +143,16 @@ def test_reply_with_a_tool_use_is_filled_in_with_the_form_of_the_tool(lens: Lens
     assert row.name.currentText() == "weather"
     assert [each.name for each in row.editor.form.field.members] == ["city"]
     stage.sampling().check()
-    lens.until(lambda: "The input of weather: city" in words_on(stage.sampling().problems))
+    lens.until(lambda: "The input of weather: city" in visible_text(stage.sampling().problems))
     row.editor.set_arguments({"city": "Bergen"})
     row.id.setText("call_1")
     stage.sampling().check()
-    assert not words_on(stage.sampling().problems)
+    assert not visible_text(stage.sampling().problems)
     stage.press("Send answer")
     use = {"type": "tool_use", "id": "call_1", "name": "weather", "input": {"city": "Bergen"}}
-    answer = stage.said(call)[0]
-    assert answer["content"] == [{"type": "text", "text": "Let me see."}, use]
-    assert answer["stopReason"] == "toolUse"
+    response = stage.notified(call)[0]
+    assert response["content"] == [{"type": "text", "text": "Let me see."}, use]
+    assert response["stopReason"] == "toolUse"
 
 
 def test_image_from_a_file_is_sent_with_its_type(lens: Lens, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_image_from_a_file_is_sent_with_its_type(lens: Lens, tmp_path: Path) -> 
     stage.press("Back to the card")
     editor.rows[0].removal_requested.emit()
     stage.press("Send answer")
-    block = stage.said(call)[0]["content"]
+    block = stage.notified(call)[0]["content"]
     assert (block["type"], block["mimeType"]) == ("image", "image/png")
     assert base64.b64decode(block["data"]) == png()
 
@@ -197,8 +197,8 @@ def test_form_and_json_views_are_the_same_reply_and_lose_nothing(lens: Lens) -> 
     editor.show_form()
     editor.model.setText("other")
     stage.press("Send answer")
-    answer = stage.said(call)[0]
-    assert answer == {
+    response = stage.notified(call)[0]
+    assert response == {
         "role": "assistant",
         "model": "other",
         "_meta": {"x": 1.5},
@@ -214,9 +214,9 @@ def test_invalid_reply_is_warned_about_and_can_still_be_sent(lens: Lens) -> None
     editor.show_json()
     editor.json_view.box.setPlainText('{"role": "robot", "content": []}')
     problems = stage.sampling().problems
-    lens.until(lambda: "robot" in words_on(problems) and "“model” is missing" in words_on(problems))
+    lens.until(lambda: "robot" in visible_text(problems) and "“model” is missing" in visible_text(problems))
     stage.press("Send answer")
-    assert stage.said(call) == [{"role": "robot", "content": []}]
+    assert stage.notified(call) == [{"role": "robot", "content": []}]
 
 
 def test_invalid_json_is_not_sent(lens: Lens) -> None:
@@ -238,7 +238,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
 def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
     call = stage.call(ask=[sampling("2 + 2?")])
     stage.wait_for(1)
     section = stage.sampling()
@@ -251,8 +251,8 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
         '{"messages": [{"role": "user", "content": {"type": "text", "text": "3 + 3?"}}]}'
     )
     stage.press("Use this prompt")
-    assert "3 + 3?" in words_on(section.prompt)
-    assert "prompt edited" in stage.words()
+    assert "3 + 3?" in visible_text(section.prompt)
+    assert "prompt edited" in stage.text()
     section.drafting.offer()
     lens.until(lambda: [each.text() for each in section.drafting.menu.actions()] == ["Fill in by Echo"])
     section.drafting.menu.actions()[0].trigger()
@@ -263,12 +263,12 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
     assert not call.done()
     row.box.set_text("6")
     stage.press("Send answer")
-    assert stage.said(call)[0]["content"] == {"type": "text", "text": "6"}
+    assert stage.notified(call)[0]["content"] == {"type": "text", "text": "6"}
     stage.wait_for(0)
-    card = stage.earlier()[0]
-    assert card.end is InboxRequestEnd.ANSWERED
-    assert end_text(card).startswith("answered, drafted by the rule “Echo” after")
-    assert "drafted by the rule “Echo”" in stage.words()
+    inbox_request = stage.earlier()[0]
+    assert inbox_request.end is InboxRequestEnd.ANSWERED
+    assert end_text(inbox_request).startswith("answered, drafted by the rule “Echo” after")
+    assert "drafted by the rule “Echo”" in stage.text()
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
     assert "Drafted by the rule “Echo”, and sent by the person." in notes
 
@@ -276,7 +276,7 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
 def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
     call = stage.call(ask=[sampling("Hello")])
     stage.wait_for(1)
     section = stage.sampling()
@@ -287,7 +287,7 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     row.box.set_text("")
     row.box.set_text("My own")
     stage.press("Send answer")
-    assert stage.said(call)[0]["content"]["text"] == "My own"
+    assert stage.notified(call)[0]["content"]["text"] == "My own"
     stage.wait_for(0)
     assert "drafted" not in end_text(stage.earlier()[0])
 
@@ -295,27 +295,27 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
 def test_automatic_reply_is_marked(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Parrot", kind=RuleKind.ECHO, is_on=True)
-    lens.run(lens.app.bridge.ask_answers(lambda answers: answers.save([echo])))
+    lens.run(lens.app.bridge.ask_reply_rules(lambda responses: responses.save([echo])))
     call = stage.call(ask=[sampling("Hello")])
-    assert stage.said(call)[0]["content"]["text"] == "Hello"
+    assert stage.notified(call)[0]["content"]["text"] == "Hello"
     lens.until(lambda: stage.earlier())
-    stage.panel.show_card(stage.earlier()[0].id)
-    assert "answered by the rule “Parrot” after" in stage.words()
-    assert "\nby the rule “Parrot”" in stage.words()
+    stage.panel.show_request(stage.earlier()[0].id)
+    assert "answered by the rule “Parrot” after" in stage.text()
+    assert "\nby the rule “Parrot”" in stage.text()
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 def test_deeply_nested_and_hostile_prompts_are_shown(lens: Lens, era: str) -> None:
-    stage = InboxStage(lens, asking(era=era))
+    stage = InboxStage(lens, server_request(era=era))
     deep: JSON = {}
     for _ in range(400):
         deep = {"a": deep}
-    question = sampling("\u202e<img src=x>", metadata=deep, systemPrompt="\x1b[31m")
+    input_request = sampling("\u202e<img src=x>", metadata=deep, systemPrompt="\x1b[31m")
     if era == "2025-11-25":
-        stage.call(ask=[question])
+        stage.call(ask=[input_request])
     else:
-        stage.call(rounds=[{"q": question}])
+        stage.call(rounds=[{"q": input_request}])
     stage.wait_for(1)
-    assert "⟨U+202E⟩<img src=x>" in stage.words()
+    assert "⟨U+202E⟩<img src=x>" in stage.text()
     stage.press("Decline")
     stage.wait_for(0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 
 from inspector.engine.inbox.views import InboxRequestEnd
-from tests.qt.inbox.inbox_stage import InboxStage, asking, form, page
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.inbox.inbox_stage import InboxStage, form, page, server_request
+from tests.qt.lens_driver import Lens, visible_text
 
 
 def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> None:
@@ -15,12 +15,12 @@ def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> N
     stage.wait_for(1)
     assert stage.opened == []
     assert stage.page().address.text() == "https://pages.test/a?b=c"
-    assert "Goes to pages.test" in stage.words()
+    assert "Goes to pages.test" in stage.text()
     stage.press("Open in browser")
     assert stage.opened == ["https://pages.test/a?b=c"]
-    assert stage.said(call) == [{"action": "accept"}]
-    lens.until(lambda: stage.view.card.awaits_page)
-    assert "waiting for the page" in stage.words()
+    assert stage.notified(call) == [{"action": "accept"}]
+    lens.until(lambda: stage.view.inbox_request.awaits_page)
+    assert "waiting for the page" in stage.text()
     stage.press("Open again")
     assert len(stage.opened) == 2
     stage.call(tool="complete", ids=["e1"])
@@ -34,7 +34,7 @@ def test_user_can_continue_before_the_server_reports_completion(lens: Lens) -> N
         stage.call(ask=[page()])
         stage.wait_for(1)
         stage.press("Open in browser")
-        lens.until(lambda: stage.view.card.awaits_page)
+        lens.until(lambda: stage.view.inbox_request.awaits_page)
         stage.press(words)
         stage.wait_for(0)
         assert stage.earlier()[0].note.startswith(note)
@@ -48,7 +48,7 @@ def test_url_elicitation_is_declined_and_cancelled_without_opening_it(lens: Lens
         stage.press("Copy address")
         assert QGuiApplication.clipboard().text() == "https://pages.test/a?b=c"
         stage.press(words)
-        assert stage.said(call) == [{"action": action}]
+        assert stage.notified(call) == [{"action": action}]
         stage.wait_for(0)
     assert stage.opened == []
 
@@ -57,11 +57,11 @@ def test_lookalike_host_is_shown_in_both_forms_and_warned_about(lens: Lens) -> N
     stage = InboxStage(lens)
     stage.call(ask=[page("https://good.test@xn--80ak6aa92e.com:8443/")])
     stage.wait_for(1)
-    words = stage.words()
+    words = stage.text()
     assert "xn--80ak6aa92e.com" in words
     assert "аррӏе.com" in words
-    assert "user name" in words_on(stage.page().warnings)
-    assert "unusual port" in words_on(stage.page().warnings)
+    assert "user name" in visible_text(stage.page().warnings)
+    assert "unusual port" in visible_text(stage.page().warnings)
     stage.press("Decline")
 
 
@@ -70,12 +70,12 @@ def test_non_web_url_cannot_be_opened(lens: Lens) -> None:
     call = stage.call(ask=[page("file:///etc/passwd")])
     stage.wait_for(1)
     assert not stage.page().open_action.isEnabled()
-    assert "only http and https" in words_on(stage.page().warnings)
+    assert "only http and https" in visible_text(stage.page().warnings)
     stage.page().open_page()
     assert stage.opened == []
     assert not call.done()
     stage.press("Decline")
-    assert stage.said(call) == [{"action": "decline"}]
+    assert stage.notified(call) == [{"action": "decline"}]
 
 
 def test_without_a_browser_nothing_is_sent_until_the_user_confirms(lens: Lens) -> None:
@@ -88,7 +88,7 @@ def test_without_a_browser_nothing_is_sent_until_the_user_confirms(lens: Lens) -
     lens.settle()
     assert not call.done()
     stage.press("I opened it myself")
-    assert stage.said(call) == [{"action": "accept"}]
+    assert stage.notified(call) == [{"action": "accept"}]
 
 
 def test_call_that_needs_url_elicitations_is_retried_when_they_complete(lens: Lens) -> None:
@@ -96,16 +96,16 @@ def test_call_that_needs_url_elicitations_is_retried_when_they_complete(lens: Le
     pages = [page(f"https://pages.test/{id}", id)["params"] for id in ("e1", "e2")]
     call = stage.call(required=pages)
     stage.wait_for(1)
-    assert "asks 2 questions" in stage.words()
+    assert "asks 2 questions" in stage.text()
     lens.press("Open in browser", stage.section("e1"))
-    lens.until(lambda: stage.view.sections["e1"].question.reply is not None)
+    lens.until(lambda: stage.view.sections["e1"].input_request.reply is not None)
     lens.press("Open in browser", stage.section("e2"))
     assert stage.opened == ["https://pages.test/e1", "https://pages.test/e2"]
     stage.press("Send answers")
-    lens.until(lambda: stage.view.card.awaits_page)
+    lens.until(lambda: stage.view.inbox_request.awaits_page)
     assert not call.done()
     stage.press("I'm done")
-    assert stage.said(call) == "visited"
+    assert stage.notified(call) == "visited"
     assert len(lens.sent("tools/call")) == 2
 
 
@@ -115,17 +115,17 @@ def test_declined_url_elicitation_leaves_the_call_with_its_error(lens: Lens) -> 
     stage.wait_for(1)
     stage.press("Decline")
     lens.until(call.done)
-    assert b"-32042" in call.result().answer
+    assert b"-32042" in call.result().response
     assert len(lens.sent("tools/call")) == 1
 
 
 def test_stateless_url_elicitation_needs_no_notification(lens: Lens) -> None:
-    stage = InboxStage(lens, asking(era="2026-07-28"))
+    stage = InboxStage(lens, server_request(era="2026-07-28"))
     call = stage.call(rounds=[{"visit": page(), "who": form()}])
     stage.wait_for(1)
     lens.press("Open in browser", stage.section("visit"))
-    lens.until(lambda: stage.section("visit").question.reply is not None)
+    lens.until(lambda: stage.section("visit").input_request.reply is not None)
     lens.press("Decline", stage.section("who"))
     stage.press("Send answers")
-    assert stage.said(call) == [{"visit": {"action": "accept"}, "who": {"action": "decline"}}]
+    assert stage.notified(call) == [{"visit": {"action": "accept"}, "who": {"action": "decline"}}]
     stage.wait_for(0)

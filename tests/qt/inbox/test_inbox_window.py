@@ -18,12 +18,12 @@ from inspector.qt.panels.inbox.panel import InboxPanel
 from inspector.qt.widgets.notices.toasts import Toasts
 from inspector.qt.window.inbox import InboxController
 from inspector.qt.window.workspace import TABS
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
 
-def asking(name: str) -> StdioEntry:
+def server_request(name: str) -> StdioEntry:
     names = ("asks", "takes_back", "asks_nonsense", "waits")
     return scripted(name, tools=[{"name": each, "inputSchema": {"type": "object"}} for each in names])
 
@@ -35,15 +35,15 @@ def inboxes(lens: Lens) -> InboxController:
 
 def begin(lens: Lens, tool: str = "asks", arguments: JSONObject | None = None) -> InboxRequest:
     """Call a tool of the server in front that asks, and wait for its card."""
-    before = lens.window.inboxes.cards.count if "inboxes" in vars(lens.window) else 0
+    before = lens.window.inboxes.inbox_requests.count if "inboxes" in vars(lens.window) else 0
     assert lens.tools.choose(tool)
     lens.tools.call_view.arguments.set_arguments(arguments or {})
     lens.do("tool.call")
-    lens.until(lambda: inboxes(lens).cards.count == before + 1)
-    return inboxes(lens).cards.of(lens.workspace.view.name)[-1]
+    lens.until(lambda: inboxes(lens).inbox_requests.count == before + 1)
+    return inboxes(lens).inbox_requests.of(lens.workspace.view.name)[-1]
 
 
-def tell(lens: Lens, server: str, tool: str) -> None:
+def notify(lens: Lens, server: str, tool: str) -> None:
     """Call a tool behind the panel's back."""
     lens.run(lens.app.bridge.call_tool(server, tool, {}, lambda progress: None))
     lens.settle()
@@ -62,21 +62,21 @@ def tab_text(lens: Lens, server: str) -> str:
     return lens.window.workspaces[server].tabs.tabText(TABS.index("inbox"))
 
 
-def accept(lens: Lens, panel: InboxPanel, card: InboxRequest) -> None:
-    assert panel.show_card(card.id)
+def accept(lens: Lens, panel: InboxPanel, inbox_request: InboxRequest) -> None:
+    assert panel.show_request(inbox_request.id)
     lens.press("Accept", panel)
-    lens.until(lambda: inboxes(lens).cards.card(card.id) is None)
+    lens.until(lambda: inboxes(lens).inbox_requests.inbox_request(inbox_request.id) is None)
 
 
 def shown_card(panel: InboxPanel) -> int | None:
-    return panel.card_view.card.id if panel.card_view is not None else None
+    return panel.request_view.inbox_request.id if panel.request_view is not None else None
 
 
 def two_ask(lens: Lens) -> tuple[InboxRequest, InboxRequest]:
-    lens.connect(asking("one"))
+    lens.connect(server_request("one"))
     lens.window.show_tab("tools")
     first = begin(lens, arguments={"message": "First?"})
-    lens.connect(asking("two"))
+    lens.connect(server_request("two"))
     lens.window.show_tab("tools")
     return first, begin(lens, arguments={"message": "Second?"})
 
@@ -90,14 +90,14 @@ def strip(lens: Lens) -> str:
 
 @pytest.mark.parametrize("is_last_first", [False, True])
 def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is_last_first: bool) -> None:
-    cards = two_ask(lens)
+    inbox_requests = two_ask(lens)
     assert [waiting(lens, name) for name in ("one", "two")] == [1, 1]
     assert lens.window.servers.inbox.count == 2
     assert [tab_text(lens, name) for name in ("one", "two")] == ["Inbox 1", "Inbox 1"]
     lens.do("app.inbox")
     panel = inboxes(lens).overall
     lens.until(lambda: panel.count == 2)
-    order = cards[::-1] if is_last_first else cards
+    order = inbox_requests[::-1] if is_last_first else inbox_requests
     accept(lens, panel, order[0])
     assert (waiting(lens, order[0].server), waiting(lens, order[1].server)) == (0, 1)
     assert tab_text(lens, order[0].server) == "Inbox"
@@ -107,11 +107,11 @@ def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is
     for name in ("one", "two"):
         result = lens.window.workspaces[name].tools.call_view.result
         lens.until(lambda: result.badge.text == "result")  # noqa: B023
-        assert "in the Inbox" in words_on(result)
+        assert "in the Inbox" in visible_text(result)
 
 
 def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
-    lens.connect(asking("one"))
+    lens.connect(server_request("one"))
     begin(lens)
     model = lens.window.servers.model
     spoken = str(model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole))
@@ -120,8 +120,8 @@ def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
 
 
 def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
-    lens.connect(asking("one"))
-    lens.add(asking("two"))
+    lens.connect(server_request("one"))
+    lens.add(server_request("two"))
     lens.app.bridge.connect_server("two")
     lens.until(lambda: lens.view("two").agreement is not None)
     call = lens.app.bridge.call_tool("two", "asks", {}, lambda progress: None)
@@ -194,7 +194,7 @@ def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     assert "inboxes" not in vars(lens.window)
     lens.do("view.inbox")
     assert lens.workspace.inbox.isVisible()
-    assert "Nobody asks anything" in words_on(lens.workspace.inbox)
+    assert "Nobody asks anything" in visible_text(lens.workspace.inbox)
 
 
 # ------------------------------------------------------------------ toasts
@@ -204,9 +204,9 @@ def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -
     first, second = two_ask(lens)
     toasts = inboxes(lens).toasts
     assert [toast.key for toast in toasts.shown] == [first.id, second.id]
-    said = words_on(toasts)
+    reported = visible_text(toasts)
     for words in ("one", "two", "Asks you to fill in a form", "First?", "Second?", "tool asks"):
-        assert words in said.splitlines()
+        assert words in reported.splitlines()
     lens.press("Answer", toasts.shown[1])
     panel = lens.workspace.inbox
     assert panel.isVisible(), "its server is in front"
@@ -220,23 +220,23 @@ def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -
 
 
 def test_toast_disappears_when_its_request_is_cancelled_and_the_window_says_so(lens: Lens) -> None:
-    lens.connect(asking("one"))
-    card = begin(lens)
+    lens.connect(server_request("one"))
+    inbox_request = begin(lens)
     assert inboxes(lens).toasts.isVisible()
-    tell(lens, "one", "takes_back")
+    notify(lens, "one", "takes_back")
     lens.until(lambda: not inboxes(lens).toasts.isVisible())
     assert strip(lens) == "one took its question back (form)."
     assert waiting(lens, "one") == 0
     lens.press("Show in Inbox", lens.window.strips)
     assert strip(lens) == ""
     panel = lens.workspace.inbox
-    lens.until(lambda: shown_card(panel) == card.id)
-    assert "Too late." in words_on(panel)
+    lens.until(lambda: shown_card(panel) == inbox_request.id)
+    assert "Too late." in visible_text(panel)
 
 
 def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> None:
-    lens.connect(asking("one"))
-    tell(lens, "one", "asks_nonsense")
+    lens.connect(server_request("one"))
+    notify(lens, "one", "asks_nonsense")
     lens.until(lambda: strip(lens))
     assert strip(lens) == "A question of one was refused without asking you (form)."
     begin(lens)
@@ -248,13 +248,13 @@ def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> Non
 
 
 def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
-    lens.connect(asking("one"))
+    lens.connect(server_request("one"))
     lens.window.show_tab("inbox")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
     lens.app.bridge.start("ask behind", call)
     lens.until(lambda: lens.workspace.inbox.count == 1)
     assert not inboxes(lens).toasts.isVisible()
-    tell(lens, "one", "takes_back")
+    notify(lens, "one", "takes_back")
     lens.until(lambda: lens.workspace.inbox.count == 0)
     assert strip(lens) == ""
 
@@ -268,7 +268,7 @@ def test_opening_a_server_inbox_dismisses_only_its_toasts(lens: Lens) -> None:
 
 
 def test_toast_sits_in_the_corner_and_does_not_take_the_focus(lens: Lens) -> None:
-    lens.connect(asking("one"))
+    lens.connect(server_request("one"))
     lens.window.activateWindow()
     lens.window.traffic.search.setFocus()
     before = QApplication.focusWidget()
@@ -295,19 +295,19 @@ def put(toasts: Toasts, *keys: int) -> None:
 
 
 def test_toasts_beyond_three_are_counted_and_move_up(lens: Lens, toasts: Toasts) -> None:
-    asked: list[bool] = []
-    toasts.all_requested.connect(lambda: asked.append(True))
+    requested: list[bool] = []
+    toasts.all_requested.connect(lambda: requested.append(True))
     put(toasts, 1, 2, 3, 4, 5)
     assert [toast.key for toast in toasts.shown] == [1, 2, 3]
-    assert "2 more" in words_on(toasts)
+    assert "2 more" in visible_text(toasts)
     assert not toasts._toasts[4].timer.isActive(), "its time begins when it is shown"
     lens.press("2 more", toasts)
-    assert asked == [True]
+    assert requested == [True]
     lens.press("Later", toasts.shown[0])
     assert [toast.key for toast in toasts.shown] == [2, 3, 4]
-    assert "1 more" in words_on(toasts)
-    toasts.take_back(5)
-    assert "more" not in words_on(toasts)
+    assert "1 more" in visible_text(toasts)
+    toasts.withdraw(5)
+    assert "more" not in visible_text(toasts)
     toasts.take_all_back()
     assert not toasts.isVisible()
 
@@ -336,14 +336,14 @@ def test_toast_expires_under_a_resting_pointer(
     lens: Lens, toasts: Toasts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(toasts, 1)
-    place = toasts.shown[0].mapToGlobal(QPoint(20, 20))
+    position = toasts.shown[0].mapToGlobal(QPoint(20, 20))
     toasts.take_all_back()
-    QCursor.setPos(place)
+    QCursor.setPos(position)
     put(toasts, 2)
     toasts.shown[0].timer.timeout.emit()
     assert not toasts.shown, "nobody pointed at it: it came to where the pointer was"
     put(toasts, 3)
-    QCursor.setPos(place + QPoint(3, 3))
+    QCursor.setPos(position + QPoint(3, 3))
     toasts.shown[0].timer.timeout.emit()
     assert toasts.shown
     monkeypatch.setattr("inspector.qt.widgets.notices.toasts._RESTS_MS", 0)
@@ -353,8 +353,8 @@ def test_toast_expires_under_a_resting_pointer(
 
 def test_toast_shows_server_text_as_plain_text(lens: Lens, toasts: Toasts) -> None:
     toasts.put(1, "<b>bold</b>" * 50, "<img src='x'>", "a\nb", "tool " + "y" * 5_000, act="Answer")
-    said = words_on(toasts)
-    assert "<img src='x'>" in said
+    reported = visible_text(toasts)
+    assert "<img src='x'>" in reported
     assert toasts.width() < 400
 
 
@@ -362,63 +362,63 @@ def test_toast_shows_server_text_as_plain_text(lens: Lens, toasts: Toasts) -> No
 
 
 def test_pending_call_says_so_and_links_to_its_card(lens: Lens) -> None:
-    panel = lens.connect(asking("one"))
+    panel = lens.connect(server_request("one"))
     lens.window.show_tab("tools")
-    card = begin(lens)
-    asked = panel.call_view.asked
-    assert asked.isVisible()
-    assert asked.words == "Waiting for you: form"
-    lens.press("Answer", asked)
+    inbox_request = begin(lens)
+    requested = panel.call_view.requested
+    assert requested.isVisible()
+    assert requested.text == "Waiting for you: form"
+    lens.press("Answer", requested)
     inbox = lens.workspace.inbox
-    lens.until(lambda: shown_card(inbox) == card.id)
-    accept(lens, inbox, card)
+    lens.until(lambda: shown_card(inbox) == inbox_request.id)
+    accept(lens, inbox, inbox_request)
     lens.until(lambda: not panel.call_view.is_running)
-    assert not asked.isVisibleTo(panel)
-    assert ", of these " in words_on(panel.call_view.result)
+    assert not requested.isVisibleTo(panel)
+    assert ", of these " in visible_text(panel.call_view.result)
 
 
 def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None:
-    panel = lens.connect(asking("one"))
+    panel = lens.connect(server_request("one"))
     lens.window.show_tab("tools")
     call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
     lens.app.bridge.start("ask behind", call)
     lens.until(lambda: waiting(lens, "one") == 1)
-    assert not panel.call_view.asked.isVisible(), "nothing runs here"
+    assert not panel.call_view.requested.isVisible(), "nothing runs here"
     assert panel.choose("waits")
     lens.do("tool.call")
-    assert not panel.call_view.asked.isVisible()
+    assert not panel.call_view.requested.isVisible()
     lens.do("tool.cancel")
     lens.until(lambda: not panel.call_view.is_running)
-    card = begin(lens)
-    lens.press("Answer", panel.call_view.asked)
-    lens.until(lambda: shown_card(lens.workspace.inbox) == card.id)
-    assert card.id == 2, "the first one was asked before this call began"
+    inbox_request = begin(lens)
+    lens.press("Answer", panel.call_view.requested)
+    lens.until(lambda: shown_card(lens.workspace.inbox) == inbox_request.id)
+    assert inbox_request.id == 2, "the first one was asked before this call began"
 
 
 def test_traffic_row_links_to_its_card_and_the_card_to_its_call(lens: Lens) -> None:
-    lens.connect(asking("one"))
-    card = begin(lens)
+    lens.connect(server_request("one"))
+    inbox_request = begin(lens)
     traffic = lens.window.traffic
     lens.settle()
-    assert card.row is not None
-    assert card.operation is not None
-    traffic.go_to(card.operation)
+    assert inbox_request.row is not None
+    assert inbox_request.operation is not None
+    traffic.go_to(inbox_request.operation)
     assert not lens.actions["traffic.inbox"].isEnabled()
-    traffic.go_to(card.row)
+    traffic.go_to(inbox_request.row)
     lens.do("traffic.inbox")
     panel = lens.workspace.inbox
-    lens.until(lambda: shown_card(panel) == card.id)
+    lens.until(lambda: shown_card(panel) == inbox_request.id)
     lens.press("Show call", panel)
-    assert traffic.current_number() == card.operation
-    accept(lens, panel, card)
+    assert traffic.current_number() == inbox_request.operation
+    accept(lens, panel, inbox_request)
     lens.settle()
-    answer = lens.app.bridge.log.partner(card.row)
-    assert answer is not None
+    response = lens.app.bridge.log.partner(inbox_request.row)
+    assert response is not None
     lens.window.show_tab("tools")
-    traffic.go_to(answer)
+    traffic.go_to(response)
     lens.do("traffic.inbox")
     assert panel.isVisible(), "also from the answer, when it has ended"
-    lens.until(lambda: shown_card(panel) == card.id)
+    lens.until(lambda: shown_card(panel) == inbox_request.id)
 
 
 def demo(name: str, era: str) -> StdioEntry:
@@ -431,24 +431,24 @@ def test_session_and_stateless_demo_servers_ask_at_once_and_each_call_gets_its_r
     lens: Lens, is_last_first: bool
 ) -> None:
     eras = ("2025-11-25", "2026-07-28")
-    cards = []
+    inbox_requests = []
     for era in eras:
         lens.connect(demo(era, era))
         lens.window.show_tab("tools")
-        cards.append(begin(lens, "elicit_password"))
-        assert lens.tools.call_view.asked.words == "Waiting for you: form"
-    assert [card.round for card in cards] == [0, 1]
+        inbox_requests.append(begin(lens, "elicit_password"))
+        assert lens.tools.call_view.requested.text == "Waiting for you: form"
+    assert [inbox_request.round for inbox_request in inbox_requests] == [0, 1]
     assert len(inboxes(lens).toasts.shown) == 2
-    for card in cards[::-1] if is_last_first else cards:
-        lens.choose(card.server)
-        lens.press("Answer", lens.tools.call_view.asked)
+    for inbox_request in inbox_requests[::-1] if is_last_first else inbox_requests:
+        lens.choose(inbox_request.server)
+        lens.press("Answer", lens.tools.call_view.requested)
         panel = lens.workspace.inbox
-        lens.until(lambda: shown_card(panel) == card.id)  # noqa: B023
+        lens.until(lambda: shown_card(panel) == inbox_request.id)  # noqa: B023
         lens.press("Decline", panel)
         view = lens.tools.call_view
         lens.until(lambda: not view.is_running)  # noqa: B023
         lens.window.show_tab("tools")
-        lens.until(lambda: "in the Inbox" in words_on(view.result))  # noqa: B023
+        lens.until(lambda: "in the Inbox" in visible_text(view.result))  # noqa: B023
     assert not inboxes(lens).toasts.isVisible()
     assert strip(lens) == ""
 
@@ -463,14 +463,14 @@ def test_server_can_be_removed_while_its_card_is_shown(lens: Lens) -> None:
     lens.do("app.inbox")
     panel = inboxes(lens).overall
     lens.until(lambda: panel.count == 1)
-    assert panel.show_card(second.id), "it ended with its server, and can be looked at"
+    assert panel.show_request(second.id), "it ended with its server, and can be looked at"
     accept(lens, panel, first)
 
 
 def test_long_request_text_is_truncated_and_does_not_widen_the_window(lens: Lens) -> None:
-    lens.connect(asking("a server with a name that is longer than anybody would give one " * 3))
+    lens.connect(server_request("a server with a name that is longer than anybody would give one " * 3))
     before = lens.window.minimumSizeHint().width()
-    tell(lens, lens.workspace.view.name, "asks_nonsense")
+    notify(lens, lens.workspace.view.name, "asks_nonsense")
     lens.until(lambda: strip(lens))
     assert len(strip(lens)) < 110
     assert lens.window.strips.isVisible()

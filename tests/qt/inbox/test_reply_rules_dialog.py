@@ -18,7 +18,7 @@ from inspector.protocol.revisions import R4
 from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, RAW, REFUSED, TEXT
 from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
 from inspector.traffic.records import Direction, RecordKind
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 SAMPLING: JSONObject = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}],
@@ -50,10 +50,10 @@ def opened(lens: Lens, count: int = 0) -> ReplyRulesDialog:
 
 
 def ask(lens: Lens, method: str = "sampling/createMessage", params: JSONObject = SAMPLING) -> Reply | None:
-    async def asked(answers: ReplyRules) -> Reply | None:
-        return await answers.reply("demo", RequestItem("", method, params), R4)
+    async def requested(responses: ReplyRules) -> Reply | None:
+        return await responses.reply("demo", RequestItem("", method, params), R4)
 
-    return lens.run(lens.app.bridge.ask_answers(asked))
+    return lens.run(lens.app.bridge.ask_reply_rules(requested))
 
 
 def choose(dialog: ReplyRulesDialog, number: int) -> None:
@@ -117,7 +117,7 @@ def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
 
 
 def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: Lens) -> None:
-    answers: list[tuple[Any, int]] = [
+    responses: list[tuple[Any, int]] = [
         ("Hello", TEXT),
         ({"action": "accept", "content": {"n": 1}}, ACCEPTED),
         ({"action": "accept"}, ACCEPTED),
@@ -127,14 +127,14 @@ def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: L
         ({"action": "explode"}, RAW),
         ({}, RAW),
     ]
-    write(lens, *({"kind": "canned", "name": f"{n}", "answer": a} for n, (a, _) in enumerate(answers)))
-    dialog = opened(lens, len(answers))
-    for number, (answer, which) in enumerate(answers):
+    write(lens, *({"kind": "canned", "name": f"{n}", "answer": a} for n, (a, _) in enumerate(responses)))
+    dialog = opened(lens, len(responses))
+    for number, (response, which) in enumerate(responses):
         choose(dialog, number)
         assert dialog.form.canned.what.currentIndex() == which
         QTest.keyClicks(dialog.form.name, "x")
         dialog.form.settle()
-        assert dialog.rules[number].answer == answer
+        assert dialog.rules[number].answer == response
         assert dialog.rules[number].name == f"{number}x"
 
 
@@ -162,7 +162,7 @@ def test_invalid_filter_is_marked(lens: Lens) -> None:
     dialog = opened(lens, 1)
     dialog.form.filter.setText("dur>>")
     dialog.form.settle()
-    assert dialog.form.filter.complaint is not None
+    assert dialog.form.filter.error is not None
 
 
 def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> None:
@@ -195,7 +195,7 @@ def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> No
     stored = lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m")))
     assert stored == "sk-hidden-1234"
     assert "sk-hidden" not in (lens.folder / "answers.json").read_text()
-    assert "sk-hidden" not in words_on(dialog)
+    assert "sk-hidden" not in visible_text(dialog)
     assert "Stored" in page.key.placeholderText()
     lens.press("Delete key", dialog)
     lens.until(lambda: not written(lens)[0]["endpoint"].get("key"))
@@ -239,18 +239,18 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     write(lens, {"id": "s", "kind": "script", "name": "S", "on": True})
     dialog = opened(lens, 1)
     dialog.take_script(str(script))
-    lens.until(lambda: "0 of 2 answers" in dialog.form.script.place.text())
+    lens.until(lambda: "0 of 2 answers" in dialog.form.script.position.text())
     lens.until(lambda: written(lens)[0].get("script") == str(script))
     assert ask(lens) is not None
     dialog.close()
     dialog = opened(lens, 1)
-    lens.until(lambda: "1 of 2 answers" in dialog.form.script.place.text())
+    lens.until(lambda: "1 of 2 answers" in dialog.form.script.position.text())
     lens.press("Start over", dialog)
-    lens.until(lambda: "0 of 2 answers" in dialog.form.script.place.text())
+    lens.until(lambda: "0 of 2 answers" in dialog.form.script.position.text())
     script.unlink()
     dialog.form.script.edited.emit()
     lens.press("Start over", dialog)
-    lens.until(lambda: "cannot be read" in dialog.form.script.place.text())
+    lens.until(lambda: "cannot be read" in dialog.form.script.position.text())
 
 
 def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:
@@ -286,12 +286,12 @@ def test_request_of_a_real_server_is_answered_by_a_rule_on_the_wire(lens: Lens) 
     program, *args = command("everything")
     lens.connect(StdioEntry(name="sdk", command=program, args=tuple(args), era="legacy-first"))
     lens.call("sampling", {"prompt": "A colour?"})
-    answers = [
+    responses = [
         json.loads(each.raw)["result"]
         for each in lens.records()
         if each.direction is Direction.OUT and each.kind is RecordKind.RESULT
     ]
-    assert [answer["content"]["text"] for answer in answers if "model" in answer] == ["blue"]
+    assert [response["content"]["text"] for response in responses if "model" in response] == ["blue"]
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]
     assert "Answered by the rule “Blue”." in notes
 

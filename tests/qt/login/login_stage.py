@@ -50,11 +50,11 @@ ACCESS = (
 REFRESH = "refresh-7c1f0a9b8d7e6f5a4b3c"
 
 
-class Desk:
+class Harness:
     """Notes what it was asked, and does nothing; `refusal` is raised for all of it."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Any, ...]] = []
+        self.requested: list[tuple[Any, ...]] = []
         self.refusal: UserError | None = None
         self.held: TokenInfo | None = None
         self.configured = OAuthSettings()
@@ -105,11 +105,11 @@ class Desk:
     async def paste(self, address: str) -> None:
         self._note("paste", address)
 
-    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
-        self._note("allow_hosts", is_allowed, asked)
+    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
+        self._note("allow_hosts", is_allowed, requested)
 
-    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None:
-        self._note("give_client", client_id, secret, asked)
+    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+        self._note("give_client", client_id, secret, requested)
 
     async def refresh(self) -> None:
         self._note("refresh")
@@ -122,7 +122,7 @@ class Desk:
         self._note("forget")
 
     def _note(self, *what: Any) -> None:
-        self.asked.append(what)
+        self.requested.append(what)
         if self.refusal is not None:
             raise self.refusal
 
@@ -147,18 +147,18 @@ async def _whole(work: Coroutine[Any, Any, object]) -> None:
 class AuthStage:
     """A panel, its desk, and the addresses that it opened."""
 
-    def __init__(self, theme: Theme | None = None, desk: Desk | None = None) -> None:
-        self.desk = desk or Desk()
+    def __init__(self, theme: Theme | None = None, actions: Harness | None = None) -> None:
+        self.actions = actions or Harness()
         self.opened: list[str] = []
         self.bridge = _Bridge()
         self.panel = LoginPanel(
-            cast(Bridge, self.bridge), "notes", self.desk, LinkOpener(self._open), theme or Theme(ICONS)
+            cast(Bridge, self.bridge), "notes", self.actions, LinkOpener(self._open), theme or Theme(ICONS)
         )
         self.panel.set_view(server_view())
 
     def give_token(self, token: TokenInfo | None) -> None:
         """The tokens are others now."""
-        self.desk.held = token
+        self.actions.held = token
         self.bridge.tokens_changed.emit("notes")
 
     def _open(self, url: QUrl) -> bool:

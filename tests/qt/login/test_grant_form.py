@@ -109,12 +109,12 @@ def test_enterprise_uses_an_interactive_login_without_an_id_token(form: GrantFor
 
 
 def test_each_grant_has_a_one_sentence_description(form: GrantForm) -> None:
-    said = set()
-    for place in range(form.grant.count()):
-        form.grant.setCurrentIndex(place)
-        said.add(form.about.text())
+    reported = set()
+    for position in range(form.grant.count()):
+        form.grant.setCurrentIndex(position)
+        reported.add(form.about.text())
         assert form.about.isVisibleTo(form)
-    assert len(said) == 4
+    assert len(reported) == 4
 
 
 def test_forgetting_a_stored_secret_can_be_undone_before_saving(form: GrantForm) -> None:
@@ -286,7 +286,7 @@ def test_user_logs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None
         pages.append(bytes(url.toEncoded().data()).decode())
         return True
 
-    lens.window.login_news.opener = LinkOpener(browse)
+    lens.window.login_notice.opener = LinkOpener(browse)
     fill(
         panel.options.grants,
         ENTERPRISE,
@@ -300,9 +300,9 @@ def test_user_logs_in_at_their_company_once(lens: Lens, demo: LoginDemo) -> None
     lens.until(lambda: "Kept" in panel.alert.text("asked"))
     panel.controls.log_in.trigger()
     lens.until(lambda: bool(pages))
-    answer = demo.decide(demo.http.get(pages[0])).headers["location"]
+    response = demo.decide(demo.http.get(pages[0])).headers["location"]
     lens.until(lambda: panel.waiting.isVisibleTo(panel))
-    panel.waiting.paste_field.setText(answer)
+    panel.waiting.paste_field.setText(response)
     panel.waiting.paste_action.trigger()
     lens.until(lambda: panel.login is not None and (panel.login.is_over or bool(panel.login.failure)))
     assert panel.login is not None

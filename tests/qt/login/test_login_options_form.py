@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from inspector.oauth.login.steps import Overrides
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R3
-from tests.qt.login.login_stage import AuthStage, Desk
+from tests.qt.login.login_stage import AuthStage, Harness
 
 CHOSEN = Overrides(
     revision=R3,
@@ -33,11 +33,11 @@ CHOSEN = Overrides(
 
 @pytest.fixture
 def stage(qtbot: QtBot) -> AuthStage:
-    return opened(qtbot, Desk())
+    return opened(qtbot, Harness())
 
 
-def opened(qtbot: QtBot, desk: Desk) -> AuthStage:
-    stage = AuthStage(desk=desk)
+def opened(qtbot: QtBot, actions: Harness) -> AuthStage:
+    stage = AuthStage(actions=actions)
     qtbot.addWidget(stage.panel)
     stage.panel.resize(1200, 700)
     stage.panel.show()
@@ -46,45 +46,45 @@ def opened(qtbot: QtBot, desk: Desk) -> AuthStage:
 
 
 def test_previous_choices_are_restored(qtbot: QtBot) -> None:
-    desk = Desk()
-    desk.remembered = CHOSEN
-    stage = opened(qtbot, desk)
+    actions = Harness()
+    actions.remembered = CHOSEN
+    stage = opened(qtbot, actions)
     assert stage.panel.options.overrides() == CHOSEN
-    assert stage.desk.asked == []
+    assert stage.actions.requested == []
     stage.panel.controls.begin.trigger()
-    assert stage.desk.asked == [("begin", CHOSEN, False)]
+    assert stage.actions.requested == [("begin", CHOSEN, False)]
 
 
 def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: AuthStage) -> None:
     scope = stage.panel.options.scope
     scope.setFocus()
     QTest.keyClicks(scope, "read")
-    assert stage.desk.asked == []
+    assert stage.actions.requested == []
     QTest.keyClick(scope, Qt.Key.Key_Return)
-    assert stage.desk.asked == [("remember", Overrides(scope="read"))]
+    assert stage.actions.requested == [("remember", Overrides(scope="read"))]
     QTest.keyClick(scope, Qt.Key.Key_Return)
-    assert len(stage.desk.asked) == 1
+    assert len(stage.actions.requested) == 1
 
 
 def test_choices_and_switches_are_saved_immediately(stage: AuthStage) -> None:
     options = stage.panel.options
     QTest.keyClick(options.mode, Qt.Key.Key_Down)
     options.slash.click()
-    assert stage.desk.asked == [
+    assert stage.actions.requested == [
         ("remember", Overrides(is_strict=True)),
         ("remember", Overrides(is_strict=True, tolerates_slash=True)),
     ]
 
 
 def test_restored_defaults_are_saved_too(qtbot: QtBot) -> None:
-    desk = Desk()
-    desk.remembered = CHOSEN
-    stage = opened(qtbot, desk)
+    actions = Harness()
+    actions.remembered = CHOSEN
+    stage = opened(qtbot, actions)
     stage.panel.options.reset_action.trigger()
-    assert stage.desk.asked == [("remember", Overrides())]
+    assert stage.actions.requested == [("remember", Overrides())]
 
 
 def test_incomplete_input_is_not_saved(stage: AuthStage) -> None:
     stage.panel.options.path.setText("no slash")
     QTest.keyClick(stage.panel.options.path, Qt.Key.Key_Return)
-    assert stage.desk.asked == []
+    assert stage.actions.requested == []

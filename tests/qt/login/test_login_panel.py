@@ -26,7 +26,7 @@ from inspector.qt.panels.login.step_parts import SecretValue
 from inspector.qt.panels.login.tokens import expiry_text
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.transport.peer import CertificateInfo, Peer
-from tests.qt.lens_driver import words_on
+from tests.qt.lens_driver import visible_text
 from tests.qt.login.login_stage import (
     ACCESS,
     CODE,
@@ -59,7 +59,9 @@ def clipboard() -> str:
 
 
 def all_words(widget: QWidget) -> str:
-    return "\n".join([words_on(widget), *(each.accessibleName() for each in widget.findChildren(QWidget))])
+    return "\n".join(
+        [visible_text(widget), *(each.accessibleName() for each in widget.findChildren(QWidget))]
+    )
 
 
 def secret_of(panel: LoginPanel, name: str) -> SecretValue:
@@ -71,21 +73,21 @@ def secret_of(panel: LoginPanel, name: str) -> SecretValue:
 
 
 def test_login_can_be_started_before_there_is_one(stage: AuthStage) -> None:
-    assert "No login yet" in words_on(stage.panel)
+    assert "No login yet" in visible_text(stage.panel)
     stage.panel.controls.begin.trigger()
     stage.panel.controls.log_in.trigger()
-    assert stage.desk.asked == [("begin", Overrides(), False), ("begin", Overrides(), True)]
+    assert stage.actions.requested == [("begin", Overrides(), False), ("begin", Overrides(), True)]
 
 
 def test_server_that_needs_a_login_says_so_with_the_reason(stage: AuthStage) -> None:
     stage.panel.set_view(server_view(status=ServerStatus.NEEDS_LOGIN, reason="It answered 401."))
-    assert "This server needs a login" in words_on(stage.panel)
-    assert "It answered 401." in words_on(stage.panel)
+    assert "This server needs a login" in visible_text(stage.panel)
+    assert "It answered 401." in visible_text(stage.panel)
 
 
 def test_local_server_shows_an_explanation_instead_of_a_login(stage: AuthStage) -> None:
     stage.panel.set_view(server_view("stdio"))
-    assert "environment" in words_on(stage.panel)
+    assert "environment" in visible_text(stage.panel)
     assert not stage.panel.controls.isVisible()
 
 
@@ -117,12 +119,12 @@ def test_card_shows_reason_decision_findings_and_differences_between_versions(
 ) -> None:
     stage.panel.show_login(login(2))
     stage.panel.steps.choose(StepId.PROBE)
-    words = words_on(stage.panel.card)
+    words = visible_text(stage.panel.card)
     assert "A request without a token shows whether the server wants one." in words
     assert "The server answered 401: a login is required." in words
     assert "2025-11-25 and before probe with initialize." in words
     stage.panel.steps.choose(StepId.CHALLENGE)
-    words = words_on(stage.panel.card)
+    words = visible_text(stage.panel.card)
     assert "AUTH-004" in words
     assert "add resource_metadata to the challenge" in words
     assert "notes:read" in words  # of its table
@@ -131,18 +133,18 @@ def test_card_shows_reason_decision_findings_and_differences_between_versions(
 def test_values_show_their_origin_and_secrets_are_revealed_one_by_one(stage: AuthStage) -> None:
     stage.panel.show_login(login(10))
     stage.panel.steps.choose(StepId.PREPARE)
-    words = words_on(stage.panel.card)
+    words = visible_text(stage.panel.card)
     assert "from WWW-Authenticate" in words
     assert VERIFIER not in words
     secret_of(stage.panel, "code_verifier").show_action.trigger()
-    words = words_on(stage.panel.card)
+    words = visible_text(stage.panel.card)
     assert VERIFIER in words
     assert STATE not in words
     stage.panel.show_login(with_step(login(10), StepId.PREPARE, why="Changed."))
-    assert VERIFIER in words_on(stage.panel.card), "what was revealed stays so in this login"
+    assert VERIFIER in visible_text(stage.panel.card), "what was revealed stays so in this login"
     stage.panel.show_login(login(10, flow_id=2))
     stage.panel.steps.choose(StepId.PREPARE)
-    assert VERIFIER not in words_on(stage.panel.card)
+    assert VERIFIER not in visible_text(stage.panel.card)
 
 
 def test_panel_shows_no_secret_unless_asked(stage: AuthStage) -> None:
@@ -164,7 +166,7 @@ def test_a_step_that_failed_says_why_and_can_be_retried(stage: AuthStage) -> Non
     assert stage.panel.card.problem.text("problem") == "No metadata anywhere."
     assert "Ask the operator." in stage.panel.alert.text("failure")
     stage.panel.controls.retry.trigger()
-    assert stage.desk.asked == [("retry",)]
+    assert stage.actions.requested == [("retry",)]
 
 
 def test_server_text_stays_plain_text(stage: AuthStage) -> None:
@@ -187,7 +189,7 @@ def test_buttons_request_what_their_labels_say(stage: AuthStage) -> None:
     stage.panel.steps.choose(StepId.PROBE)
     stage.panel.controls.back.trigger()
     stage.panel.controls.cancel.trigger()
-    assert stage.desk.asked == [
+    assert stage.actions.requested == [
         ("next",),
         ("run",),
         ("run_to", StepId.PREPARE),
@@ -200,7 +202,7 @@ def test_ctrl_return_runs_the_next_step(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.steps.setFocus()
     QTest.keyClick(stage.panel.steps, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert stage.desk.asked == [("next",)]
+    assert stage.actions.requested == [("next",)]
 
 
 def test_while_a_step_runs_only_cancel_is_enabled(stage: AuthStage) -> None:
@@ -217,15 +219,15 @@ def test_finished_login_can_go_back_or_start_over(stage: AuthStage) -> None:
     assert shown == ["Log in again", "Step by step", "Back to here"]
     stage.panel.steps.choose(StepId.IDENTITY)
     controls.back.trigger()
-    assert stage.desk.asked == [("back", StepId.IDENTITY)]
+    assert stage.actions.requested == [("back", StepId.IDENTITY)]
 
 
 def test_refusal_of_the_login_is_shown_next_to_it(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
-    stage.desk.refusal = UserError("The login is busy.", "Wait for it.")
+    stage.actions.refusal = UserError("The login is busy.", "Wait for it.")
     stage.panel.controls.next.trigger()
     assert stage.panel.alert.text("asked") == "The login is busy. Wait for it."
-    stage.desk.refusal = None
+    stage.actions.refusal = None
     stage.panel.controls.next.trigger()
     assert stage.panel.alert.text("asked") == ""
 
@@ -250,7 +252,7 @@ def test_a_request_is_shown_before_it_is_sent_and_can_be_edited(stage: AuthStage
     preview.headers.setPlainText("Accept: text/plain\nX-More: 1")
     preview.use_action.trigger()
     sent = replace(PREVIEW, headers=(("Accept", "text/plain"), ("X-More", "1")), body=b"code=other")
-    assert stage.desk.asked == [("edit", sent)]
+    assert stage.actions.requested == [("edit", sent)]
     assert preview.body.toPlainText() == "", "a secret does not stay behind in a hidden field"
 
 
@@ -276,7 +278,7 @@ def test_invalid_header_is_not_used(stage: AuthStage) -> None:
     preview.headers.setPlainText("Accept: a\nno header at all")
     preview.use_action.trigger()
     assert "Line 2 of the headers" in preview.alert.text("written")
-    assert stage.desk.asked == []
+    assert stage.actions.requested == []
 
 
 def test_unsaved_edits_survive_login_updates(stage: AuthStage) -> None:
@@ -317,9 +319,9 @@ def test_request_secrets_are_shown_on_demand_and_hidden_again_for_the_next_reque
 def test_request_links_to_its_traffic_row(stage: AuthStage, qtbot: QtBot) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.PROBE)
-    with qtbot.waitSignal(stage.panel.row_requested) as asked:
+    with qtbot.waitSignal(stage.panel.row_requested) as requested:
         stage.panel.http.row_action.trigger()
-    assert asked.args == [7]
+    assert requested.args == [7]
 
 
 def test_card_and_http_view_alternate_when_space_is_limited(stage: AuthStage) -> None:
@@ -365,7 +367,7 @@ def test_the_callback_url_can_be_pasted(stage: AuthStage) -> None:
     field = stage.panel.waiting.paste_field
     field.setText(" http://127.0.0.1:43210/callback?code=x&state=y ")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert stage.desk.asked == [("paste", "http://127.0.0.1:43210/callback?code=x&state=y")]
+    assert stage.actions.requested == [("paste", "http://127.0.0.1:43210/callback?code=x&state=y")]
     stage.panel.show_login(login(11))
     assert not stage.panel.waiting.isVisible()
     assert field.text() == "", "it holds the code"
@@ -377,11 +379,11 @@ def test_the_callback_url_can_be_pasted(stage: AuthStage) -> None:
 def test_other_hosts_are_contacted_only_with_the_users_consent(stage: AuthStage) -> None:
     question = Question(QuestionKind.HOSTS, "These are elsewhere.", "https://i", ("a.example", "b.example"))
     stage.panel.show_login(login(7, question=question))
-    assert "a.example\nb.example" in words_on(stage.panel.question)
+    assert "a.example\nb.example" in visible_text(stage.panel.question)
     assert not stage.panel.controls.next.isEnabled()
     stage.panel.question.refuse_action.trigger()
     stage.panel.question.allow_action.trigger()
-    assert stage.desk.asked == [("allow_hosts", False, question), ("allow_hosts", True, question)]
+    assert stage.actions.requested == [("allow_hosts", False, question), ("allow_hosts", True, question)]
 
 
 def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: AuthStage) -> None:
@@ -392,7 +394,7 @@ def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: Au
     box.client_id.setText("abc")
     box.secret.setText("s3cret")
     box.give_action.trigger()
-    assert stage.desk.asked == [("give_client", "abc", "s3cret", question)]
+    assert stage.actions.requested == [("give_client", "abc", "s3cret", question)]
     assert box.secret.text() == ""
 
 
@@ -421,7 +423,7 @@ def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
         redirect_port=4321,
         extras=(("prompt", "login"), ("audience", "x")),
     )
-    assert stage.desk.asked == [("begin", wanted, False)]
+    assert stage.actions.requested == [("begin", wanted, False)]
     options.reset_action.trigger()
     assert options.overrides() == Overrides()
 
@@ -439,7 +441,7 @@ def test_login_does_not_start_with_invalid_options(
 ) -> None:
     getattr(stage.panel.options, field).setText(text)
     stage.panel.controls.log_in.trigger()
-    assert stage.desk.asked == []
+    assert stage.actions.requested == []
     assert words in stage.panel.alert.text("asked")
     assert stage.panel.options.isVisible()
 
@@ -458,8 +460,8 @@ def test_diagram_fills_in_and_a_click_selects_the_step(stage: AuthStage) -> None
     stage.panel.show_view("Diagram")
     canvas = stage.panel.diagram.canvas
     assert [each.text for each in canvas.arrows][:2] == ["POST /notes/mcp", "401"]
-    place = next(at for at, each in enumerate(canvas.arrows) if each.step is StepId.RESOURCE_LOOKUP)
-    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(50, canvas.row_box(place).center().y()))
+    position = next(at for at, each in enumerate(canvas.arrows) if each.step is StepId.RESOURCE_LOOKUP)
+    QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(50, canvas.row_box(position).center().y()))
     assert stage.panel.steps.chosen() is StepId.RESOURCE_LOOKUP
     assert stage.panel.card.isVisible()
     stage.panel.diagram.copy_action.trigger()
@@ -504,13 +506,13 @@ def test_a_login_is_copied_and_exported_without_secrets(stage: AuthStage, tmp_pa
 def test_token_is_shown_with_its_claims_and_working_buttons(stage: AuthStage) -> None:
     stage.give_token(token())
     stage.panel.show_view("Token")
-    words = words_on(stage.panel.token)
+    words = visible_text(stage.panel.token)
     assert "Its signature was not verified." in words
     assert "exp: expires" in words
     assert "Not granted" in words
     for action in ("refresh_action", "sign_out_action", "forget_action"):
         getattr(stage.panel.token, action).trigger()
-    assert stage.desk.asked == [("refresh",), ("sign_out",), ("forget",)]
+    assert stage.actions.requested == [("refresh",), ("sign_out",), ("forget",)]
 
 
 def test_logout_reports_its_outcome_and_leaves_no_token(stage: AuthStage) -> None:
@@ -519,12 +521,12 @@ def test_logout_reports_its_outcome_and_leaves_no_token(stage: AuthStage) -> Non
     stage.panel.token.sign_out_action.trigger()
     stage.give_token(None)
     assert stage.panel.alert.text("asked") == "The tokens were revoked."
-    assert "No token" in words_on(stage.panel.token)
+    assert "No token" in visible_text(stage.panel.token)
 
 
 def test_logins_of_other_servers_are_not_shown_here(stage: AuthStage) -> None:
     stage.bridge.login_changed.emit(login(2, server="other"))
-    assert "No login yet" in words_on(stage.panel)
+    assert "No login yet" in visible_text(stage.panel)
     stage.bridge.login_changed.emit(login(2))
     assert stage.panel.card.isVisible()
 
@@ -533,7 +535,7 @@ def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -
     stage.give_token(token(refresh_token="", access_token="opaque"))
     stage.panel.show_view("Token")
     assert not stage.panel.token.refresh_action.isEnabled()
-    assert "Opaque" in words_on(stage.panel.token)
+    assert "Opaque" in visible_text(stage.panel.token)
 
 
 @pytest.mark.parametrize(
@@ -547,21 +549,21 @@ def test_without_a_refresh_token_there_is_nothing_to_refresh(stage: AuthStage) -
     ],
 )
 def test_expiry_countdown_is_shown_in_words(expires_at: float | None, words: str, tone: str) -> None:
-    said, toned = expiry_text(expires_at, 1_000_000.0)
-    assert said.startswith(words)
+    reported, toned = expiry_text(expires_at, 1_000_000.0)
+    assert reported.startswith(words)
     assert toned == tone
 
 
 def test_responding_host_is_named_on_the_card_with_its_certificate(stage: AuthStage) -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     certificate = CertificateInfo("CN=as", "CN=ca", ("as.example",), at, at, "AB:CD", False, False, "")
-    answer = replace(
+    response = replace(
         seen(get_document("https://as.example/x"), 200), peer=Peer("203.0.113.5", 443, "TLSv1.3", certificate)
     )
-    view = with_step(login(6), StepId.SERVER_LOOKUP, exchanges=(answer,))
+    view = with_step(login(6), StepId.SERVER_LOOKUP, exchanges=(response,))
     stage.panel.show_login(view)
     stage.panel.show_step(StepId.SERVER_LOOKUP)
-    words = words_on(stage.panel.card)
+    words = visible_text(stage.panel.card)
     assert "from 203.0.113.5 port 443, TLSv1.3" in words
     assert "CN=as, signed by CN=ca" in words
     assert "2026-01-02" in words
@@ -572,7 +574,7 @@ def test_trust_decision_has_its_own_buttons(stage: AuthStage) -> None:
     stage.panel.show_login(login(5, question=question))
     assert stage.panel.question.allow_action.text() == "Trust it"
     stage.panel.question.refuse_action.trigger()
-    assert stage.desk.asked == [("allow_hosts", False, question)]
+    assert stage.actions.requested == [("allow_hosts", False, question)]
     hosts = Question(QuestionKind.HOSTS, "Do they belong to it?", "https://as.example", ("b.example",))
     stage.panel.show_login(login(5, question=hosts))
     assert stage.panel.question.allow_action.text() == "Contact them"
@@ -581,4 +583,4 @@ def test_trust_decision_has_its_own_buttons(stage: AuthStage) -> None:
 def test_a_step_that_failed_is_not_counted_as_done(stage: AuthStage) -> None:
     view = login(5, StepState.FAILED, failure="It is not there.")
     stage.panel.show_login(view)
-    assert f"{5} of {len(view.steps)} done" in words_on(stage.panel.controls)
+    assert f"{5} of {len(view.steps)} done" in visible_text(stage.panel.controls)

@@ -18,7 +18,7 @@ from inspector.oauth.login.steps import StepId, StepState
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.models.traffic.traffic_model import Column
 from inspector.qt.panels.login.panel import LoginPanel
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.traffic.traffic_stage import column
 from tests.unit.demo.login.login_client import LoginDemo
 
@@ -41,10 +41,10 @@ class Person:
     def __init__(self, lens: Lens, demo: LoginDemo) -> None:
         self._demo = demo
         self.pages: list[str] = []
-        self.answers: list[str] = []
+        self.responses: list[str] = []
         self.goes_back = True
         self._threads: list[threading.Thread] = []
-        lens.window.login_news.opener = LinkOpener(self._open)
+        lens.window.login_notice.opener = LinkOpener(self._open)
 
     def _open(self, url: QUrl) -> bool:
         self.pages.append(url.toString())
@@ -55,9 +55,9 @@ class Person:
 
     def log_in(self, url: str) -> None:
         sent = self._demo.decide(self._demo.http.get(url))
-        self.answers.append(sent.headers["location"])
+        self.responses.append(sent.headers["location"])
         if self.goes_back:
-            httpx2.get(self.answers[-1], trust_env=False, timeout=20)
+            httpx2.get(self.responses[-1], trust_env=False, timeout=20)
 
     def close(self) -> None:
         for thread in self._threads:
@@ -86,8 +86,8 @@ def is_done(panel: LoginPanel) -> bool:
     return panel.login is not None and panel.login.is_over
 
 
-def is_ready_at(panel: LoginPanel, place: int) -> bool:
-    return panel.steps.currentRow() == place and panel.controls.next.isEnabled()
+def is_ready_at(panel: LoginPanel, position: int) -> bool:
+    return panel.steps.currentRow() == position and panel.controls.next.isEnabled()
 
 
 def state_of(panel: LoginPanel, step: StepId) -> StepState:
@@ -99,7 +99,7 @@ def test_login_modules_are_not_imported_before_a_login_is_shown(lens: Lens) -> N
     """Of this process: other tests may have imported it, so the modules are looked at where they are made."""
     lens.connect(scripted())
     assert lens.workspace.made_auth() is None
-    assert "login_news" not in vars(lens.window)
+    assert "login_notice" not in vars(lens.window)
 
 
 def test_connecting_logs_in_and_the_tools_can_be_called(lens: Lens, demo: LoginDemo, person: Person) -> None:
@@ -113,7 +113,7 @@ def test_connecting_logs_in_and_the_tools_can_be_called(lens: Lens, demo: LoginD
     lens.until(lambda: panel.login is not None)
     assert state_of(panel, StepId.TOKEN_REPLY) is StepState.DONE
     panel.show_view("Token")
-    lens.until(lambda: "Bearer" in words_on(panel.token))
+    lens.until(lambda: "Bearer" in visible_text(panel.token))
 
 
 def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDemo, person: Person) -> None:
@@ -121,11 +121,11 @@ def test_login_is_stepped_through_without_a_connection(lens: Lens, demo: LoginDe
     panel = open_panel(lens)
     panel.controls.begin.trigger()
     lens.until(lambda: panel.login is not None and panel.controls.next.isEnabled())
-    for place in range(9):
+    for position in range(9):
         assert panel.login is not None
-        assert panel.steps.currentRow() == place
+        assert panel.steps.currentRow() == position
         panel.controls.next.trigger()
-        lens.until(partial(is_ready_at, panel, place + 1))
+        lens.until(partial(is_ready_at, panel, position + 1))
     assert person.pages == []
     panel.controls.run.trigger()
     lens.until(lambda: is_done(panel))
@@ -142,25 +142,25 @@ def test_callback_can_be_pasted_and_a_wrong_one_is_rejected_with_the_reason(
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
-    lens.until(lambda: panel.waiting.isVisible() and person.answers)
+    lens.until(lambda: panel.waiting.isVisible() and person.responses)
     assert panel.waiting.host.text() == "127.0.0.1"
     lens.until(lambda: panel.waiting.time_left.text().endswith(" left"))
-    panel.waiting.paste_field.setText(person.answers[0].replace("state=", "state=x"))
+    panel.waiting.paste_field.setText(person.responses[0].replace("state=", "state=x"))
     panel.waiting.paste_action.trigger()
     lens.until(lambda: "not the answer" in panel.alert.text("asked"))
-    panel.waiting.paste_field.setText(person.answers[0])
+    panel.waiting.paste_field.setText(person.responses[0])
     panel.waiting.paste_action.trigger()
     lens.until(lambda: is_done(panel))
     assert state_of(panel, StepId.CALLBACK) is StepState.DONE
 
 
 def test_login_keeps_waiting_without_a_browser(lens: Lens, demo: LoginDemo, person: Person) -> None:
-    lens.window.login_news.opener = LinkOpener(lambda url: False)
+    lens.window.login_notice.opener = LinkOpener(lambda url: False)
     add(lens, demo)
     panel = open_panel(lens)
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.waiting.isVisible())
-    assert "Copy the address instead." in words_on(lens.window.notices)
+    assert "Copy the address instead." in visible_text(lens.window.notices)
     panel.waiting.copy_action.trigger()
     person.log_in(QApplication.clipboard().text())
     lens.until(lambda: is_done(panel))
@@ -173,7 +173,7 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
     add(lens, demo)
     lens.do("server.connect")
     lens.wait_for("notes", ServerStatus.LOGGING_IN)
-    lens.until(lambda: "Waiting for a login in the browser." in words_on(lens.workspace.tools))
+    lens.until(lambda: "Waiting for a login in the browser." in visible_text(lens.workspace.tools))
     shown = [button.text() for button in lens.workspace.findChildren(QAbstractButton) if button.isVisible()]
     assert "Cancel login" in shown
     assert "Connect" not in shown
@@ -183,7 +183,7 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
     lens.until(lambda: panel.waiting.isVisible())
     panel.controls.cancel.trigger()
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
-    assert "Log in…" in words_on(lens.workspace)
+    assert "Log in…" in visible_text(lens.workspace)
     assert not lens.window.strips.text("login notes")
 
 
@@ -197,7 +197,7 @@ def test_login_started_by_connect_can_be_cancelled_from_the_server(
     lens.press("Cancel login", lens.workspace)
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)
     assert lens.view("notes").reason == "The login was cancelled."
-    assert "walk through the login in the Auth tab" in words_on(lens.workspace)
+    assert "walk through the login in the Auth tab" in visible_text(lens.workspace)
 
 
 def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, person: Person) -> None:
@@ -207,7 +207,7 @@ def test_login_demo_faults_are_detected_and_named(lens: Lens, demo: LoginDemo, p
     panel.controls.log_in.trigger()
     lens.until(lambda: panel.login is not None and panel.login.failure)
     panel.show_view("Findings")
-    assert "ASM-002" in words_on(panel.findings)
+    assert "ASM-002" in visible_text(panel.findings)
     assert panel.controls.retry.isEnabled()
 
 
@@ -217,12 +217,12 @@ def test_logging_out_forgets_the_token(lens: Lens, demo: LoginDemo, person: Pers
     panel.controls.log_in.trigger()
     lens.until(lambda: is_done(panel))
     panel.show_view("Token")
-    lens.until(lambda: "Bearer" in words_on(panel.token))
+    lens.until(lambda: "Bearer" in visible_text(panel.token))
     panel.token.refresh_action.trigger()
     assert not panel.token.sign_out_action.isEnabled()
     lens.until(panel.token.sign_out_action.isEnabled)
     panel.token.sign_out_action.trigger()
-    lens.until(lambda: "No token" in words_on(panel.token))
+    lens.until(lambda: "No token" in visible_text(panel.token))
     assert panel.alert.text("asked")
 
 
@@ -253,5 +253,5 @@ def test_login_requests_link_to_the_traffic(lens: Lens, demo: LoginDemo, person:
 def test_local_server_has_no_login(lens: Lens) -> None:
     lens.add(StdioEntry(name="local", command=sys.executable))
     lens.choose("local")
-    assert "environment" in words_on(open_panel(lens))
+    assert "environment" in visible_text(open_panel(lens))
     assert not lens.actions["server.login"].isEnabled()

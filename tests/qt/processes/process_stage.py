@@ -23,27 +23,27 @@ class ProcessStage:
         self.lens = lens
         self.folder = folder / "project"
         self.folder.mkdir()
-        lens.app.thread.engine.filewatch.pace = WatchTiming(look=0.03, quiet=0.03, longest=1.0)
+        lens.app.thread.engine.filewatch.pace = WatchTiming(poll=0.03, quiet=0.03, max_delay=1.0)
 
     def save(self, tool: str, **more: Any) -> SavedCall:
         call = SavedCall(f"Call of {tool}", tool, SERVER, watch=True, **more)
         return self.lens.run(self.lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
 
-    def start(self, *watch: str, **answers: str | int) -> ProcessPanel:
+    def start(self, *watch: str, **responses: str | int) -> ProcessPanel:
         """Connect, and go to the Process tab."""
-        self.write(**answers)
+        self.write(**responses)
         self.lens.connect(edited_entry(self.folder, *watch))
         self.lens.do("view.process")
         self.lens.until(lambda: self.panel.running.model.rowCount() == 1)
         self.lens.settle()
         return self.panel
 
-    def write(self, **answers: str | int) -> None:
-        write_server(self.folder, **answers)
+    def write(self, **responses: str | int) -> None:
+        write_server(self.folder, **responses)
 
-    def restart(self, **answers: str | int) -> None:
+    def restart(self, **responses: str | int) -> None:
         """Write the server anew, and connect anew by hand."""
-        self.write(**answers)
+        self.write(**responses)
         before = self.lens.view(SERVER).pid
         self.lens.do("server.reconnect")
         self.lens.until(lambda: self.lens.view(SERVER).pid not in (None, before))
@@ -68,7 +68,7 @@ class ProcessStage:
         self.lens.until(lambda: self.reruns.number == number and not self.reruns.is_running)
 
     def until_watching(self) -> None:
-        self.lens.until(lambda: self.panel.files.words.text().startswith("Watching"))
+        self.lens.until(lambda: self.panel.files.text.text().startswith("Watching"))
 
     def state(self, tool: str) -> str:
         return next(each.state.value for each in self.reruns.results if each.call.tool == tool)

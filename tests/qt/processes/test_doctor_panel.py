@@ -19,7 +19,7 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.panels.doctor.panel import DoctorPanel
 from inspector.qt.panels.doctor.steps import FindingView, StepList
 from inspector.qt.theme import Theme
-from tests.qt.lens_driver import Lens, faulty, words_on
+from tests.qt.lens_driver import Lens, faulty, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 from tests.unit.engine.doctor.broken_hosts import Broken, with_tools
 from tests.unit.engine.doctor.self_signed import self_signed
@@ -71,7 +71,7 @@ def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
     lens.add(faulty("srv"))
     lens.choose("srv")
     lens.do("view.doctor")
-    assert "Not examined yet" in words_on(lens.workspace.doctor)
+    assert "Not examined yet" in visible_text(lens.workspace.doctor)
     assert lens.view("srv").pid is None
 
 
@@ -80,11 +80,11 @@ def test_working_server_is_reported_and_can_be_connected_from_here(lens: Lens) -
     assert panel.verdict.text() == "Everything works."
     assert panel.findings == []
     assert {row.result.state for row in panel.steps.rows.values()} == {CheckState.OK}
-    assert "Connect" in words_on(panel)
+    assert "Connect" in visible_text(panel)
     lens.do("server.connect")
     lens.until(lambda: lens.view("srv").status is ServerStatus.CONNECTED)
     lens.settle()
-    assert "started a second time" in words_on(panel)
+    assert "started a second time" in visible_text(panel)
 
 
 def test_failure_is_shown_with_its_step_cause_and_fix(lens: Lens) -> None:
@@ -108,7 +108,7 @@ def test_check_can_be_cancelled(lens: Lens) -> None:
     panel.stop_action.trigger()
     ended(lens, panel)
     assert panel.verdict.text() == "The examination was stopped."
-    assert "Examine again" in words_on(panel)
+    assert "Examine again" in visible_text(panel)
 
 
 @pytest.mark.usefixtures("examining")
@@ -118,7 +118,7 @@ def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Le
     lens.do("server.connect")
     lens.until(lambda: lens.workspace.strips.text("doctor"))
     assert "no_such_module" in lens.workspace.strips.text("doctor")
-    lens.window.doctor_news._see.trigger()
+    lens.window.doctor_notice._see.trigger()
     panel = lens.workspace.doctor
     lens.until(lambda: panel.findings)  # the tab knows what was found before it was made
     assert lens.workspace.is_at("doctor")
@@ -197,14 +197,14 @@ def test_the_report_is_copied_as_text_without_secrets(lens: Lens) -> None:
     assert "[XX] Handshake" in text
     assert "no: •••" in text
     assert secret not in text
-    assert secret not in words_on(panel)
+    assert secret not in visible_text(panel)
 
 
 def test_step_details_are_shown_on_click(theme: Theme) -> None:
     steps = StepList(theme)
     steps.show_results((CheckResult("tls", CheckState.OK, "TLSv1.3", 5, ("one", "two")),))
     row = steps.rows["tls"]
-    assert "one" not in words_on(steps)
+    assert "one" not in visible_text(steps)
     row.more.click()
     assert row.details is not None
     assert row.details.text() == "one\ntwo"

@@ -23,7 +23,7 @@ from inspector.qt.panels.processes.panel import ProcessPanel
 from inspector.qt.panels.processes.process_view import EndedProcesses
 from inspector.qt.theme import Theme
 from inspector.qt.views.sparklines import SparkLine
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 
 WORK = Path(__file__).parent.parent.parent / "helpers" / "workserver.py"
@@ -61,7 +61,7 @@ def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -
     panel = opened(lens, str(file))
     pid = lens.view("work").pid
     assert text(panel, Column.PID) == str(pid)
-    assert f"Process {pid} · up" in words_on(panel)
+    assert f"Process {pid} · up" in visible_text(panel)
     assert str(WORK) in panel.running.command.text()
     assert panel.running.figures.value("Memory").endswith("MiB")
     assert panel.running.figures.value("Threads") == "1"
@@ -81,7 +81,7 @@ def test_stale_sample_from_before_the_exit_is_not_kept(lens: Lens) -> None:
     panel.running.show_processes(running)
     panel.running.show_processes(ProcessView("work"))
     assert not panel.running.gate.is_open()
-    assert "Not connected" in words_on(panel.running)
+    assert "Not connected" in visible_text(panel.running)
 
 
 def test_child_processes_are_listed_below_their_parent(lens: Lens) -> None:
@@ -104,19 +104,19 @@ def test_processes_are_not_sampled_while_the_tab_is_hidden(
     assert panel._timer.isActive()
     lens.do("view.tools")
     assert not panel._timer.isActive()
-    looks: list[str] = []
-    monkeypatch.setattr(lens.app.thread.engine.processes, "look", looks.append)
+    runs: list[str] = []
+    monkeypatch.setattr(lens.app.thread.engine.processes, "scan", runs.append)
     lens.do("server.reconnect")
     lens.wait_for("work", ServerStatus.CONNECTED)
     lens.settle()
-    assert looks == []
+    assert runs == []
 
 
 def test_remote_server_has_no_local_process(lens: Lens) -> None:
     lens.add(HttpEntry(name="far", url="http://127.0.0.1:9/mcp"))
     lens.choose("far")
     lens.do("view.process")
-    assert "This server runs elsewhere" in words_on(lens.workspace.process)
+    assert "This server runs elsewhere" in visible_text(lens.workspace.process)
     assert not lens.workspace.process.files.isVisible()
 
 
@@ -125,7 +125,7 @@ def test_disconnected_server_offers_to_connect(lens: Lens) -> None:
     lens.choose("scripted")
     lens.do("view.process")
     panel = lens.workspace.process
-    assert "Not connected" in words_on(panel)
+    assert "Not connected" in visible_text(panel)
     lens.press("Connect", panel)
     lens.until(lambda: panel.running.model.rowCount() == 1)
 
@@ -142,7 +142,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
     assert item.text(1) == "was ended by signal SIGKILL"
     assert item.child(0).text(0) == "about to crash"  # type: ignore[union-attr]
     assert item.isExpanded()
-    assert "The connection failed" in words_on(panel)
+    assert "The connection failed" in visible_text(panel)
     lens.window.activateWindow()
     panel.running.ended.setFocus()
     panel.running.ended.setCurrentItem(item)
@@ -154,7 +154,7 @@ def test_crash_is_in_the_history_with_its_last_output(lens: Lens) -> None:
 
 def test_server_can_be_removed_while_its_panel_is_shown(lens: Lens) -> None:
     panel = opened(lens)
-    panel._look()
+    panel._inspect()
     lens.do("server.remove")
     lens.until(lambda: lens.window.servers.model.row_of("work") is None)
     lens.settle()
@@ -186,12 +186,12 @@ def test_result_shows_the_cost_of_its_call_and_its_stderr(lens: Lens) -> None:
     lens.call("chatter", {"stderr": 2, "stray": 1})
     assert "2 stderr lines · 1 stray line" in result._facts.text()
     assert result.output is not None
-    place = result.tabs.indexOf(result.output)
-    assert result.tabs.tabText(place) == "Output 3"
+    position = result.tabs.indexOf(result.output)
+    assert result.tabs.tabText(position) == "Output 3"
     lines = sorted(result.output.lines.line(row) for row in range(3))
     assert lines == ["note 0", "note 1", "stray 0"]
     lens.call("nothing")
-    assert not result.tabs.isTabVisible(place)
+    assert not result.tabs.isTabVisible(position)
 
 
 def test_operation_detail_shows_its_cost(lens: Lens) -> None:

@@ -20,7 +20,7 @@ from inspector.qt.dialogs.saved_calls import SavedCallsDialog
 from inspector.qt.models.reruns import RerunsModel, summary, verdict
 from inspector.qt.panels.processes.panel import FileWatchBar, state_text
 from inspector.qt.theme import Theme
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.processes.process_stage import SERVER, ProcessStage
 
 
@@ -42,7 +42,7 @@ def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage:
     stage.save("two")
     panel = stage.start("*.py", one="first", two="second")
     lens.until(lambda: panel.reruns.model.rowCount() == 2)
-    assert "2 not run yet" in words_on(panel.reruns)
+    assert "2 not run yet" in visible_text(panel.reruns)
     stage.run()
     panel.reruns.accept_all.trigger()
     lens.until(lambda: (stage.state("one"), stage.state("two")) == ("as expected", "as expected"))
@@ -54,9 +54,9 @@ def test_edit_turns_a_watched_call_red_and_reverting_it_green(lens: Lens, stage:
     assert lens.workspace.reruns_badge.text == "1 of 2 calls not as expected"
     lens.until(lambda: "other" in panel.reruns.changes.rows.as_text())
     assert "second" in panel.reruns.changes.rows.as_text()
-    assert "Differs from what was accepted: 1 changed." in words_on(panel.reruns)
+    assert "Differs from what was accepted: 1 changed." in visible_text(panel.reruns)
     lens.until(lambda: "1 added: three" in panel.files.alert.text("news tools"))
-    assert "server.py changed: restarted in" in panel.files.words.text()
+    assert "server.py changed: restarted in" in panel.files.text.text()
     stage.write(one="first", two="second", three="new")
     stage.until_ran(3)
     assert lens.workspace.reruns_badge.text == "2 of 2 calls as expected"
@@ -73,7 +73,7 @@ def test_badge_is_red_while_the_edited_server_fails_to_start(lens: Lens, stage: 
     (stage.folder / "server.py").write_text("no ( server")
     stage.until_ran(2)
     assert lens.workspace.reruns_badge.text == "1 of 1 calls not as expected"
-    lens.until(lambda: "The server did not come up." in words_on(panel.reruns.nothing))
+    lens.until(lambda: "The server did not come up." in visible_text(panel.reruns.nothing))
     assert not panel.reruns.accept_all.isEnabled()
 
 
@@ -89,7 +89,7 @@ def test_red_call_comes_to_the_front_and_can_be_accepted(
     chosen = panel.reruns._chosen()
     assert chosen is not None
     assert chosen.call.tool == "two"
-    assert "Differs from the first good result of this run" in words_on(panel.reruns)
+    assert "Differs from the first good result of this run" in visible_text(panel.reruns)
     panel.reruns.accept.trigger()
     lens.until(lambda: stage.state("two") == "as expected")
     assert not panel.reruns.accept.isEnabled()
@@ -101,12 +101,12 @@ def test_failed_restart_is_reported(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start("*.py", one="first")
     stage.until_watching()
     (stage.folder / "server.py").write_text("this is no python")
-    lens.until(lambda: "the server did not come up" in panel.files.words.text())
+    lens.until(lambda: "the server did not come up" in panel.files.text.text())
     lens.wait_for(SERVER, ServerStatus.FAILED)
     lens.until(lambda: "SyntaxError" in panel.running.ended.as_text())
     stage.write(one="again")
     lens.wait_for(SERVER, ServerStatus.CONNECTED)
-    lens.until(lambda: "restarted in" in panel.files.words.text())
+    lens.until(lambda: "restarted in" in panel.files.text.text())
 
 
 def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStage) -> None:
@@ -126,7 +126,7 @@ def test_irrelevant_path_is_ignored_from_the_menu(lens: Lens, stage: ProcessStag
 
 def test_without_watched_calls_the_panel_says_how_to_add_one(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
-    assert "No watched calls" in words_on(panel)
+    assert "No watched calls" in visible_text(panel)
     lens.do("call.rerun")
     lens.until(lambda: "No saved call of this server is watched" in panel.reruns.alert.text("asked"))
 
@@ -200,7 +200,7 @@ def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> N
 def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
     files = panel.files
-    assert "No files are watched." in files.words.text()
+    assert "No files are watched." in files.text.text()
     assert not files.apply.isEnabled()
     QTest.keyClicks(files.line, "*.py 'my files/*.txt'")
     assert files.apply.isEnabled()
@@ -211,7 +211,7 @@ def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage)
     assert files.line.text() == "*.py 'my files/*.txt'"
     files.line.clear()
     files.apply.trigger()
-    lens.until(lambda: "No files are watched." in files.words.text())
+    lens.until(lambda: "No files are watched." in files.text.text())
 
 
 @pytest.mark.parametrize(("typed", "words"), [("[z-a].py", "is no pattern of files"), ("'x", "not closed")])
@@ -284,8 +284,8 @@ def test_call_from_a_project_folder_is_shown_before_it_runs(
     stage.write(one="first again")
     stage.until_ran(1)
     assert stage.state("one") == "waits for you"
-    assert "Run now allows it" in words_on(panel.reruns)
-    lens.until(lambda: "/etc" in panel.reruns.answer.shown_text())
+    assert "Run now allows it" in visible_text(panel.reruns)
+    lens.until(lambda: "/etc" in panel.reruns.response.shown_text())
     assert lens.sent("tools/call") == []
     stage.run()
     assert stage.state("one") == "new"

@@ -19,7 +19,7 @@ from inspector.qt.models.tasks import HEADS, Column, TasksModel, about, cell
 from inspector.qt.panels.tasks.panel import TasksPanel
 from inspector.qt.window.workspace import TABS
 from tests.helpers.steps import steps_of
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HIDDEN, HOSTILE, MARKUP
 
 SERVER = Path(__file__).parent.parent.parent / "helpers" / "taskserver.py"
@@ -64,13 +64,13 @@ BOTH = pytest.mark.parametrize("design", DESIGNS)
 @BOTH
 def test_before_the_first_task_the_panel_says_how_to_create_one(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
-    assert "Call a tool as a task" in words_on(panel)
+    assert "Call a tool as a task" in visible_text(panel)
 
 
 def test_server_without_task_support_says_so(lens: Lens) -> None:
     lens.connect(scripted())
     lens.do("view.tasks")
-    assert "does not offer tasks" in words_on(lens.workspace.tasks)
+    assert "does not offer tasks" in visible_text(lens.workspace.tasks)
 
 
 @BOTH
@@ -83,7 +83,7 @@ def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
     assert text(panel, Column.ID) == view.id
     assert text(panel, Column.LEFT) == "9 min 59 s" or text(panel, Column.LEFT) == "10 min 00 s"
     assert panel.detail.badge.text == "completed"
-    assert "1 task, 0 running" in words_on(panel)
+    assert "1 task, 0 running" in visible_text(panel)
     assert not panel.detail.poll.isEnabled()
     assert not panel.detail.cancel.isEnabled()
 
@@ -92,13 +92,13 @@ def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
 def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "stay")
-    lens.until(lambda: panel.model.rowCount() and text(panel, Column.NEWS).startswith("Step"))
+    lens.until(lambda: panel.model.rowCount() and text(panel, Column.STATUS_MESSAGE).startswith("Step"))
     panel.detail.cancel.trigger()
     until(lens, panel, TaskStatus.CANCELLED)
     lens.until(lambda: not panel.detail.cancel.isEnabled())
     panel.detail.forget.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
-    assert "No tasks" in words_on(panel)
+    assert "No tasks" in visible_text(panel)
 
 
 @BOTH
@@ -106,7 +106,7 @@ def test_the_failure_of_a_task_is_shown(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "fail")
     until(lens, panel, TaskStatus.FAILED)
-    lens.until(lambda: "the disk is full" in words_on(panel.detail))
+    lens.until(lambda: "the disk is full" in visible_text(panel.detail))
 
 
 @BOTH
@@ -116,7 +116,7 @@ def test_finished_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> No
         call(lens, "count", polls=1)
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 4 and panel.model.count_running() == 1)
-    lens.until(lambda: sum(panel.model.view(row).standing is TrackingState.ENDED for row in range(4)) == 3)
+    lens.until(lambda: sum(panel.model.view(row).tracking is TrackingState.ENDED for row in range(4)) == 3)
     panel.forget_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
     assert text(panel, Column.TOOL) == "stay"
@@ -133,13 +133,13 @@ def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: s
     panel.id_line.setFocus()
     QTest.keyClicks(panel.id_line, "nobody-knows")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
-    lens.until(lambda: "The server refused: Unknown task (-32602)." in words_on(panel))
+    lens.until(lambda: "The server refused: Unknown task (-32602)." in visible_text(panel))
     panel.id_line.clear()
     QTest.keyClicks(panel.id_line, f" {id} ")
     QTest.keyClick(panel.id_line, Qt.Key.Key_Return)
     lens.until(lambda: panel.model.rowCount() == 1)
     lens.until(lambda: not panel.id_line.text())
-    assert "refused" not in words_on(panel)
+    assert "refused" not in visible_text(panel)
     assert "added by its id" in panel.detail.facts.text()
 
 
@@ -148,24 +148,24 @@ def test_lost_connection_is_reported_and_the_task_continues_afterwards(lens: Len
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
     lens.do("server.disconnect")
-    lens.until(lambda: text(panel, Column.NEWS) == "Waits for the connection")
+    lens.until(lambda: text(panel, Column.STATUS_MESSAGE) == "Waits for the connection")
     lens.until(lambda: not panel.detail.poll.isEnabled())
     lens.do("server.connect")
     lens.wait_for("tasks", ServerStatus.CONNECTED)
-    lens.until(lambda: text(panel, Column.NEWS).startswith("Step"))
+    lens.until(lambda: text(panel, Column.STATUS_MESSAGE).startswith("Step"))
 
 
 def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Lens, tmp_path: Path) -> None:
     panel = open_tasks(lens, "core", tmp_path / "tasks.json")
     call(lens, "count", polls=1)
     until(lens, panel, TaskStatus.COMPLETED)
-    lens.until(lambda: panel.model.view(0).standing is TrackingState.ENDED)
+    lens.until(lambda: panel.model.view(0).tracking is TrackingState.ENDED)
     panel.forget_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.refresh.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
     assert "listed by the server" in panel.detail.facts.text()
-    assert "It was not fetched" in words_on(panel.detail)
+    assert "It was not fetched" in visible_text(panel.detail)
     panel.detail.fetch.trigger()
     lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
 
@@ -189,10 +189,10 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
     lens.do("call.options")
     view.drawer.options.task.setChecked(True)
     lens.do("tool.call")
-    lens.until(lambda: "Leave it running" in words_on(view))
+    lens.until(lambda: "Leave it running" in visible_text(view))
     view.running.leave.trigger()
     lens.until(lambda: view.result.badge.text == OutcomeKind.LEFT.value)
-    assert "its task goes on" in words_on(view.result)
+    assert "its task goes on" in visible_text(view.result)
     call(lens, "count", polls=1)
     lens.press("Show task", view.result)
     panel = lens.workspace.tasks
@@ -208,22 +208,22 @@ def test_task_with_a_request_links_to_its_card_and_back(lens: Lens, design: str)
     panel = open_tasks(lens, design)
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
-    lens.until(lambda: "Asks you: the Inbox has the question" in text(panel, Column.NEWS))
+    lens.until(lambda: "Asks you: the Inbox has the question" in text(panel, Column.STATUS_MESSAGE))
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 2)
     panel.show_task(panel.model.view(0).id)
-    assert "Answer" not in words_on(panel.detail)
-    asking = panel.model.view(1)
-    panel.show_task(asking.id)
+    assert "Answer" not in visible_text(panel.detail)
+    server_request = panel.model.view(1)
+    panel.show_task(server_request.id)
     lens.press("Answer", panel.detail)
     inbox = lens.workspace.inbox
-    lens.until(lambda: inbox.isVisible() and inbox.card_view is not None)
+    lens.until(lambda: inbox.isVisible() and inbox.request_view is not None)
     panel.show_task(panel.model.view(0).id)
-    assert inbox.card_view is not None
-    lens.press("Show task", inbox.card_view)
+    assert inbox.request_view is not None
+    lens.press("Show task", inbox.request_view)
     lens.until(lambda: panel.isVisible())
     assert panel.detail.view is not None
-    assert panel.detail.view.id == asking.id
+    assert panel.detail.view.id == server_request.id
 
 
 def test_unknown_task_can_be_added(lens: Lens) -> None:
@@ -243,7 +243,7 @@ def task_view(id: str = "t", status: str = "working", **more: object) -> TaskVie
     values: dict[str, object] = {
         "created_ns": 0,
         "origin": TaskOrigin.LISTED,
-        "standing": TrackingState.FOLLOWED,
+        "tracking": TrackingState.FOLLOWED,
     }
     return TaskView(**{"server": "s", "task": task, "tool": "", **values, **more})  # type: ignore[arg-type]
 
@@ -312,7 +312,7 @@ def test_task_does_not_enlarge_a_low_window(lens: Lens) -> None:
     panel = open_tasks(lens, "core")
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
-    lens.until(lambda: "Answer" in words_on(panel.detail))
+    lens.until(lambda: "Answer" in visible_text(panel.detail))
     lens.settle()
     assert lens.window.minimumSizeHint().height() <= 700
     assert lens.window.height() == 700

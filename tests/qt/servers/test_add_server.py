@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 SERVER = shlex.join([sys.executable, *scripted().args])
 
@@ -46,18 +46,18 @@ def test_command_is_added_connected_selected_saved_and_still_there_after_a_resta
     first.play(add)
     second = make_lens()
 
-    def look() -> None:
+    def scan() -> None:
         second.run(second.app.bridge.load())
         second.until(lambda: second.window.servers.model.rowCount() == 1)
         assert second.view("mine").status is ServerStatus.IDLE
 
-    second.play(look)
+    second.play(scan)
 
 
 def test_return_in_the_url_field_adds_the_server_under_a_derived_name(lens: Lens) -> None:
     dialog = open_dialog(lens)
     QTest.keyClicks(dialog.address, "http://127.0.0.1:9/mcp")
-    assert "127.0.0.1:9" in words_on(dialog)
+    assert "127.0.0.1:9" in visible_text(dialog)
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     lens.until(lambda: lens.window.servers.model.row_of("127.0.0.1:9") is not None)
     assert saved(lens)["127.0.0.1:9"]["url"] == "http://127.0.0.1:9/mcp"
@@ -80,7 +80,7 @@ def test_bad_input_keeps_the_dialog_open_with_the_reason(lens: Lens) -> None:
         assert dialog.error_text() == "", "an error goes away with what it was about"
         QTest.keyClick(dialog.address, Qt.Key.Key_Return)
         lens.until(dialog.error_text)
-        assert reason in words_on(dialog)
+        assert reason in visible_text(dialog)
         assert dialog.isVisible()
     assert lens.window.servers.model.rowCount() == 1
     assert not lens.catalogue.exists()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 from inspector.base.json.values import JSONObject
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.settings.test_secrets_dialog import keychain
 from tests.qt.widgets.test_hostile_text import HOSTILE, LONG, assert_harmless, assert_visible
 
@@ -80,9 +80,9 @@ def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names
     )
     dialog = paste(lens, text)
     one, two, other, broken = dialog.list.servers
-    assert "4 servers understood, 3 to be added." in words_on(dialog)
+    assert "4 servers understood, 3 to be added." in visible_text(dialog)
     assert not broken.tick.isEnabled()
-    assert "command" in words_on(broken)
+    assert "command" in visible_text(broken)
     QTest.keyClicks(two.name, "second")
     other.tick.setChecked(False)
     assert dialog.add_action.text() == "Add 2 and connect"
@@ -116,7 +116,7 @@ def test_parse_error_is_shown_immediately_with_line_and_column(lens: Lens) -> No
 def test_command_of_another_tool_is_added_without_connecting(lens: Lens) -> None:
     command = shlex.join(["claude", "mcp", "add", "mine", "-e", "MODE=fast", "--", sys.executable, *ARGS])
     dialog = paste(lens, command)
-    assert "env.MODE" in words_on(dialog)
+    assert "env.MODE" in visible_text(dialog)
     dialog.keep_action.trigger()
     lens.until(lambda: names(lens) == ["mine"])
     lens.settle()
@@ -139,7 +139,7 @@ def test_typed_name_is_kept_while_the_command_is_edited(lens: Lens) -> None:
     dialog = paste(lens, "npx server")
     QTest.keyClicks(dialog.name, "mine")
     dialog.put("npx server 'un")
-    assert "Close the quotes" not in words_on(dialog), "it is being typed"
+    assert "Close the quotes" not in visible_text(dialog), "it is being typed"
     dialog.put("npx server 'un closed'")
     assert dialog.list.servers[0].shown_name() == "mine"
     dialog.close()
@@ -165,7 +165,7 @@ def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_
     assert box is not None
     assert box.toPlainText().split("\n") == ["/bin/sh", *words]
     assert "Look at all of it before you add it" in dialog.alert.text("from")
-    assert "shell" in words_on(dialog.list)
+    assert "shell" in visible_text(dialog.list)
     QTest.keyClick(dialog.address, Qt.Key.Key_Return)
     QTest.keyClick(dialog.name, Qt.Key.Key_Return)
     lens.settle()
@@ -242,7 +242,7 @@ def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     dialog = lens.window.adding.open(json.dumps({"mcpServers": servers}))
     lens.until(lambda: len(dialog.list.servers) == 2)
     long, short = dialog.list.servers
-    assert "Nobody can read that." in words_on(long)
+    assert "Nobody can read that." in visible_text(long)
     assert not long.tick.isEnabled()
     assert short.is_chosen
     dialog.close()
@@ -282,7 +282,7 @@ def test_plain_text_secret_goes_into_the_store_unless_unchecked(lens: Lens, is_m
     dialog = paste(lens, json.dumps({"one": local(env={"API_KEY": TOKEN, "MODE": "fast"})}))
     server = dialog.list.servers[0]
     assert server.store is not None
-    assert TOKEN not in words_on(server), "it is not repeated below"
+    assert TOKEN not in visible_text(server), "it is not repeated below"
     server.store.setChecked(is_moved)
     dialog.keep_action.trigger()
     lens.until(lambda: names(lens) == ["one"])

@@ -20,7 +20,7 @@ from inspector.protocol.client_capabilities import ALL, NOTHING
 from inspector.protocol.handshake import CLIENT_CAPABILITIES_KEY
 from inspector.protocol.revisions import R4, R5
 from inspector.qt.panels.client.panel import ClientPanel
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 LIST_CHANGED = "notifications/roots/list_changed"
 
@@ -37,7 +37,7 @@ def everything() -> StdioEntry:
 
 
 def ours(lens: Lens, name: str = "scripted") -> ClientSide:
-    side = lens.view(name).ours
+    side = lens.view(name).client_side
     assert side is not None
     return side
 
@@ -88,8 +88,8 @@ def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: L
     assert "sampling" not in json.loads(panel.exact.text.text())
     lens.press("Reconnect", panel.alert)
     assert declared_at(lens, 1) == ALL.switched(("sampling",), None).capabilities(R4)
-    said = "roots (listChanged), elicitation (form, url)"
-    lens.until(lambda: said in words_on(lens.workspace.overview))
+    reported = "roots (listChanged), elicitation (form, url)"
+    lens.until(lambda: reported in visible_text(lens.workspace.overview))
     assert not panel.alert.text("differs")
 
 
@@ -100,7 +100,7 @@ def test_all_and_none_are_one_click_each(lens: Lens) -> None:
     lens.until(lambda: ours(lens).declared == NOTHING)
     lens.until(lambda: not panel.nothing.isEnabled())
     assert panel.exact.text.text() == "{}"
-    assert "may not ask" in words_on(panel.roots)
+    assert "may not ask" in visible_text(panel.roots)
     lens.press("Everything", panel)
     lens.until(lambda: ours(lens).is_usual)
     lens.until(lambda: not panel.alert.text("differs"))  # as it was told in the first place
@@ -130,7 +130,7 @@ def test_an_extension_is_added_switched_off_and_on_with_its_settings(lens: Lens)
     write(panel, json.dumps({"extensions": {"example.com/x": {"deep": [1]}}}))
     lens.press("Declare this", panel)
     lens.until(lambda: ours(lens).declared.is_exact)
-    lens.until(lambda: "Settings" in words_on(panel.switches))
+    lens.until(lambda: "Settings" in visible_text(panel.switches))
     click(lens, panel, *path)
     assert ours(lens).declared.whole == {}
     click(lens, panel, *path)
@@ -139,14 +139,14 @@ def test_an_extension_is_added_switched_off_and_on_with_its_settings(lens: Lens)
 
 def test_stateless_call_sends_new_capabilities_without_reconnecting(lens: Lens) -> None:
     panel = open_panel(lens, everything())
-    assert "2026-07-28" in words_on(panel.exact)
+    assert "2026-07-28" in visible_text(panel.exact)
     click(lens, panel, "roots", server="sdk")
     assert not panel.alert.text("differs")
     lens.workspace.show_tab("tools")
     outcome = lens.call("list_roots", {})
-    assert b"did not declare the roots capability" in outcome.answer
-    said: Any = lens.sent("tools/call")[-1]["_meta"]
-    assert said[CLIENT_CAPABILITIES_KEY] == ALL.switched(("roots",), None).capabilities(R5)
+    assert b"did not declare the roots capability" in outcome.response
+    reported: Any = lens.sent("tools/call")[-1]["_meta"]
+    assert reported[CLIENT_CAPABILITIES_KEY] == ALL.switched(("roots",), None).capabilities(R5)
 
 
 # ------------------------------------------------------------------ written by hand
@@ -158,14 +158,14 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     write(panel, json.dumps(odd))
     assert not panel.switches.isEnabled()
     assert "before you switch" in panel.alert.text("writing")
-    words = words_on(panel.exact)
+    words = visible_text(panel.exact)
     assert "“sampling” is not an object" in words
     assert "“x” is no capability" in words
     lens.press("Declare this", panel)
     lens.until(lambda: ours(lens).differs)
     lens.until(panel.switches.isEnabled)
     assert not is_on(panel, "sampling")
-    lens.until(lambda: "as you wrote it" in words_on(panel.exact))
+    lens.until(lambda: "as you wrote it" in visible_text(panel.exact))
     lens.do("server.reconnect")
     assert declared_at(lens, 1) == odd
 
@@ -174,7 +174,7 @@ def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
 def test_non_object_json_is_reported_and_not_declared(lens: Lens, text: str, words: str) -> None:
     panel = open_panel(lens, scripted())
     write(panel, text)
-    assert words in words_on(panel.exact)
+    assert words in visible_text(panel.exact)
     lens.press("Declare this", panel)
     lens.settle()
     assert ours(lens).is_usual
@@ -222,7 +222,7 @@ def test_invalid_folder_is_reported_and_stays_editable(lens: Lens, folder: str, 
     type_in(panel.roots.path, "/known")
     lens.until(lambda: ours(lens).roots == ("/known",))
     type_in(panel.roots.path, folder)
-    assert words in words_on(panel.roots)
+    assert words in visible_text(panel.roots)
     assert panel.roots.path.text() == folder
     lens.settle()
     assert ours(lens).roots == ("/known",)
@@ -251,7 +251,7 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     assert entry.capabilities == ALL.switched(("roots",), None).whole
     lens.catalogue.write_text("no JSON")
     panel.switches.rows["sampling",].box.click()
-    lens.until(lambda: "is not valid JSON" in words_on(lens.window))
+    lens.until(lambda: "is not valid JSON" in visible_text(lens.window))
     lens.until(lambda: is_on(panel, "sampling"))  # as it is, not as it was wished
     write(panel, '{"mine": {}}')
     lens.press("Declare this", panel)
@@ -281,13 +281,13 @@ def test_per_call_capabilities_do_not_carry_over_to_the_next_tool(lens: Lens) ->
     menu.actions()[names.index("roots")].trigger()
     own = ALL.switched(("roots",), None).capabilities(R5)
     assert json.loads(options.capabilities.text()) == own
-    assert "capabilities" in words_on(panel.call_view)
-    assert b"did not declare the roots capability" in lens.call("list_roots").answer
-    said: Any = lens.sent("tools/call")[-1]["_meta"]
-    assert said[CLIENT_CAPABILITIES_KEY] == own
+    assert "capabilities" in visible_text(panel.call_view)
+    assert b"did not declare the roots capability" in lens.call("list_roots").response
+    reported: Any = lens.sent("tools/call")[-1]["_meta"]
+    assert reported[CLIENT_CAPABILITIES_KEY] == own
     lens.call("echo", {"message": "x"})
-    said = lens.sent("tools/call")[-1]["_meta"]
-    assert said[CLIENT_CAPABILITIES_KEY] == ALL.capabilities(R5)
+    reported = lens.sent("tools/call")[-1]["_meta"]
+    assert reported[CLIENT_CAPABILITIES_KEY] == ALL.capabilities(R5)
 
 
 def test_invalid_per_call_capabilities_are_reported(lens: Lens) -> None:
@@ -301,7 +301,7 @@ def test_invalid_per_call_capabilities_are_reported(lens: Lens) -> None:
     lens.do("tool.call")
     assert "Capabilities must be a JSON object." in view.alert.text("options")
     options.capabilities.setText("{}")
-    assert "declared once, when connecting" in words_on(options)
+    assert "declared once, when connecting" in visible_text(options)
     outcome = lens.call("echo", {"text": "x"})
     assert "Client tab" in outcome.next_step
     assert lens.sent("tools/call") == []

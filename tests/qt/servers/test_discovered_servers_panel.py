@@ -15,7 +15,7 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.engine.servers.inspection import FoundView, Trust
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.discovered_servers.panel import FoundServersPanel
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 ARGS = scripted().args
 
@@ -29,7 +29,7 @@ def local(*more: str, **members: object) -> JSONObject:
 
 
 def open_panel(lens: Lens) -> FoundServersPanel:
-    lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
+    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
     lens.until(lambda: not lens.window.servers.found.isHidden())
     QTest.mouseClick(lens.window.servers.found, Qt.MouseButton.LeftButton)
     panel = lens.window.found
@@ -52,7 +52,7 @@ def names(lens: Lens) -> list[str]:
 def all_words(panel: FoundServersPanel) -> str:
     """Also those in texts that are scrolled."""
     boxes = panel.review.findChildren(QPlainTextEdit)
-    return "\n".join([words_on(panel.review), *(box.toPlainText() for box in boxes)])
+    return "\n".join([visible_text(panel.review), *(box.toPlainText() for box in boxes)])
 
 
 def test_found_server_is_shown_in_full_and_nothing_is_run(project: Path, lens: Lens) -> None:
@@ -64,7 +64,7 @@ def test_found_server_is_shown_in_full_and_nothing_is_run(project: Path, lens: L
     box = panel.review.findChild(QPlainTextEdit)
     assert box is not None
     assert box.toPlainText().split("\n") == ["touch", str(marker), "; rm -rf /", long]
-    assert "not trusted" in words_on(panel)
+    assert "not trusted" in visible_text(panel)
     assert names(lens) == []
     assert not marker.exists()
 
@@ -94,11 +94,11 @@ def test_change_after_trusting_is_shown_and_not_started(project: Path, lens: Len
     write(project, mine=local("--and-something-else"))
     lens.do("server.connect")
     lens.wait_for("mine", ServerStatus.FAILED)
-    panel.look_action.trigger()
+    panel.search_action.trigger()
     lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
     lens.window.servers.choose_found()
     choose(panel, "mine")
-    words = words_on(panel.review)
+    words = visible_text(panel.review)
     assert "What changed since you trusted it" in words
     assert "--and-something-else" in words
 
@@ -179,14 +179,14 @@ def test_broken_file_is_shown_with_its_path_and_broken_server_beside_good_ones(
     write(project, good=local(), bad={"args": ["x"]})
     panel = open_panel(lens)
     choose(panel, "bad")
-    assert "command" in words_on(panel.review)
+    assert "command" in visible_text(panel.review)
     assert not panel.review.trust_action.isEnabled()
     choose(panel, "good")
     assert panel.review.trust_action.isEnabled()
     (project / ".mcp.json").write_text('{"mcpServers": {\n  "a": {,}\n}}')
-    panel.look_action.trigger()
+    panel.search_action.trigger()
     lens.until(lambda: panel.report.files[0].problem)
-    assert "line 2" in words_on(panel.review)
+    assert "line 2" in visible_text(panel.review)
 
 
 def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -> None:
@@ -201,8 +201,8 @@ def test_hidden_characters_of_a_command_are_visible(project: Path, lens: Lens) -
 def test_nothing_found_says_where_it_was_searched(project: Path, lens: Lens) -> None:
     lens.do("app.found")
     panel = lens.window.found
-    lens.until(lambda: "Nothing found" in words_on(panel))
-    assert ".mcp.json" in words_on(panel)
+    lens.until(lambda: "Nothing found" in visible_text(panel))
+    assert ".mcp.json" in visible_text(panel)
 
 
 def test_last_of_many_variables_is_shown_like_the_first(project: Path, lens: Lens) -> None:
@@ -224,7 +224,7 @@ def test_last_of_many_changes_is_shown_like_the_first(project: Path, lens: Lens)
     lens.until(lambda: names(lens) == ["mine"])
     write(project, mine=local(env=dict.fromkeys(before, "2") | {"NODE_OPTIONS": "-r /tmp/x"}))
     lens.window.servers.choose_found()
-    panel.look_action.trigger()
+    panel.search_action.trigger()
     lens.until(lambda: view(panel, "mine").trust is Trust.CHANGED)
     choose(panel, "mine")
     lines = all_words(panel).splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from inspector.engine.servers.inspection import Trust
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.servers.test_discovered_servers_panel import choose, local, names, open_panel, view, write
 
 
@@ -14,9 +14,9 @@ def test_missing_command_is_reported_before_it_is_trusted(project: Path, lens: L
     panel = open_panel(lens)
     choose(panel, "broken")
     panel.review.examine_action.trigger()
-    lens.until(lambda: "There is no program called no-such-program-anywhere" in words_on(panel.alert))
-    assert "full path" in words_on(panel.alert)
-    assert "hunter2" not in words_on(panel.alert)
+    lens.until(lambda: "There is no program called no-such-program-anywhere" in visible_text(panel.alert))
+    assert "full path" in visible_text(panel.alert)
+    assert "hunter2" not in visible_text(panel.alert)
 
 
 def test_existing_command_is_reported_as_found_and_not_started(project: Path, lens: Lens) -> None:
@@ -25,8 +25,8 @@ def test_existing_command_is_reported_as_found_and_not_started(project: Path, le
     panel = open_panel(lens)
     choose(panel, "fine")
     panel.review.examine_action.trigger()
-    lens.until(lambda: "/bin/sh" in words_on(panel.alert))
-    assert "not started" in words_on(panel.alert)
+    lens.until(lambda: "/bin/sh" in visible_text(panel.alert))
+    assert "not started" in visible_text(panel.alert)
     assert view(panel, "fine").trust is not Trust.GIVEN
     assert not marker.exists()
     assert names(lens) == []
@@ -37,6 +37,6 @@ def test_check_result_is_hidden_when_another_server_is_selected(project: Path, l
     panel = open_panel(lens)
     choose(panel, "broken")
     panel.review.examine_action.trigger()
-    lens.until(lambda: "no-such-program-anywhere" in words_on(panel.alert))
+    lens.until(lambda: "no-such-program-anywhere" in visible_text(panel.alert))
     choose(panel, "fine")
-    assert "no-such-program-anywhere" not in words_on(panel.alert)
+    assert "no-such-program-anywhere" not in visible_text(panel.alert)

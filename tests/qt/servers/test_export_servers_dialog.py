@@ -14,7 +14,7 @@ from inspector.config.foreign.export import FORM_NAMES
 from inspector.config.foreign.paste import read_pasted
 from inspector.config.servers.entries import HttpEntry, SecretRef, StdioEntry
 from inspector.qt.dialogs.servers.export_servers import ExportServersDialog
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 TOKEN = "s3cret-Zq9-marker"
 FILES = StdioEntry(
@@ -52,7 +52,7 @@ def test_current_server_is_checked_and_others_can_be_added(lens: Lens) -> None:
     lens.until(lambda: '"remote"' in dialog.preview.text())
     assert set(json.loads(dialog.preview.text())["mcpServers"]) == {"files", "remote"}
     dialog.none_action.trigger()
-    assert "No server is ticked" in words_on(dialog)
+    assert "No server is ticked" in visible_text(dialog)
     assert not dialog.copy_action.isEnabled()
     dialog.close()
 
@@ -76,10 +76,10 @@ def test_each_format_previews_a_readable_file_without_secrets(lens: Lens) -> Non
 def test_fields_a_format_does_not_support_are_listed(lens: Lens) -> None:
     dialog = open_dialog(lens)
     choose(lens, dialog, "Claude Desktop")
-    lens.until(lambda: "Claude Desktop has nothing like: cwd" in words_on(dialog))
+    lens.until(lambda: "Claude Desktop has nothing like: cwd" in visible_text(dialog))
     choose(lens, dialog, "MCP registry")
     dialog.all_action.trigger()
-    lens.until(lambda: "for one server" in words_on(dialog))
+    lens.until(lambda: "for one server" in visible_text(dialog))
     assert not dialog.save_action.isEnabled()
     dialog.close()
 
@@ -102,8 +102,8 @@ def test_file_of_another_tool_is_not_written(
 ) -> None:
     theirs = tmp_path / ".mcp.json"
     theirs.write_text("{}")
-    place = ConfigLocation("Claude Code", "user", theirs, "mcp.json")
-    monkeypatch.setattr("inspector.qt.dialogs.servers.export_servers.local_locations", lambda: (place,))
+    position = ConfigLocation("Claude Code", "user", theirs, "mcp.json")
+    monkeypatch.setattr("inspector.qt.dialogs.servers.export_servers.local_locations", lambda: (position,))
     dialog = open_dialog(lens)
     dialog.save_to(tmp_path / "." / ".mcp.json")
     assert "never writes into such files" in dialog.alert.text("saved")

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from inspector.engine.views import ServerStatus
-from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 
 def press(lens: Lens, words: str) -> None:
@@ -28,7 +28,7 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
     info = {"name": "books", "title": "The Library", "version": "4.5.6"}
     capabilities = {"tools": {"listChanged": True}, "x-shelf": {"depth": 3}}
     lens.connect(scripted(info=info, capabilities=capabilities, instructions="Ask for a book."))
-    words = words_on(lens.workspace.overview)
+    words = visible_text(lens.workspace.overview)
     for expected in ("books", "The Library", "4.5.6", "2025-11-25", "stdio", "Ask for a book.", "x-shelf"):
         assert expected in words, expected
     assert str(lens.view("scripted").pid) in words
@@ -41,14 +41,14 @@ def test_handshake_findings_are_listed(lens: Lens) -> None:
     agreement = lens.view("scripted").agreement
     assert agreement is not None
     assert agreement.problems
-    assert agreement.problems[0] in words_on(lens.workspace.overview)
+    assert agreement.problems[0] in visible_text(lens.workspace.overview)
 
 
 def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     press(lens, "Connect")
     view = lens.wait_for("broken", ServerStatus.FAILED)
-    words = words_on(lens.workspace.overview)
+    words = visible_text(lens.workspace.overview)
     assert view.next_step
     assert view.reason in words
     assert view.next_step in words
@@ -62,10 +62,10 @@ def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> N
 def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
     lens.add(faulty("silent", "silent"))
     lens.do("server.connect")
-    lens.until(lambda: "Waiting for the answer to initialize." in words_on(lens.workspace.overview))
+    lens.until(lambda: "Waiting for the answer to initialize." in visible_text(lens.workspace.overview))
     press(lens, "Disconnect")
     lens.wait_for("silent", ServerStatus.IDLE)
-    assert "Not connected" in words_on(lens.workspace.overview)
+    assert "Not connected" in visible_text(lens.workspace.overview)
 
 
 def _starts(lens: Lens) -> int:
@@ -83,7 +83,7 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
         if status is ServerStatus.CONNECTED:
             lens.do("server.connect")
         lens.wait_for("one", status)
-        words = words_on(overview)
+        words = visible_text(overview)
         assert words.count("Second line.") == 1
         assert "${HOME}" in words
         assert "connected when MCP Lens starts" in words
@@ -110,4 +110,4 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
-    assert "for this run only" in words_on(lens.workspace.overview)
+    assert "for this run only" in visible_text(lens.workspace.overview)

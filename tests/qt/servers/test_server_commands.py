@@ -15,7 +15,7 @@ from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioE
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
 from inspector.qt.forms.server.entry_editors import LineEditor, LinesEditor, NameValueEditor
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 REMOTE = HttpEntry(name="remote", url="http://127.0.0.1:9/mcp")
 
@@ -173,14 +173,14 @@ def test_renaming_keeps_the_position_and_the_secrets(lens: Lens) -> None:
 def test_switching_from_command_to_url_and_back_keeps_both(lens: Lens) -> None:
     lens.keep(scripted("one"))
     dialog = open_dialog(lens, "one")
-    dialog.form.way.button(1).click()
+    dialog.form.mode.button(1).click()
     assert "Headers" in [dialog.form.pages.item(row).text() for row in range(dialog.form.pages.count())]
     url = dialog.form.editors["url"]
     assert isinstance(url, LineEditor)
     QTest.keyClicks(url.line, "http://127.0.0.1:9/mcp")
-    dialog.form.way.button(0).click()
+    dialog.form.mode.button(0).click()
     assert dialog.form.draft["args"] == list(scripted("one").args)
-    dialog.form.way.button(1).click()
+    dialog.form.mode.button(1).click()
     assert dialog.form.draft["url"] == "http://127.0.0.1:9/mcp"
     press_save(lens, dialog)
     assert saved(lens)["one"]["url"] == "http://127.0.0.1:9/mcp"
@@ -194,7 +194,7 @@ def test_referenced_variables_are_shown(lens: Lens) -> None:
     assert isinstance(url, LineEditor)
     url.line.setText("https://${HOST}/mcp")
     url.line.textEdited.emit(url.line.text())
-    assert "${HOST}" in words_on(dialog)
+    assert "${HOST}" in visible_text(dialog)
     dialog.reject()
 
 
@@ -218,7 +218,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
     lens.wait_for("two", ServerStatus.CONNECTED)
     before = lens.catalogue.read_text()
     lens.do("server.remove")
-    lens.until(lambda: "“two” was removed." in words_on(lens.window))
+    lens.until(lambda: "“two” was removed." in visible_text(lens.window))
     lens.until(lambda: names(lens) == ["one", "three"])
     assert "two" not in saved(lens)
     lens.press("Undo", lens.window.strips)
@@ -226,7 +226,7 @@ def test_removed_server_is_restored_in_place_and_reconnected(lens: Lens) -> None
     lens.wait_for("two", ServerStatus.CONNECTED)
     assert lens.catalogue.read_text() == before
     lens.until(lambda: lens.workspace.view.name == "two")
-    assert "was removed" not in words_on(lens.window)
+    assert "was removed" not in visible_text(lens.window)
 
 
 def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
@@ -238,14 +238,14 @@ def test_several_removed_servers_are_restored_one_by_one(lens: Lens) -> None:
     lens.until(lambda: names(lens) == ["two", "three"])
     lens.choose("two")
     lens.do("server.remove")
-    lens.until(lambda: "“two”" in words_on(lens.window.strips))
-    assert "“two” and 1 before it were removed." in words_on(lens.window.strips)
+    lens.until(lambda: "“two”" in visible_text(lens.window.strips))
+    assert "“two” and 1 before it were removed." in visible_text(lens.window.strips)
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["two", "three"])
-    assert "“one” was removed." in words_on(lens.window.strips)
+    assert "“one” was removed." in visible_text(lens.window.strips)
     lens.press("Undo", lens.window.strips)
     lens.until(lambda: names(lens) == ["one", "two", "three"])
-    assert "removed" not in words_on(lens.window.strips)
+    assert "removed" not in visible_text(lens.window.strips)
     assert lens.catalogue.read_text() == before
 
 
@@ -253,12 +253,12 @@ def test_failed_undo_can_be_retried(lens: Lens) -> None:
     lens.keep(scripted("one"))
     lens.choose("one")
     lens.do("server.remove")
-    lens.until(lambda: "“one” was removed." in words_on(lens.window.strips))
+    lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
     fine = lens.catalogue.read_text()
     lens.catalogue.write_text("{")
     lens.press("Undo", lens.window.strips)
-    lens.until(lambda: "not valid JSON" in words_on(lens.window))
-    lens.until(lambda: "“one” was removed." in words_on(lens.window.strips))
+    lens.until(lambda: "not valid JSON" in visible_text(lens.window))
+    lens.until(lambda: "“one” was removed." in visible_text(lens.window.strips))
     lens.until(lambda: names(lens) == [])
     lens.catalogue.write_text(fine)
     lens.press("Undo", lens.window.strips)

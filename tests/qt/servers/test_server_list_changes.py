@@ -10,7 +10,7 @@ from PySide6.QtCore import QModelIndex
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.server_list_changes import ServerListChangesDialog
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def change(lens: Lens, edit: Callable[[dict[str, Any]], object]) -> None:
@@ -19,7 +19,7 @@ def change(lens: Lens, edit: Callable[[dict[str, Any]], object]) -> None:
     edit(document["mcpServers"])
     lens.catalogue.write_text(json.dumps(document))
     engine = lens.app.thread.engine
-    lens.run(lens.app.bridge.on_engine(engine.catalogue_watch.look()))
+    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.settle()
 
 
@@ -78,7 +78,7 @@ def test_our_own_writes_are_not_announced(lens: Lens) -> None:
     lens.wait_for("one", ServerStatus.DISABLED)
     change(lens, lambda servers: None)
     assert lens.window.strips.text("catalogue") == ""
-    assert "changed by hand" not in words_on(lens.window)
+    assert "changed by hand" not in visible_text(lens.window)
 
 
 def test_selected_server_stays_selected_when_renamed_in_the_file(lens: Lens) -> None:
@@ -110,12 +110,12 @@ def test_broken_file_is_reported_until_fixed_and_disables_nothing(lens: Lens) ->
     whole = lens.catalogue.read_text()
     lens.catalogue.write_text(whole[:-4])
     engine = lens.app.thread.engine
-    lens.run(lens.app.bridge.on_engine(engine.catalogue_watch.look()))
+    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.until(lambda: "is not valid JSON" in lens.window.notices.text())
     lens.actions["server.enable"].trigger()
     lens.until(lambda: lens.actions["server.enable"].isChecked())
     assert lens.view("one").status is ServerStatus.IDLE
-    assert "before" not in words_on(lens.window.notices), "the same problem counts once"
+    assert "before" not in visible_text(lens.window.notices), "the same problem counts once"
     lens.catalogue.write_text(whole)
-    lens.run(lens.app.bridge.on_engine(engine.catalogue_watch.look()))
+    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.inspect()))
     lens.until(lambda: not lens.window.notices.isVisible())

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QListView, QMenu
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.servers import state_text
-from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 STATES = ServerStatus
 
@@ -85,7 +85,7 @@ def test_server_that_answers_401_needs_a_login(lens: Lens, login_url: str) -> No
     lens.do("server.connect")
     view = lens.wait_for("private", STATES.NEEDS_LOGIN)
     assert state_text(view).startswith("needs login: ")
-    assert "A login is needed" in words_on(lens.workspace.overview)
+    assert "A login is needed" in visible_text(lens.workspace.overview)
 
 
 def test_disabled_server_is_not_connected_until_it_is_enabled(lens: Lens) -> None:
@@ -129,7 +129,7 @@ def test_removed_server_leaves_the_list_and_its_neighbor_is_selected(lens: Lens)
     assert lens.window.windowTitle().startswith("one")
     lens.do("server.remove")
     lens.until(lambda: lens.window.workspace() is None)
-    assert "Paste anything" in words_on(lens.window)
+    assert "Paste anything" in visible_text(lens.window)
     assert lens.window.windowTitle() == "MCP Lens"
     assert not lens.actions["server.remove"].isEnabled()
 
@@ -167,10 +167,10 @@ def test_context_menu_offers_the_available_server_actions(lens: Lens) -> None:
 
 def test_bar_above_the_tabs_offers_either_connect_or_disconnect(lens: Lens) -> None:
     lens.add(scripted())
-    assert "Connect" in words_on(lens.workspace).splitlines()
+    assert "Connect" in visible_text(lens.workspace).splitlines()
     lens.do("server.connect")
     lens.wait_for("scripted", STATES.CONNECTED)
-    words = words_on(lens.workspace).splitlines()
+    words = visible_text(lens.workspace).splitlines()
     assert "Disconnect" in words
     assert "Connect" not in words
 

@@ -16,7 +16,7 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.dialogs.servers.server_secrets import ServerSecretsDialog
 from inspector.traffic.records import RecordKind
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.settings.test_secrets_dialog import keychain
 
 __all__ = ["keychain"]  # a fixture
@@ -64,7 +64,7 @@ def test_secret_of_a_new_server_goes_into_the_store_and_not_into_the_server_list
     dialog.access.setCurrentText(access)
     assert dialog.secret.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(dialog.secret, typed)
-    assert "secret store" in words_on(dialog)
+    assert "secret store" in visible_text(dialog)
     dialog.add_action.trigger()
     lens.until(lambda: lens.window.servers.model.row_of("mine") is not None)
     assert headers(lens, "mine") == {header: {"ref": f"header/mine/{header}"}}
@@ -108,7 +108,7 @@ def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens
     assert "2 secrets as plain text: Authorization, X-Api-Key" in overview.alert.text("secrets")
     overview.move_action.trigger()
     dialog = lens.dialog(ServerSecretsDialog)
-    assert SECRET not in words_on(dialog)
+    assert SECRET not in visible_text(dialog)
     dialog.moves["X-Api-Key"].setChecked(False)
     dialog.save_action.trigger()
     lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
@@ -147,7 +147,7 @@ def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     lens.choose("mine")
     lens.do("server.connect")
     lens.wait_for("mine", ServerStatus.FAILED)
-    assert "header › mine › X-Key" in words_on(lens.workspace.overview)
+    assert "header › mine › X-Key" in visible_text(lens.workspace.overview)
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)
     assert not dialog.save_action.isEnabled()
@@ -175,7 +175,7 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
     assert "1 secret as plain text: argument --token" in lens.workspace.overview.alert.text("secrets")
     lens.workspace.overview.move_action.trigger()
     dialog = lens.dialog(ServerSecretsDialog)
-    assert SECRET not in words_on(dialog)
+    assert SECRET not in visible_text(dialog)
     dialog.save_action.trigger()
     lens.until(lambda: not lens.dialogs(ServerSecretsDialog))
     assert SECRET not in lens.catalogue.read_text()
@@ -185,8 +185,8 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
     lens.do("server.connect")
     lens.wait_for("mine", ServerStatus.FAILED)
     log = lens.app.bridge.log
-    said = [log.raw(row).decode() for row in range(len(log)) if log.kind(row) == RecordKind.STDERR]
-    assert set(said) == {str(["--token", SECRET])}
+    reported = [log.raw(row).decode() for row in range(len(log)) if log.kind(row) == RecordKind.STDERR]
+    assert set(reported) == {str(["--token", SECRET])}
 
 
 @pytest.mark.usefixtures("keychain")

@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.panels.welcome import WelcomePanel
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.window.test_window import CONTROLS, is_part, spoken
 
 
-def look(lens: Lens) -> WelcomePanel:
+def scan(lens: Lens) -> WelcomePanel:
     """What the end of a start does."""
-    lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
+    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
     lens.until(lambda: "welcome" in vars(lens.window))
     panel = lens.window.welcome
     lens.until(lambda: panel.isVisible() and panel.report is not None)
@@ -28,20 +28,20 @@ def look(lens: Lens) -> WelcomePanel:
 def test_window_without_servers_says_where_it_searched_and_can_search_again(
     project: Path, lens: Lens
 ) -> None:
-    panel = look(lens)
-    lens.until(lambda: ".mcp.json" in panel.found_words.text())
-    assert "VS Code" in panel.found_words.text()
-    assert "Review…" not in words_on(panel)
+    panel = scan(lens)
+    lens.until(lambda: ".mcp.json" in panel.found_text.text())
+    assert "VS Code" in panel.found_text.text()
+    assert "Review…" not in visible_text(panel)
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x"}, "b": {"url": "y"}}}))
     lens.press("Look again", panel)
-    lens.until(lambda: "2 servers in 1 file of Claude Code" in panel.found_words.text())
+    lens.until(lambda: "2 servers in 1 file of Claude Code" in panel.found_text.text())
     lens.press("Review…", panel)
     assert lens.window.found.isVisible()
     lens.until(lambda: lens.window.found.report.files)
 
 
 def test_pasted_text_opens_the_dialog_and_starts_nothing(project: Path, lens: Lens) -> None:
-    panel = look(lens)
+    panel = scan(lens)
     marker = project / "touched"
     assert not panel.go_action.isEnabled()
     panel.box.setFocus()
@@ -55,7 +55,7 @@ def test_pasted_text_opens_the_dialog_and_starts_nothing(project: Path, lens: Le
 
 
 def test_demo_servers_are_started_for_this_session_and_not_saved(project: Path, lens: Lens) -> None:
-    panel = look(lens)
+    panel = scan(lens)
     lens.press("Start the demo servers", panel)
     lens.do("server.demo")  # once more, while they start
     model = lens.window.servers.model
@@ -70,8 +70,8 @@ def test_demo_servers_are_started_for_this_session_and_not_saved(project: Path, 
 
 
 def test_tab_reaches_the_options_in_reading_order(project: Path, style_sheet: None, lens: Lens) -> None:
-    panel = look(lens)
-    lens.until(lambda: ".mcp.json" in panel.found_words.text())
+    panel = scan(lens)
+    lens.until(lambda: ".mcp.json" in panel.found_text.text())
     panel.box.setFocus()
     QTest.keyClicks(panel.box, "x")
     reached: list[str] = []
@@ -84,7 +84,7 @@ def test_tab_reaches_the_options_in_reading_order(project: Path, style_sheet: No
 
 
 def test_every_control_of_the_welcome_page_has_a_name(project: Path, lens: Lens) -> None:
-    panel = look(lens)
+    panel = scan(lens)
     controls = [each for each in panel.findChildren(QWidget) if isinstance(each, CONTROLS)]
     assert len(controls) > 4
     assert [each for each in controls if not is_part(each) and not spoken(each)] == []
@@ -101,7 +101,7 @@ def test_removing_the_last_server_brings_the_welcome_page_back(lens: Lens) -> No
 
 def test_window_with_servers_has_no_welcome_page(project: Path, lens: Lens) -> None:
     lens.add(scripted("one"))
-    lens.run(lens.app.bridge.ask_found(lambda found: found.look()))
+    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
     lens.settle()
     assert "welcome" not in vars(lens.window)
     assert lens.workspace.view.name == "one"

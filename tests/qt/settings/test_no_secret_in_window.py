@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.views import ServerStatus
-from tests.helpers.atrest import places_of
-from tests.qt.lens_driver import Lens, words_on
+from tests.helpers.atrest import positions_of
+from tests.qt.lens_driver import Lens, visible_text
 
 SECRET = "M4rk3r/window+Zq9"
 # Nobody listens at port 1.
@@ -22,15 +22,15 @@ PROGRAM = StdioEntry(name="program", command="no-such-program", args=("--token",
 def test_window_titles_texts_and_files_contain_no_secret(make_lens: Callable[[], Lens]) -> None:
     lens = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         for entry in (URL, PROGRAM):
             lens.add(entry)
             lens.choose(entry.name)
             lens.do("server.connect")
             lens.wait_for(entry.name, ServerStatus.FAILED)
             assert lens.window.windowTitle() == f"{entry.name} — MCP Lens"
-            assert SECRET not in words_on(lens.window)
+            assert SECRET not in visible_text(lens.window)
 
-    lens.play(look)
-    assert places_of(SECRET, lens.folder, but=("vault.json",)) == []
+    lens.play(inspect)
+    assert positions_of(SECRET, lens.folder, but=("vault.json",)) == []
     assert (lens.folder / "layout.ini").exists()

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import QLineEdit
 from inspector.config.secrets import keychain as keychains
 from inspector.config.secrets.records import SecretsState, StorageLevel, StorageStatus, make_name
 from inspector.qt.dialogs.secrets import SecretsDialog
-from inspector.qt.models.secrets import is_worth_saying, status_hint, status_text, status_tone
+from inspector.qt.models.secrets import is_worth_showing, status_hint, status_text, status_tone
 from inspector.qt.window.notices import SecretsStatus
 from tests.helpers.keychains import FailingKeychain, MemoryKeychain, WaitingKeychain
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 NAME = make_name("header", "My <b>server</b>", "X-Key")
 VALUE = "s3cret-value-of-the-marker"
@@ -44,7 +44,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[WaitingKeychain]:
     backend = WaitingKeychain()
     use(backend, monkeypatch)
     yield backend
-    backend.let_go.set()
+    backend.release_bodies.set()
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def state(lens: Lens) -> SecretsState:
 def open_dialog(lens: Lens) -> SecretsDialog:
     lens.do("app.secrets")
     dialog = lens.dialog(SecretsDialog)
-    lens.until(lambda: "keychain" in dialog._busy_words.text())  # it asks by itself
+    lens.until(lambda: "keychain" in dialog._busy_text.text())  # it asks by itself
     settle(lens, dialog)
     return dialog
 
@@ -87,8 +87,8 @@ def status(lens: Lens) -> SecretsStatus | None:
     return lens.window.secrets_status
 
 
-def choose(dialog: SecretsDialog, rung: StorageLevel) -> None:
-    dialog.place.buttons[rung].click()
+def choose(dialog: SecretsDialog, level: StorageLevel) -> None:
+    dialog.storage.buttons[level].click()
 
 
 def rows(dialog: SecretsDialog) -> list[list[str]]:
@@ -112,16 +112,16 @@ def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeych
         ["Answer rule", "endpoint › 7", "in memory"],
         ["Header", "My <b>server</b> › X-Key", "in the file"],
     ]
-    assert VALUE not in words_on(dialog)
-    assert dialog.place.rung is StorageLevel.KEYCHAIN
-    assert dialog.place.buttons[StorageLevel.KEYCHAIN].hasFocus()
-    assert not dialog.place.apply_action.isEnabled()
-    assert str(lens.folder / "secrets") in words_on(dialog)
+    assert VALUE not in visible_text(dialog)
+    assert dialog.storage.level is StorageLevel.KEYCHAIN
+    assert dialog.storage.buttons[StorageLevel.KEYCHAIN].hasFocus()
+    assert not dialog.storage.apply_action.isEnabled()
+    assert str(lens.folder / "secrets") in visible_text(dialog)
 
 
 def test_empty_store_says_so(lens: Lens, keychain: MemoryKeychain) -> None:
     dialog = open_dialog(lens)
-    lens.until(lambda: "No secrets yet" in words_on(dialog))
+    lens.until(lambda: "No secrets yet" in visible_text(dialog))
     assert not dialog.delete_all_action.isEnabled()
     assert not dialog.delete_action.isEnabled()
 
@@ -144,22 +144,22 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.PASSPHRASE)
-    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
-    QTest.keyClicks(dialog.place.again, "other")
-    assert "not the same" in words_on(dialog)
-    assert not dialog.place.apply_action.isEnabled()
-    dialog.place.again.setText(PASSPHRASE)
+    QTest.keyClicks(dialog.storage.passphrase, PASSPHRASE)
+    QTest.keyClicks(dialog.storage.again, "other")
+    assert "not the same" in visible_text(dialog)
+    assert not dialog.storage.apply_action.isEnabled()
+    dialog.storage.again.setText(PASSPHRASE)
     lens.press("Keep them there", dialog)
-    lens.until(lambda: state(lens).rung is StorageLevel.PASSPHRASE)
+    lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
     settle(lens, dialog)
     assert keychain.entries == {}
-    assert dialog.place.passphrase.text() == ""
+    assert dialog.storage.passphrase.text() == ""
     lens.press("Lock", dialog)
-    lens.until(lambda: state(lens).standing is StorageStatus.LOCKED)
+    lens.until(lambda: state(lens).status is StorageStatus.LOCKED)
     settle(lens, dialog)
     assert dialog.passphrase.isVisible()
     assert dialog.passphrase.hasFocus()
-    assert not dialog.place.passphrase.isVisible()
+    assert not dialog.storage.passphrase.isVisible()
     assert dialog.passphrase.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(dialog.passphrase, "wrong passphrase")
     QTest.keyClick(dialog.passphrase, Qt.Key.Key_Return)
@@ -167,7 +167,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
     assert dialog.passphrase.text() == ""
     QTest.keyClicks(dialog.passphrase, PASSPHRASE)
     lens.press("Unlock", dialog)
-    lens.until(lambda: state(lens).standing is StorageStatus.OPEN)
+    lens.until(lambda: state(lens).status is StorageStatus.OPEN)
     settle(lens, dialog)
     assert not dialog.passphrase.isVisible()
     assert dialog.alert.text("problem") == ""
@@ -178,7 +178,7 @@ def test_a_passphrase_is_set_changed_locked_and_unlocked(lens: Lens, keychain: M
 def test_too_short_passphrase_is_rejected_with_the_reason(lens: Lens, keychain: MemoryKeychain) -> None:
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.PASSPHRASE)
-    for field in (dialog.place.passphrase, dialog.place.again):
+    for field in (dialog.storage.passphrase, dialog.storage.again):
         QTest.keyClicks(field, "short")
     lens.press("Keep them there", dialog)
     lens.until(lambda: "too short" in dialog.alert.text("problem"))
@@ -189,26 +189,26 @@ def test_typed_input_survives_added_and_removed_secrets(lens: Lens, keychain: Me
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.PASSPHRASE)
-    QTest.keyClicks(dialog.place.passphrase, PASSPHRASE)
+    QTest.keyClicks(dialog.storage.passphrase, PASSPHRASE)
     put(lens, "a/b", "other")
     lens.until(lambda: len(rows(dialog)) == 2)
-    assert dialog.place.rung is StorageLevel.PASSPHRASE
-    assert dialog.place.passphrase.text() == PASSPHRASE
+    assert dialog.storage.level is StorageLevel.PASSPHRASE
+    assert dialog.storage.passphrase.text() == PASSPHRASE
 
 
 def test_plain_text_file_needs_a_second_confirmation(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     dialog = open_dialog(lens)
     choose(dialog, StorageLevel.PLAIN)
-    assert not dialog.place.apply_action.isEnabled()
-    dialog.place.unprotected.click()
+    assert not dialog.storage.apply_action.isEnabled()
+    dialog.storage.unprotected.click()
     lens.press("Keep them there", dialog)
-    lens.until(lambda: state(lens).rung is StorageLevel.PLAIN)
+    lens.until(lambda: state(lens).level is StorageLevel.PLAIN)
     settle(lens, dialog)
     assert VALUE in on_disk(lens)
     choose(dialog, StorageLevel.KEYCHAIN)
     lens.press("Keep them there", dialog)
-    lens.until(lambda: state(lens).rung is StorageLevel.KEYCHAIN)
+    lens.until(lambda: state(lens).level is StorageLevel.KEYCHAIN)
     settle(lens, dialog)
     assert VALUE not in on_disk(lens)
     assert get(lens) == VALUE
@@ -220,9 +220,9 @@ def test_moving_stored_secrets_into_memory_needs_confirmation(lens: Lens, keycha
     choose(dialog, StorageLevel.MEMORY)
     lens.press("Keep them there", dialog)
     assert "1 secret would be gone" in dialog.alert.text("ask")
-    assert state(lens).rung is StorageLevel.KEYCHAIN
+    assert state(lens).level is StorageLevel.KEYCHAIN
     lens.press("Keep them in memory only", dialog)
-    lens.until(lambda: state(lens).rung is StorageLevel.MEMORY)
+    lens.until(lambda: state(lens).level is StorageLevel.MEMORY)
     settle(lens, dialog)
     assert get(lens) == VALUE
     assert rows(dialog)[0][2] == "in memory"
@@ -240,7 +240,7 @@ def test_deleting_everything_needs_confirmation_and_removes_the_key(
     assert rows(dialog)
     lens.press("Delete all…", dialog)
     lens.press("Delete all secrets", dialog)
-    lens.until(lambda: not rows(dialog) and "No secrets yet" in words_on(dialog))
+    lens.until(lambda: not rows(dialog) and "No secrets yet" in visible_text(dialog))
     assert keychain.entries == {}
     assert get(lens) is None
 
@@ -253,7 +253,7 @@ def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: Fai
     assert "The keychain is locked." in dialog.alert.text("state")
     failing.error = None
     lens.press("Try again", dialog)
-    lens.until(lambda: state(lens).standing is StorageStatus.OPEN)
+    lens.until(lambda: state(lens).status is StorageStatus.OPEN)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
 
@@ -263,9 +263,9 @@ def test_window_stays_responsive_while_the_keychain_blocks_and_can_be_closed(
 ) -> None:
     lens.do("app.secrets")
     dialog = lens.dialog(SecretsDialog)
-    lens.until(waiting.is_asked.is_set)
-    lens.until(lambda: "Asking the keychain…" in words_on(dialog))
-    assert not dialog.place.apply_action.isEnabled()
+    lens.until(waiting.is_requested.is_set)
+    lens.until(lambda: "Asking the keychain…" in visible_text(dialog))
+    assert not dialog.storage.apply_action.isEnabled()
     dialog.close()
     lens.settle()  # the window and the engine go on
     # Closing the window is the end of the test: it would wait 30 s if it waited for the keychain.
@@ -275,13 +275,13 @@ def test_without_a_keychain_memory_is_used_and_the_reason_shown(lens: Lens) -> N
     put(lens)
     dialog = open_dialog(lens)
     assert "keyring is set to use keyring.backends.null.Keyring" in dialog.alert.text("state")
-    assert dialog.place.rung is StorageLevel.MEMORY
-    assert dialog.place.buttons[StorageLevel.MEMORY].hasFocus()
+    assert dialog.storage.level is StorageLevel.MEMORY
+    assert dialog.storage.buttons[StorageLevel.MEMORY].hasFocus()
     choose(dialog, StorageLevel.PASSPHRASE)
-    for field in (dialog.place.passphrase, dialog.place.again):
+    for field in (dialog.storage.passphrase, dialog.storage.again):
         QTest.keyClicks(field, PASSPHRASE)
-    QTest.keyClick(dialog.place.again, Qt.Key.Key_Return)
-    lens.until(lambda: state(lens).rung is StorageLevel.PASSPHRASE)
+    QTest.keyClick(dialog.storage.again, Qt.Key.Key_Return)
+    lens.until(lambda: state(lens).level is StorageLevel.PASSPHRASE)
     settle(lens, dialog)
     assert dialog.alert.text("state") == ""
     assert (state(lens).kept, state(lens).in_memory) == (1, 0)
@@ -293,13 +293,13 @@ def test_unusable_secrets_file_can_be_deleted_from_here(lens: Lens, keychain: Me
     (lens.folder / "secrets" / "vault.json").write_text("{")
     dialog = open_dialog(lens)
     lens.until(lambda: "is damaged" in dialog.alert.text("state"))
-    lens.until(lambda: "The file of the secrets cannot be used" in words_on(dialog))
-    assert not dialog.place.isEnabled()
-    assert "no secrets" not in words_on(dialog)
+    lens.until(lambda: "The file of the secrets cannot be used" in visible_text(dialog))
+    assert not dialog.storage.isEnabled()
+    assert "no secrets" not in visible_text(dialog)
     lens.press("Delete all…", dialog)
-    lens.until(lambda: "Delete all secrets" in words_on(dialog))
+    lens.until(lambda: "Delete all secrets" in visible_text(dialog))
     lens.press("Delete all secrets", dialog)
-    lens.until(lambda: state(lens).standing is not StorageStatus.UNREADABLE)
+    lens.until(lambda: state(lens).status is not StorageStatus.UNREADABLE)
     put(lens, value="new")
     assert get(lens) == "new"
 
@@ -329,17 +329,17 @@ def test_status_bar_shows_where_secrets_are_stored_once_there_are_any(
 
 def test_empty_secret_store_adds_nothing_to_the_status_bar(lens: Lens) -> None:
     dialog = open_dialog(lens)
-    assert state(lens).standing is StorageStatus.ABSENT
+    assert state(lens).status is StorageStatus.ABSENT
     dialog.close()
     lens.settle()
     assert status(lens) is None
 
 
-@pytest.mark.parametrize("rung", list(StorageLevel))
-@pytest.mark.parametrize("standing", list(StorageStatus))
-def test_every_store_state_has_a_description(rung: StorageLevel, standing: StorageStatus) -> None:
-    found = SecretsState(rung, standing, "It is so.", "Do that.", 2, 1, Path("x"), True)
-    assert is_worth_saying(found)
+@pytest.mark.parametrize("level", list(StorageLevel))
+@pytest.mark.parametrize("status", list(StorageStatus))
+def test_every_store_state_has_a_description(level: StorageLevel, status: StorageStatus) -> None:
+    found = SecretsState(level, status, "It is so.", "Do that.", 2, 1, Path("x"), True)
+    assert is_worth_showing(found)
     assert status_text(found).startswith("Secrets: ")
     assert "2 secrets and 1 secret in memory" in status_hint(found)
     assert status_tone(found) in ("muted", "warn")

@@ -23,7 +23,7 @@ from inspector.qt.dialogs.settings import SECTIONS, CommandRow, PlaceRow, Settin
 from inspector.qt.dialogs.traffic.captures import CapturesDialog
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.theme import Scheme
-from tests.qt.lens_driver import Lens, words_on
+from tests.qt.lens_driver import Lens, visible_text
 
 
 class Launcher:
@@ -84,7 +84,7 @@ def test_every_setting_is_in_a_section_with_a_description(lens: Lens) -> None:
         dialog.show_section(section)
         seen += shown(dialog)
         for id in shown(dialog):
-            assert dialog.rows[id].setting.sentence in words_on(dialog)
+            assert dialog.rows[id].setting.sentence in visible_text(dialog)
     unused = {"files.baselines", "files.trust"}  # in this run
     assert set(seen) == {setting.id for setting in SETTINGS} - unused
     assert len(seen) == len(set(seen))
@@ -109,8 +109,8 @@ def test_clicking_the_previous_section_ends_the_search(lens: Lens) -> None:
     look_for(dialog, "captures")
     item = dialog.sections.item(0)
     assert not item.isSelected()
-    place = dialog.sections.visualItemRect(item).center()
-    QTest.mouseClick(dialog.sections.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    position = dialog.sections.visualItemRect(item).center()
+    QTest.mouseClick(dialog.sections.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert not dialog.search.text()
     assert item.isSelected()
     assert "connections.keepAlive" in shown(dialog)
@@ -137,8 +137,8 @@ def test_choice_made_while_values_are_loading_is_kept(lens: Lens, monkeypatch: p
     held: list[asyncio.Future[None]] = []
     look_up = SettingsStore.values
 
-    async def values(desk: SettingsStore) -> Mapping[str, JSON]:
-        found = await look_up(desk)
+    async def values(harness: SettingsStore) -> Mapping[str, JSON]:
+        found = await look_up(harness)
         if not held:  # the first one takes its time
             held.append(asyncio.get_running_loop().create_future())
             await held[0]
@@ -231,9 +231,9 @@ def test_last_typed_value_applies_when_the_window_closes(lens: Lens) -> None:
 def test_the_wheel_scrolls_and_changes_nothing(lens: Lens) -> None:
     dialog = open_settings(lens)
     box = number(dialog, "connections.mostPages").box
-    place = QPointF(box.rect().center())
+    position = QPointF(box.rect().center())
     wheel = QWheelEvent(
-        place,
+        position,
         QPointF(box.mapToGlobal(box.rect().center())),
         QPoint(),
         QPoint(0, 120),

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.types import Tool
 from inspector.qt.panels.tools.panel import ToolsPanel
-from tests.qt.lens_driver import PATIENCE, Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, faulty, scripted, visible_text
 
 
 def field(panel: ToolsPanel, name: str) -> QLineEdit:
@@ -58,20 +58,20 @@ def test_ctrl_return_calls_once_from_a_field_the_json_view_and_elsewhere(lens: L
     lens.window.activateWindow()
     type_into(field(panel, "text"), "hi")
     editor = panel.call_view.arguments
-    places = [
+    positions = [
         (field(panel, "text"), Qt.Key.Key_Return),
         (field(panel, "text"), Qt.Key.Key_Enter),
         (lens.window.traffic.table, Qt.Key.Key_Return),
         (editor.json_view.box, Qt.Key.Key_Return),
     ]
-    for widget, key in places:
+    for widget, key in positions:
         if widget is editor.json_view.box:
             editor.show_json()
         widget.setFocus()
-        with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+        with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
             QTest.keyClick(widget, key, Qt.KeyboardModifier.ControlModifier)
     lens.settle()
-    assert [call["arguments"] for call in lens.sent("tools/call")] == [{"text": "hi"}] * len(places)
+    assert [call["arguments"] for call in lens.sent("tools/call")] == [{"text": "hi"}] * len(positions)
 
 
 def test_invalid_arguments_are_shown_at_their_field_and_nothing_is_sent(lens: Lens) -> None:
@@ -97,7 +97,7 @@ def test_arguments_are_fully_checked_while_typing(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[{"name": "strict", "inputSchema": schema}]))
     editor = panel.call_view.arguments
     editor.show_json()
-    with lens.bot.waitSignal(editor.problems_changed, timeout=PATIENCE, check_params_cb=bool):
+    with lens.bot.waitSignal(editor.problems_changed, timeout=TIMEOUT, check_params_cb=bool):
         editor.json_view.box.setPlainText('{"a": "x", "b": 2}')
     lens.do("tool.call")
     lens.settle()
@@ -146,7 +146,7 @@ def test_tool_error_protocol_error_and_result_are_told_apart(lens: Lens) -> None
     assert result.content.shown_text() == "The disk is full."
     assert lens.call("refuses").kind is OutcomeKind.RPC_ERROR
     assert result.badge.text == "error"
-    assert "No such thing" in words_on(result) + result.whole.shown_text()
+    assert "No such thing" in visible_text(result) + result.whole.shown_text()
     assert not result.tabs.isTabVisible(result.tabs.indexOf(result.content))
     assert lens.call("echo", {"text": "ok"}).kind is OutcomeKind.RESULT
     assert result.badge.text == "result"
@@ -156,13 +156,13 @@ def test_progress_is_shown_and_cancel_notifies_the_server(lens: Lens) -> None:
     panel = lens.connect(scripted())
     panel.choose("steps")
     lens.do("tool.call")
-    lens.until(lambda: "2 of 4  half-way" in words_on(panel.call_view))
+    lens.until(lambda: "2 of 4  half-way" in visible_text(panel.call_view))
     (bar,) = panel.call_view.findChildren(QProgressBar)
     assert bar.value() * 2 == bar.maximum()
     assert not lens.actions["tool.call"].isEnabled()
     with lens.bot.waitSignal(panel.call_view.result.shown):
         lens.do("tool.cancel")
-    assert "Cancelled" in words_on(panel.call_view.result)
+    assert "Cancelled" in visible_text(panel.call_view.result)
     assert not bar.isVisibleTo(panel.call_view)
     lens.until(lambda: lens.sent("notifications/cancelled"))
     request = next(row for row in lens.records() if row.method == "tools/call")
@@ -176,11 +176,11 @@ def test_server_crash_during_a_call_fails_it_with_the_last_output(lens: Lens) ->
     recorded = len(lens.records())
     outcome = lens.call("dies")
     assert outcome.kind is OutcomeKind.FAILED
-    words = words_on(panel.call_view.result)
+    words = visible_text(panel.call_view.result)
     assert "code 9" in words
     assert "Fatal: lost the database." in words
     lens.wait_for("scripted", ServerStatus.FAILED)
-    assert "code 9" in words_on(panel)
+    assert "code 9" in visible_text(panel)
     assert len(lens.records()) > recorded
     assert lens.window.traffic.model.rowCount() > 0
     lens.do("server.reconnect")
@@ -192,11 +192,11 @@ def test_server_crash_during_a_call_fails_it_with_the_last_output(lens: Lens) ->
 def test_big_result_shows_its_start_and_total_size_and_links_to_the_rest(lens: Lens) -> None:
     panel = lens.connect(scripted())
     outcome = lens.call("big")
-    assert len(outcome.answer) > 5_000_000
+    assert len(outcome.response) > 5_000_000
     result = panel.call_view.result
     assert result.content.is_partial
     assert result.content.shown_text().startswith("xxxx")
-    assert "of 4.8 MiB" in words_on(result)
+    assert "of 4.8 MiB" in visible_text(result)
     shown = len(result.content.shown_text())
     result.content.view.text.show_more()
     assert len(result.content.shown_text()) > shown
@@ -243,7 +243,7 @@ def test_two_servers_can_each_have_a_call_under_way(lens: Lens) -> None:
     one = lens.connect(scripted("one"))
     one.choose("steps")
     lens.do("tool.call")
-    lens.until(lambda: "half-way" in words_on(one.call_view))
+    lens.until(lambda: "half-way" in visible_text(one.call_view))
     two = lens.connect(faulty("two"))
     assert not lens.actions["tool.cancel"].isEnabled()
     assert lens.call("echo", {"text": "meanwhile"}).kind is OutcomeKind.RESULT
@@ -263,7 +263,7 @@ def test_a_result_stays_with_its_tool(lens: Lens) -> None:
     other = next(tool for row in range(panel.model.rowCount()) if (tool := panel.model.item(row)) != first)
     assert isinstance(other, Tool)
     panel.choose(other.name)
-    assert "No result yet" in words_on(panel.call_view.result)
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+    assert "No result yet" in visible_text(panel.call_view.result)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         panel.choose(first.name)
     assert "mine" in panel.call_view.result.content.shown_text()

@@ -17,7 +17,7 @@ from inspector.qt.models.palette import NoteRole
 from inspector.qt.panels.tools.call_options import NO_OPTIONS
 from inspector.qt.panels.tools.panel import CallView
 from inspector.qt.widgets.inputs.popups import PickerPopup
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 HINTS = {"destructiveHint": True, "openWorldHint": False}
@@ -38,7 +38,7 @@ def put(lens: Lens, text: str) -> CallView:
 
 def called(lens: Lens) -> CallView:
     view = lens.tools.call_view
-    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT):
         lens.do("tool.call")
     return view
 
@@ -72,7 +72,7 @@ def test_meta_and_timeout_are_sent_with_the_call_and_saved_with_the_tool(lens: L
     sent = lens.sent("tools/call")[0]["_meta"]
     assert isinstance(sent, dict)
     assert sent["example.com/n"] == 12345678901234567890
-    assert "30 s · 90 s in all · _meta" in words_on(view)
+    assert "30 s · 90 s in all · _meta" in visible_text(view)
     panel.choose("other")
     assert options.meta.text() == ""
     panel.choose("echo")
@@ -85,7 +85,7 @@ def test_call_exceeding_its_total_timeout_is_cancelled_and_the_server_notified(l
     panel.call_view.drawer.options.total.setValue(0.1)
     outcome = lens.call("waits")
     assert outcome.kind is OutcomeKind.FAILED
-    assert "not done within 0.1 s in all" in words_on(panel.call_view.result)
+    assert "not done within 0.1 s in all" in visible_text(panel.call_view.result)
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert lens.actions["tool.call"].isEnabled()
 
@@ -131,7 +131,7 @@ def test_destructive_tool_asks_before_its_first_call_of_the_session(lens: Lens) 
     assert not view.alert.text("consent")
     assert lens.sent("tools/call") == []
     lens.do("tool.call")
-    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT):
         lens.press("Call it", view.alert)
     assert len(lens.sent("tools/call")) == 1
     called(lens)
@@ -247,14 +247,14 @@ def test_progress_shows_its_rate(lens: Lens) -> None:
     lens.do("tool.call")
     running = panel.call_view.running
     running.show_progress(ProgressReceived(1, 10, 50, "first"))
-    assert "10 of 50  first" in words_on(panel.call_view)
-    lens.bot.waitUntil(lambda: running.elapsed_ns() > 250_000_000, timeout=PATIENCE)
+    assert "10 of 50  first" in visible_text(panel.call_view)
+    lens.bot.waitUntil(lambda: running.elapsed_ns() > 250_000_000, timeout=TIMEOUT)
     running.show_progress(ProgressReceived(1, 20, 50, "more"))
-    words = words_on(panel.call_view)
+    words = visible_text(panel.call_view)
     assert re.search(r"20 of 50  [\d.]+/s · \d+ s left  more", words), words
     running.show_progress(ProgressReceived(1, 30, None, "no end"))
-    assert re.search(r"30  [\d.]+/s  no end", words_on(panel.call_view))
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
+    assert re.search(r"30  [\d.]+/s  no end", visible_text(panel.call_view))
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT) as shown:
         lens.do("tool.cancel")
     assert shown.args[0].kind is OutcomeKind.CANCELLED
 
@@ -262,29 +262,29 @@ def test_progress_shows_its_rate(lens: Lens) -> None:
 def test_late_progress_is_not_shown_on_the_next_call(lens: Lens, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("waits")]))
     view = panel.call_view
-    heard: list[Any] = []
+    received: list[Any] = []
     call = lens.app.bridge.call
 
     def listening(server: str, what: Any, on_progress: Any, on_task: Any) -> Any:
-        heard.append(on_progress)
+        received.append(on_progress)
         return call(server, what, on_progress, on_task)
 
     monkeypatch.setattr(lens.app.bridge, "call", listening)
     called(lens)
     panel.choose("waits")
     lens.do("tool.call")
-    heard[0](ProgressReceived(1, 10, 50, "of the call before"))
-    assert "of the call before" not in words_on(view)
-    lens.until(lambda: len(heard) == 2)
-    heard[1](ProgressReceived(2, 10, 50, "of this one"))
-    assert "of this one" in words_on(view)
-    with lens.bot.waitSignal(view.result.shown, timeout=PATIENCE):
+    received[0](ProgressReceived(1, 10, 50, "of the call before"))
+    assert "of the call before" not in visible_text(view)
+    lens.until(lambda: len(received) == 2)
+    received[1](ProgressReceived(2, 10, 50, "of this one"))
+    assert "of this one" in visible_text(view)
+    with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT):
         lens.do("tool.cancel")
 
 
 def test_call_cancelled_immediately_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("waits")]))
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE) as shown:
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT) as shown:
         lens.do("tool.call")
         lens.do("tool.cancel")
     assert shown.args[0].kind is OutcomeKind.CANCELLED

@@ -11,7 +11,7 @@ from inspector.engine.views import ServerStatus
 from inspector.protocol.types import Listing, Tool
 from inspector.qt.models.feature_list import ToolsModel
 from inspector.qt.panels.tools.panel import ToolsPanel
-from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 
 def names(panel: ToolsPanel) -> list[object]:
@@ -34,19 +34,19 @@ def test_tools_of_all_pages_are_listed_and_counted(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=tools, page=50))
     assert len(lens.sent("tools/list")) == 5
     assert names(panel) == [tool["name"] for tool in tools]
-    assert "250" in words_on(panel).splitlines()
+    assert "250" in visible_text(panel).splitlines()
     search(panel, "_24")
     assert len(names(panel)) == 10
-    assert "10 of 250" in words_on(panel)
-    assert "Nothing fits." not in words_on(panel)
+    assert "10 of 250" in visible_text(panel)
+    assert "Nothing fits." not in visible_text(panel)
     search(panel, "no such tool")
-    assert "Nothing fits." in words_on(panel)
+    assert "Nothing fits." in visible_text(panel)
 
 
 def test_first_tool_is_selected_and_described(lens: Lens) -> None:
     panel = lens.connect(scripted())
     assert chosen(panel) == "echo"
-    words = words_on(panel)
+    words = visible_text(panel)
     assert "Say it again" in words
     assert "Answers with the arguments it got." in words
     assert "No result yet" in words
@@ -63,7 +63,7 @@ def test_tool_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: 
     lens.do("tool.refresh")
     lens.until(lambda: len(lens.sent("tools/list")) == 2)
     lens.settle()
-    assert "waits" in words_on(panel.call_view), "a refresh took the person to another tool"
+    assert "waits" in visible_text(panel.call_view), "a refresh took the person to another tool"
 
 
 def test_changed_list_is_fetched_and_the_selected_tool_keeps_its_arguments(lens: Lens) -> None:
@@ -84,8 +84,8 @@ def test_changed_list_is_fetched_and_the_selected_tool_keeps_its_arguments(lens:
 def test_changed_list_says_what_was_added_and_marks_it_until_viewed(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.call("grows")
-    lens.until(lambda: panel.news.text("tools"))
-    assert panel.news.text("tools").startswith("The list of tools changed. 1 added: new_9.")
+    lens.until(lambda: panel.change_strip.text("tools"))
+    assert panel.change_strip.text("tools").startswith("The list of tools changed. 1 added: new_9.")
     lens.until(lambda: panel.model.mark_of("new_9") == "new")
     assert chosen(panel) == "grows"
     panel.choose("new_9")
@@ -97,8 +97,8 @@ def test_tool_whose_schema_changed_is_named_and_marked(lens: Lens) -> None:
     before = panel.model.tools()
     tools = [Tool.read({**tool.source, "description": "Another."}) for tool in before[:1]]
     panel.model.set_listing(Listing((*tools, *before[2:])))
-    news = lens.run(panel.model.news_soon())
-    assert (news.added, news.removed, news.changed) == ((), ("fails",), ("echo",))
+    changes = lens.run(panel.model.take_changes())
+    assert (changes.added, changes.removed, changes.changed) == ((), ("fails",), ("echo",))
 
 
 def test_ten_thousand_tools_are_searched_letter_by_letter(qtbot: QtBot) -> None:
@@ -110,7 +110,7 @@ def test_ten_thousand_tools_are_searched_letter_by_letter(qtbot: QtBot) -> None:
     tools = [Tool.read({"name": f"tool_{number:05}", "description": words}) for number in range(10_000)]
     model.set_listing(Listing(tuple(tools)))
     for end in range(1, len("tool_099") + 1):
-        model.set_words("tool_099"[:end])
+        model.set_text("tool_099"[:end])
         qtbot.waitUntil(lambda: not model.is_searching, timeout=5_000)
     assert model.rowCount() == 100
 
@@ -118,8 +118,8 @@ def test_ten_thousand_tools_are_searched_letter_by_letter(qtbot: QtBot) -> None:
 def test_list_that_becomes_empty_says_so(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.call("shrinks")
-    lens.until(lambda: "No tools" in words_on(panel))
-    assert lens.actions["tool.refresh"].text() in words_on(panel).splitlines()
+    lens.until(lambda: "No tools" in visible_text(panel))
+    assert lens.actions["tool.refresh"].text() in visible_text(panel).splitlines()
     lens.until(lambda: not lens.actions["tool.call"].isEnabled())
 
 
@@ -137,7 +137,7 @@ def test_server_without_tools_says_so(lens: Lens) -> None:
     lens.add(scripted(capabilities={}))
     lens.do("server.connect")
     lens.wait_for("scripted", ServerStatus.CONNECTED)
-    assert "This server does not offer tools" in words_on(lens.tools)
+    assert "This server does not offer tools" in visible_text(lens.tools)
     assert lens.sent("tools/list") == []
 
 
@@ -145,8 +145,8 @@ def test_endless_list_fails_with_the_reason_and_a_next_step(lens: Lens) -> None:
     lens.add(faulty("endless", "list-loops"))
     lens.do("server.connect")
     lens.wait_for("endless", ServerStatus.CONNECTED)
-    lens.until(lambda: "The tools could not be listed" in words_on(lens.tools))
-    words = words_on(lens.tools)
+    lens.until(lambda: "The tools could not be listed" in visible_text(lens.tools))
+    words = visible_text(lens.tools)
     assert "the list has no end" in words
     assert lens.actions["tool.refresh"].text() in words.splitlines()
 
@@ -156,11 +156,11 @@ def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: L
     assert "good" in names(panel)
     assert len(names(panel)) == 4
     panel.list.setCurrentIndex(panel.model.index(2))
-    assert "Not usable" in words_on(panel.call_view)
+    assert "Not usable" in visible_text(panel.call_view)
     assert "nameless" in panel.call_view.result.whole.shown_text()
     assert not lens.actions["tool.call"].isEnabled()
     panel.choose("good")
-    words = words_on(panel.call_view)
+    words = visible_text(panel.call_view)
     assert "good" in words
     assert "No result yet" in words
     assert lens.actions["tool.call"].isEnabled()
@@ -170,18 +170,18 @@ def test_malformed_entry_shows_nothing_of_the_previous_tool(lens: Lens) -> None:
     hints = {"destructiveHint": True}
     tools = [{"name": "bad_tool", "title": "Wipe the disk", "annotations": hints}, 7]
     panel = lens.connect(scripted(tools=tools))
-    assert "destructive" in words_on(panel.call_view)
+    assert "destructive" in visible_text(panel.call_view)
     panel.list.setCurrentIndex(panel.model.index(1))
-    words = words_on(panel.call_view)
+    words = visible_text(panel.call_view)
     assert "bad_tool" not in words
     assert "destructive" not in words
 
 
 def test_panel_shows_the_server_state_while_disconnected(lens: Lens) -> None:
     lens.add(scripted())
-    assert "Not connected" in words_on(lens.tools)
+    assert "Not connected" in visible_text(lens.tools)
     lens.do("server.connect")
     lens.until(lambda: lens.tools.model.total)
     lens.do("server.enable")
     lens.wait_for("scripted", ServerStatus.DISABLED)
-    assert "Disabled" in words_on(lens.tools)
+    assert "Disabled" in visible_text(lens.tools)

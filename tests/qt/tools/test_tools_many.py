@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from inspector.engine.calls.repetition import RepeatPlan, WatchPlan
 from inspector.qt.views.result_view import ResultView
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 
 def tab_words(view: ResultView) -> list[str]:
-    return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
+    return [
+        view.tabs.tabText(position)
+        for position in range(view.tabs.count())
+        if view.tabs.isTabVisible(position)
+    ]
 
 
 def test_call_is_repeated_as_requested_with_metrics_and_the_latest_result(lens: Lens) -> None:
@@ -20,7 +24,7 @@ def test_call_is_repeated_as_requested_with_metrics_and_the_latest_result(lens: 
     assert strip.isVisibleTo(panel)
     strip.times.setValue(25)
     strip.in_flight.setValue(5)
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         lens.press("Run", strip)
     assert [call["arguments"] for call in lens.sent("tools/call")] == [{"text": "again"}] * 25
     assert strip.figures().startswith("25 of 25 calls in ")
@@ -34,11 +38,11 @@ def test_first_error_ends_the_repetition_and_can_be_viewed(lens: Lens) -> None:
     panel.choose("fails")
     panel.call_view.toggle_repeating()
     strip = panel.call_view.drawer.repeating
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         panel.call_view.repeat(RepeatPlan(10))
     assert "1 of 10 calls" in strip.figures()
     assert "Ended early: Call 1 gave no result." in strip.figures()
-    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
         lens.press("Show the first error", strip)
     assert panel.call_view.result.badge.text == "tool error"
 
@@ -67,13 +71,13 @@ def test_watch_shows_changes_since_the_previous_call_until_stopped(lens: Lens) -
     lens.until(lambda: view.result.change_badge.text == "changed")
     assert "Changed since the look before: 1 changed." in view.result.alert.text("change")
     lens.until(lambda: "Changes" in tab_words(view.result))
-    assert "1 change" in strip.words()
+    assert "1 change" in strip.text()
     view.result.tabs.setCurrentWidget(view.result.changes)
     shown = view.result.changes.rows
     assert "Number 1" in shown.as_text()
     assert "Number 2" in shown.as_text()
     lens.do("tool.cancel")
-    lens.until(lambda: "Stopped." in strip.words())
+    lens.until(lambda: "Stopped." in strip.text())
     assert lens.actions["tool.call"].isEnabled()
 
 
@@ -82,9 +86,9 @@ def test_watch_ends_with_the_connection_and_says_why(lens: Lens) -> None:
     panel.choose("echo")
     panel.call_view.arguments.set_arguments({"text": "still"})
     panel.call_view.watch(WatchPlan(1))
-    lens.until(lambda: "1 look" in panel.call_view.drawer.watching.words())
+    lens.until(lambda: "1 look" in panel.call_view.drawer.watching.text())
     lens.do("server.disconnect")
-    lens.until(lambda: "The server is" in panel.call_view.drawer.watching.words())
+    lens.until(lambda: "The server is" in panel.call_view.drawer.watching.text())
     assert not panel.call_view.is_running
 
 
@@ -97,4 +101,4 @@ def test_drawer_has_one_strip_open_at_a_time(lens: Lens) -> None:
     assert [strip.isVisibleTo(view) for strip in strips] == [False, False, True]
     lens.do("call.watch")
     assert not view.drawer.isVisibleTo(view)
-    assert "Every" not in words_on(view)
+    assert "Every" not in visible_text(view)

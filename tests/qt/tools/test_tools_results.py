@@ -9,7 +9,7 @@ from inspector.engine.calls.output_check import OutputCheck, OutputState
 from inspector.qt.views.content_view import Form
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.media.media import ImageView
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 OUTPUT = {
     "type": "object",
@@ -32,7 +32,7 @@ def shown(lens: Lens, result: dict[str, Any]) -> ResultView:
 
 def checked(lens: Lens, result: dict[str, Any]) -> tuple[ResultView, OutputCheck]:
     view = lens.tools.call_view.result
-    with lens.bot.waitSignal(view.checked, timeout=PATIENCE) as signal:
+    with lens.bot.waitSignal(view.checked, timeout=TIMEOUT) as signal:
         shown(lens, result)
     (check,) = signal.args
     return view, check
@@ -43,7 +43,11 @@ def text(words: str) -> dict[str, Any]:
 
 
 def tab_words(view: ResultView) -> list[str]:
-    return [view.tabs.tabText(place) for place in range(view.tabs.count()) if view.tabs.isTabVisible(place)]
+    return [
+        view.tabs.tabText(position)
+        for position in range(view.tabs.count())
+        if view.tabs.isTabVisible(position)
+    ]
 
 
 def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
@@ -71,19 +75,19 @@ def test_each_part_is_shown_by_its_type(lens: Lens) -> None:
         Form.PICTURE,
         Form.PRETTY,
     ]
-    assert "An unknown kind of content." in words_on(view)
+    assert "An unknown kind of content." in visible_text(view)
     assert '"depth": 3' in view.content.shown_text()
     view.content.choose(1)
     assert view.content.shown_text().startswith("plain words\n\n# Head")
-    assert "6 parts" in words_on(view)
+    assert "6 parts" in visible_text(view)
 
 
 def test_all_parts_are_stacked_and_long_ones_can_be_expanded(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning()]))
     lens.window.show_tab("tools")
-    picture = {"type": "image", "data": as_base64(png()), "mimeType": "image/png"}
+    image = {"type": "image", "data": as_base64(png()), "mimeType": "image/png"}
     long = "word " * 2_000
-    view = shown(lens, {"content": [text("What it shows:"), picture, text(long)]})
+    view = shown(lens, {"content": [text("What it shows:"), image, text(long)]})
     parts = view.content
     assert parts.list.currentIndex().data() == "All 3 parts"
     assert len(parts.overview.cards) == 3
@@ -132,9 +136,9 @@ def test_a_tool_without_arguments_asks_for_none(lens: Lens) -> None:
     lens.connect(scripted(tools=[returning(), bare]))
     view = lens.tools.call_view.result
     assert lens.tools.choose("bare")
-    assert "Call the tool." in words_on(view).split("\n")
+    assert "Call the tool." in visible_text(view).split("\n")
     assert lens.tools.choose("returns")
-    assert "Fill in the arguments and call the tool." in words_on(view).split("\n")
+    assert "Fill in the arguments and call the tool." in visible_text(view).split("\n")
 
 
 def test_single_part_has_no_list(lens: Lens) -> None:

@@ -14,7 +14,7 @@ from inspector.config.calls.saved_calls import SavedCall
 from inspector.qt.dialogs.saved_calls import SavedCallsDialog
 from inspector.qt.dialogs.variables import VariablesDialog
 from inspector.qt.models.palette import NoteRole
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 from tests.qt.tools.test_tools_call_runner import opened, put, rows, tool
 
 
@@ -166,7 +166,7 @@ def test_ctrl_z_restores_a_deleted_call(lens: Lens) -> None:
     for left in (["B"], []):
         QTest.keyClick(popup.line, Qt.Key.Key_Delete)
         lens.until(lambda: rows(popup) == left)  # noqa: B023
-        lens.until(lambda: "Ctrl+Z brings it back" in popup.words())
+        lens.until(lambda: "Ctrl+Z brings it back" in popup.text())
     assert files(own(lens)) == []
     for back in (["B"], ["A", "B"]):
         QTest.keyClick(popup.line, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -245,7 +245,7 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     choose(dialog, "shared")
     dialog.open_action.trigger()
     view = panel.call_view
-    lens.until(lambda: view.variables_line.words() == "${where} = in the project")
+    lens.until(lambda: view.variables_line.text() == "${where} = in the project")
     lens.do("call.variables")
     variables = lens.dialog(VariablesDialog)
     lens.until(lambda: variables.save_action.isEnabled())
@@ -255,14 +255,14 @@ def test_call_is_opened_from_the_list_with_the_variables_of_its_folder(lens: Len
     variables.folder.setCurrentIndex(0)
     assert variables.folder.currentText() == "checkout", "nothing that is typed is lost"
     assert "not saved yet" in variables.error_text()
-    with lens.bot.waitSignal(variables.saved, timeout=PATIENCE):
+    with lens.bot.waitSignal(variables.saved, timeout=TIMEOUT):
         variables.save_action.trigger()
     assert json.loads((project / "variables.json").read_text()) == {"where": "elsewhere"}
-    lens.until(lambda: view.variables_line.words() == "${where} = elsewhere")
+    lens.until(lambda: view.variables_line.text() == "${where} = elsewhere")
 
 
 def test_invalid_folder_is_reported(lens: Lens, tmp_path: Path) -> None:
     lens.connect(scripted(tools=[tool("echo")]))
     dialog = managed(lens)
     dialog.add_folder(tmp_path / "nothing")
-    lens.until(lambda: "is no folder." in words_on(dialog.alert))
+    lens.until(lambda: "is no folder." in visible_text(dialog.alert))

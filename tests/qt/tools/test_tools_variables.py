@@ -8,7 +8,7 @@ from typing import Any
 from inspector.base.json.values import JSON
 from inspector.qt.dialogs.variables import VariablesDialog
 from inspector.qt.panels.tools.panel import CallView
-from tests.qt.lens_driver import PATIENCE, Lens, scripted, words_on
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 NUMBERS: dict[str, Any] = {
     "type": "object",
@@ -40,12 +40,12 @@ def put(lens: Lens, arguments: dict[str, Any]) -> CallView:
     view.arguments.show_json()
     view.arguments.json_view.box.setPlainText(json.dumps(arguments))
     view.arguments.show_form()
-    lens.until(lambda: view.variables_line.words())
+    lens.until(lambda: view.variables_line.text())
     return view
 
 
 def called(lens: Lens) -> dict[str, Any]:
-    with lens.bot.waitSignal(lens.tools.call_view.result.shown, timeout=PATIENCE):
+    with lens.bot.waitSignal(lens.tools.call_view.result.shown, timeout=TIMEOUT):
         lens.do("tool.call")
     return dict(lens.sent("tools/call")[-1])
 
@@ -56,7 +56,7 @@ def problems(view: CallView) -> list[str]:
 
 def checked(lens: Lens, view: CallView) -> None:
     """Wait for the full check of what is written."""
-    with lens.bot.waitSignal(view.arguments._checking.checked, timeout=PATIENCE):
+    with lens.bot.waitSignal(view.arguments._checking.checked, timeout=TIMEOUT):
         view.arguments._checking.value_changed()
 
 
@@ -99,7 +99,7 @@ def test_a_variable_without_a_value_is_named_at_its_field(lens: Lens) -> None:
     lens.do("tool.call")
     lens.settle()
     assert lens.sent("tools/call") == []
-    assert "${gone} has no value" in words_on(view.arguments.form)
+    assert "${gone} has no value" in visible_text(view.arguments.form)
 
 
 def test_secret_value_appears_in_no_message(lens: Lens) -> None:
@@ -112,13 +112,13 @@ def test_secret_value_appears_in_no_message(lens: Lens) -> None:
 def test_variables_work_in_meta_too(lens: Lens) -> None:
     view = connected(lens, TEXT, trace="t-1")
     view.drawer.options.meta.setText('{"example.com/trace": "${trace}", "example.com/n": ["${nothing}"]}')
-    lens.until(lambda: "${nothing} has no value" in view.variables_line.words())
+    lens.until(lambda: "${nothing} has no value" in view.variables_line.text())
     lens.do("tool.call")
     lens.until(lambda: view.alert.text("sending"))
     assert "${nothing} has no value" in view.alert.text("sending")
     assert lens.sent("tools/call") == []
     view.drawer.options.meta.setText('{"example.com/trace": "${trace}"}')
-    lens.until(lambda: view.variables_line.words() == "${trace} = t-1")
+    lens.until(lambda: view.variables_line.text() == "${trace} = t-1")
     sent = called(lens)["_meta"]
     assert sent["example.com/trace"] == "t-1"
 
@@ -126,7 +126,7 @@ def test_variables_work_in_meta_too(lens: Lens) -> None:
 def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: Lens) -> None:
     connected(lens, TEXT)
     view = put(lens, {"text": "to ${city}"})
-    assert view.variables_line.words() == "${city} has no value"
+    assert view.variables_line.text() == "${city} has no value"
     lens.do("tool.call_anyway")
     lens.until(lambda: view.alert.text("sending"))
     assert "${city} has no value, so nothing was sent." in view.alert.text("sending")
@@ -136,9 +136,9 @@ def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: 
     lens.until(lambda: dialog.rows)
     dialog.rows[0].name.setText("city")
     dialog.rows[0].value.setText("Lisbon")
-    with lens.bot.waitSignal(dialog.saved, timeout=PATIENCE):
+    with lens.bot.waitSignal(dialog.saved, timeout=TIMEOUT):
         dialog.save_action.trigger()
-    lens.until(lambda: view.variables_line.words() == "${city} = Lisbon")
+    lens.until(lambda: view.variables_line.text() == "${city} = Lisbon")
     assert called(lens)["arguments"] == {"text": "to Lisbon"}
     history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
     assert history.calls[0].arguments() == {"text": "to ${city}"}, "kept as it was written"

@@ -17,7 +17,7 @@ from inspector.qt.dialogs.traffic.export import ExportDialog
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.traffic.captures.recording import Recording, RecordingState
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, RecordKind, Remark
+from inspector.traffic.records import Direction, RecordKind, RowNote
 from tests.qt.lens_driver import Lens, scripted
 
 SECRET = "Bearer abcdefghijklmnop0123456789"
@@ -141,11 +141,11 @@ def test_saved_live_traffic_can_be_reopened_as_a_capture(lens: Lens) -> None:
 def test_mark_in_an_opened_capture_is_saved_to_its_file(lens: Lens) -> None:
     path = make_capture(lens.folder / "one.mcpcap")
     panel = opened(lens, path)
-    panel.source.log.set_remark(1, Remark(is_marked=True, comment="here"))
-    lens.until(lambda: not panel.source.log.remarks_changed)
+    panel.source.log.set_note(1, RowNote(is_marked=True, comment="here"))
+    lens.until(lambda: not panel.source.log.notes_changed)
     lens.do("capture.close")
     again = opened(lens, path)
-    assert again.source.log.remark(1) == Remark(is_marked=True, comment="here")
+    assert again.source.log.note(1) == RowNote(is_marked=True, comment="here")
 
 
 def test_an_export_shows_what_it_masks_and_writes_no_secret(lens: Lens) -> None:
@@ -215,7 +215,7 @@ def test_capture_limits_are_edited_in_the_captures_dialog(lens: Lens) -> None:
 @pytest.mark.parametrize("is_wanted", [True, False])
 def test_an_interrupted_capture_is_offered_once(lens: Lens, is_wanted: bool) -> None:
     make_interrupted(lens.folder / "captures" / "killed.mcpcap")
-    lens.window.capture_news.offer_interrupted()
+    lens.window.capture_notice.offer_interrupted()
     lens.until(lambda: "broke off" in lens.window.strips.text("interrupted"))
     lens.press("Open it" if is_wanted else "Dismiss", lens.window.strips)
     if is_wanted:

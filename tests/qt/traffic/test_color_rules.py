@@ -51,8 +51,8 @@ def log() -> TrafficLog:
     log = TrafficLog()
     server = log.add_server("one")
     request = log.append(server, RecordKind.REQUEST, 2, 0, 0, b"{}", "ping", "", 1)
-    answer = log.append(server, RecordKind.ERROR, 1, 1, 1, b'{"needle":1}', "ping", "", 1)
-    log.link(request, answer, Status.ERROR)
+    response = log.append(server, RecordKind.ERROR, 1, 1, 1, b'{"needle":1}', "ping", "", 1)
+    log.link(request, response, Status.ERROR)
     log.append(
         server, RecordKind.NOTIFICATION, 1, 2, 2, b'"needle"' + b" " * 300_000, "notifications/message"
     )
@@ -94,7 +94,7 @@ def test_rule_that_reads_bodies_leaves_big_ones_alone(tints: Callable[..., RowCo
 
 
 def test_row_tints_are_cached_until_the_row_changes(log: TrafficLog, theme: Theme) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
 
     class Counting:
         is_cheap = True
@@ -103,7 +103,7 @@ def test_row_tints_are_cached_until_the_row_changes(log: TrafficLog, theme: Them
             return numbers
 
         def matches(self, number: int) -> bool:
-            asked.append(number)
+            requested.append(number)
             return log.status(number) is Status.ERROR
 
     def compile(text: str) -> Matcher:
@@ -113,7 +113,7 @@ def test_row_tints_are_cached_until_the_row_changes(log: TrafficLog, theme: Them
     tints.set_rules([ColorRule("any", "error")])
     for _ in range(2):
         assert tints.color(0) is not None
-    assert asked == [0]
+    assert requested == [0]
     tints.forget([0])
     tints.color(0)
-    assert asked == [0, 0]
+    assert requested == [0, 0]

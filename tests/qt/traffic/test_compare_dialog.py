@@ -19,7 +19,7 @@ from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.views.diff_view import brought_into_sight
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 Call: TypeAlias = tuple[str, JSON, JSON]
 
@@ -29,12 +29,12 @@ def log_of(*exchanges: Call) -> TrafficLog:
     log = TrafficLog()
     server = log.add_server("server")
     for number, (tool, given, got) in enumerate(exchanges):
-        asked: JSON = {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
-        request = _append(log, server, RecordKind.REQUEST, Direction.OUT, asked, tool, number)
+        requested: JSON = {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
+        request = _append(log, server, RecordKind.REQUEST, Direction.OUT, requested, tool, number)
         if got is not None:
-            said: JSON = {"id": number, "result": got}
-            answer = _append(log, server, RecordKind.RESULT, Direction.IN, said, tool, number)
-            log.link(request, answer, Status.OK)
+            reported: JSON = {"id": number, "result": got}
+            response = _append(log, server, RecordKind.RESULT, Direction.IN, reported, tool, number)
+            log.link(request, response, Status.OK)
     log.publish()
     return log
 
@@ -80,8 +80,8 @@ def test_two_selected_rows_are_compared_request_to_request_and_response_to_respo
     lens.settle()
     log, panel = lens.app.bridge.log, lens.window.traffic
     rows = [row for row in range(len(log)) if log.method(row) == "tools/call" and log.status(row)]
-    answers = [row for row in rows if log.kind(row) == RecordKind.RESULT]
-    panel.compare_requested.emit(answers)
+    responses = [row for row in rows if log.kind(row) == RecordKind.RESULT]
+    panel.compare_requested.emit(responses)
     dialog = lens.dialog(CompareDialog)
     lens.until(lambda: dialog.diff is not None)
     assert dialog.part.name == "Answers"
@@ -89,7 +89,7 @@ def test_two_selected_rows_are_compared_request_to_request_and_response_to_respo
     dialog.parts.button(0).click()
     compared_again(lens, dialog)
     assert ("≠", 'text: "one"', 'text: "two"') in differing(dialog)
-    words = words_on(dialog)
+    words = visible_text(dialog)
     assert "tools/call echo" in words
     assert "ok" in words
 
@@ -115,8 +115,8 @@ def test_equal_sections_are_folded_until_clicked(lens: Lens) -> None:
     folds = [row for row, (_, left, _) in enumerate(shown(dialog)) if "equal" in left]
     before = dialog.model.rowCount()
     assert folds
-    place = dialog.view.visualRect(dialog.model.index(folds[0], Column.LEFT)).center()
-    QTest.mouseClick(dialog.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    position = dialog.view.visualRect(dialog.model.index(folds[0], Column.LEFT)).center()
+    QTest.mouseClick(dialog.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert dialog.model.rowCount() > before + 20
     assert ("", "[20]: 20", "[20]: 20") in shown(dialog)
     dialog.model.fold_all()
@@ -126,12 +126,12 @@ def test_equal_sections_are_folded_until_clicked(lens: Lens) -> None:
 def test_keys_step_through_the_differences_and_wrap_around(lens: Lens) -> None:
     log = log_of(("t", {"a": 1, "b": 2, "c": 3}, {}), ("t", {"a": 9, "b": 2, "c": 9}, {}))
     dialog = opened(lens, Side(log, 0, "x"), Side(log, 2, "x"))
-    places = dialog.model.changes()
-    assert dialog.view.currentIndex().row() == places[0]
+    positions = dialog.model.changes()
+    assert dialog.view.currentIndex().row() == positions[0]
     for step, expected in ((1, 1), (1, 2), (1, 0), (-1, 2)):
         (dialog.next_action if step > 0 else dialog.previous_action).trigger()
-        assert dialog.view.currentIndex().row() == places[expected]
-    assert dialog.place.text() == "params.arguments.c"
+        assert dialog.view.currentIndex().row() == positions[expected]
+    assert dialog.position.text() == "params.arguments.c"
 
 
 def test_in_long_text_the_keys_step_through_the_differing_lines(lens: Lens) -> None:
@@ -140,7 +140,7 @@ def test_in_long_text_the_keys_step_through_the_differing_lines(lens: Lens) -> N
     log = log_of(("t", {}, {"text": left}), ("t", {}, {"text": right}))
     dialog = opened(lens, Side(log, 1, "x"), Side(log, 3, "x"))
     dialog.next_action.trigger()
-    assert dialog.place.text() == "result.text, line 16"
+    assert dialog.position.text() == "result.text, line 16"
     assert len(dialog.model.changes()) == 2
 
 
@@ -178,7 +178,7 @@ def test_invalid_path_is_reported_and_changes_nothing(lens: Lens) -> None:
 def test_equal_messages_say_so(lens: Lens) -> None:
     log = log_of(("t", {}, {"a": 1}))
     dialog = opened(lens, Side(log, 1, "x"), Side(log, 1, "y"))
-    assert "No difference" in words_on(dialog.gate)
+    assert "No difference" in visible_text(dialog.gate)
     assert not dialog.next_action.isEnabled()
 
 
@@ -217,9 +217,9 @@ def test_big_messages_are_compared_in_the_background_and_can_be_cancelled(lens: 
     log = log_of(("t", {}, items), ("t", {}, [*items[:-1], {"n": -1}]))
     lens.window.opening.open_compare(Side(log, 1, "x"), Side(log, 3, "x"))
     dialog = lens.dialog(CompareDialog)
-    assert "Comparing" in words_on(dialog.gate)
+    assert "Comparing" in visible_text(dialog.gate)
     dialog.stop_action.trigger()
-    assert "Not compared" in words_on(dialog.gate)
+    assert "Not compared" in visible_text(dialog.gate)
     dialog.again_action.trigger()
     lens.until(lambda: dialog.diff is not None)
     assert differing(dialog)
@@ -285,7 +285,7 @@ def test_exchanges_of_two_captures_are_paired_and_counted(lens: Lens, qtmodeltes
         ("only left", "tools/call c"),
         ("only right", "tools/call d"),
     ]
-    labels = [dialog.filters.button(place).text() for place in range(5)]
+    labels = [dialog.filters.button(position).text() for position in range(5)]
     assert labels == ["All 4", "Differing 1", "Only left 1", "Only right 1", "Same 1"]
     dialog.filters.button(1).click()
     assert pairs(dialog) == [("different", "tools/call b")]
@@ -327,7 +327,7 @@ def test_the_table_by_tool_has_both_counts(lens: Lens) -> None:
 def test_single_capture_says_that_another_is_needed(lens: Lens) -> None:
     lens.do("capture.compare")
     dialog = lens.dialog(CompareCapturesDialog)
-    assert "Open a capture" in words_on(dialog)
+    assert "Open a capture" in visible_text(dialog)
     assert not dialog.compare_action.isEnabled()
 
 

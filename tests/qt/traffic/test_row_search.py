@@ -24,7 +24,7 @@ from inspector.traffic.filter.matcher import Matcher, compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import HttpExchange, RecordKind, RowNote, Status
 from tests.helpers.fakes import FakeClock
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
@@ -53,12 +53,12 @@ def fill(log: TrafficLog, calls: int) -> None:
         request = log.append(server, RecordKind.REQUEST, 2, at, at, b"{}", "tools/call", "echo", number)
         log.belongs_to(request, request)
         late = at + (900_000_000 if number % 10 == 3 else 1000 * (number % 7))
-        answer = log.append(server, RecordKind.RESULT, 1, late, late, b"{}", "tools/call", "echo", number)
-        log.link(request, answer, Status.ERROR if number % 10 == 0 else Status.OK)
+        response = log.append(server, RecordKind.RESULT, 1, late, late, b"{}", "tools/call", "echo", number)
+        log.link(request, response, Status.ERROR if number % 10 == 0 else Status.OK)
     log.publish()
 
 
-def fitting(log: TrafficLog, text: str) -> Matcher:
+def matching(log: TrafficLog, text: str) -> Matcher:
     return compile(parse(text), log, now_ns=0)
 
 
@@ -66,7 +66,7 @@ def ask(recorder: Recorder, id: int) -> None:
     recorder.sent(read(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}' % id))
 
 
-def answer(recorder: Recorder, id: int, body: bytes = b'"result":{}') -> None:
+def response(recorder: Recorder, id: int, body: bytes = b'"result":{}') -> None:
     recorder.received([read(b'{"jsonrpc":"2.0","id":%d,%s}' % (id, body))], 1)
 
 
@@ -126,7 +126,7 @@ def test_stopped_search_keeps_its_matches_and_searches_no_further(
 def test_small_log_is_searched_immediately(log: TrafficLog, search: RowSearch) -> None:
     fill(log, 200)
     search.extend(len(log))
-    search.set_condition(Condition(matcher=fitting(log, "status:error")))
+    search.set_condition(Condition(matcher=matching(log, "status:error")))
     assert not search.is_searching
     assert len(search.rows) == 40
 
@@ -138,17 +138,17 @@ def test_row_appears_when_its_late_status_matches_and_disappears_when_it_does_no
     log: TrafficLog, model: TrafficModel
 ) -> None:
     recorder = Recorder(log, "one", FakeClock())
-    model.set_matcher(fitting(log, "status:error"))
+    model.set_matcher(matching(log, "status:error"))
     ask(recorder, 1)
     ask(recorder, 2)
     model.extend(len(log))
     assert model.rowCount() == 0
-    answer(recorder, 1, b'"error":{"code":1,"message":"no"}')
+    response(recorder, 1, b'"error":{"code":1,"message":"no"}')
     model.extend(len(log))
     assert [model.number(row) for row in range(model.rowCount())] == [0, 2]
-    model.set_matcher(fitting(log, "status:waiting"))
+    model.set_matcher(matching(log, "status:waiting"))
     assert [model.number(row) for row in range(model.rowCount())] == [1]
-    answer(recorder, 2)
+    response(recorder, 2)
     model.extend(len(log))
     assert model.rowCount() == 0
 
@@ -156,10 +156,10 @@ def test_row_appears_when_its_late_status_matches_and_disappears_when_it_does_no
 def test_row_appears_when_rechecked_after_being_marked(log: TrafficLog, model: TrafficModel) -> None:
     fill(log, 3)
     model.extend(len(log))
-    model.set_matcher(fitting(log, "mark:yes"))
+    model.set_matcher(matching(log, "mark:yes"))
     assert model.rowCount() == 0
-    log.set_remark(4, Remark(is_marked=True))
-    model.search.look_again([4])
+    log.set_note(4, RowNote(is_marked=True))
+    model.search.search_again([4])
     assert model.number(0) == 4
 
 
@@ -167,26 +167,26 @@ def test_row_appears_when_rechecked_after_being_marked(log: TrafficLog, model: T
 def test_incremental_search_equals_a_new_search(steps: list[str]) -> None:
     log = TrafficLog()
     recorder, search = Recorder(log, "one", FakeClock()), RowSearch(log)
-    search.set_condition(Condition(matcher=fitting(log, "status:error or status:waiting")))
-    asked: list[int] = []
+    search.set_condition(Condition(matcher=matching(log, "status:error or status:waiting")))
+    requested: list[int] = []
     for number, step in enumerate(steps):
         if step == "ask":
             ask(recorder, number)
-            asked.append(number)
-        elif step in ("answer", "fail") and asked:
+            requested.append(number)
+        elif step in ("answer", "fail") and requested:
             body = b'"result":{}' if step == "answer" else b'"error":{"code":1,"message":"no"}'
-            answer(recorder, asked.pop(0), body)
+            response(recorder, requested.pop(0), body)
         elif step == "note":
             recorder.note(RecordKind.STATE, "connected")
         else:
             search.extend(len(log))
     search.extend(len(log))
     search.finish()
-    anew = RowSearch(log)
-    anew.set_condition(search.condition)
-    anew.extend(len(log))
-    anew.finish()
-    assert search.rows == anew.rows
+    changed_rows = RowSearch(log)
+    changed_rows.set_condition(search.condition)
+    changed_rows.extend(len(log))
+    changed_rows.finish()
+    assert search.rows == changed_rows.rows
 
 
 # ------------------------------------------------------------------ which rows
@@ -211,9 +211,9 @@ def test_filter_that_names_kinds_shows_stderr_without_events_switched_on(
 ) -> None:
     Recorder(log, "one", FakeClock()).stderr([b"noise"], 1)
     search.extend(len(log))
-    search.set_condition(Condition(matcher=fitting(log, "kind:stderr")))
+    search.set_condition(Condition(matcher=matching(log, "kind:stderr")))
     assert list(search.rows) == []
-    search.set_condition(Condition(matcher=fitting(log, "kind:stderr"), any_kind=True))
+    search.set_condition(Condition(matcher=matching(log, "kind:stderr"), any_kind=True))
     assert list(search.rows) == [0]
 
 
@@ -237,9 +237,9 @@ def test_login_rows_are_shown_with_and_without_events_unless_disabled(
     assert list(search.rows) == [3, 4]
     search.set_condition(Condition(with_logins=False))
     assert list(search.rows) == []
-    search.set_condition(Condition(matcher=fitting(log, "subject:login kind:http"), any_kind=True))
+    search.set_condition(Condition(matcher=matching(log, "subject:login kind:http"), any_kind=True))
     assert list(search.rows) == [2]
-    search.set_condition(Condition(matcher=fitting(log, "login")))
+    search.set_condition(Condition(matcher=matching(log, "login")))
     assert list(search.rows) == [0, 1, 2]
 
 
@@ -249,8 +249,8 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     server = log.add_server("one")
     first = log.append(server, RecordKind.REQUEST, 2, 0, 0, b"{}", "tools/call", "echo", 1)
     log.belongs_to(first, first)
-    asked = log.append(server, RecordKind.RESULT, 1, 10**9, 0, b"{}", "tools/call", "echo", 1)
-    log.link(first, asked, Status.OK)
+    requested = log.append(server, RecordKind.RESULT, 1, 10**9, 0, b"{}", "tools/call", "echo", 1)
+    log.link(first, requested, Status.OK)
     log.publish()
     model.set_by_operation(True)
     model.extend(len(log))
@@ -267,9 +267,9 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     assert model.rowCount() == 1
     shown = [model.index(0, column).data() for column in (Column.ROUNDS, Column.STATUS, Column.DURATION)]
     assert shown == ["2", "error", "5.00 s"]
-    model.set_matcher(fitting(log, "kind:error"))
+    model.set_matcher(matching(log, "kind:error"))
     assert model.rowCount() == 1, "it is found by what came of it, too"
-    model.set_matcher(fitting(log, "tool:other"))
+    model.set_matcher(matching(log, "tool:other"))
     assert model.rowCount() == 0
 
 
@@ -336,7 +336,7 @@ def test_sorted_small_table_stays_sorted_while_rows_arrive_and_change(
     for number in range(3):
         ask(recorder, number)
     model.extend(len(log))
-    answer(recorder, 1, b'"error":{"code":1,"message":"no"}')
+    response(recorder, 1, b'"error":{"code":1,"message":"no"}')
     model.extend(len(log))
     qtbot.waitUntil(lambda: model.number(0) == 1)
     words = [model.index(row, Column.STATUS).data() for row in range(model.rowCount())]

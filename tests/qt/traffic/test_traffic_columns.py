@@ -45,7 +45,7 @@ def test_manually_added_column_stays_in_a_narrow_table_and_in_the_next_window(
     first.play(choose)
     second = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         table = second.window.traffic.table
         second.connect(scripted())  # with rows, the table is there and has its width
         second.until(lambda: table.isColumnHidden(Column.NUMBER))
@@ -58,7 +58,7 @@ def test_manually_added_column_stays_in_a_narrow_table_and_in_the_next_window(
         assert not table.isColumnHidden(Column.TIME)
         assert table.horizontalHeader().visualIndex(Column.STATUS) == Column.STATUS
 
-    second.play(look)
+    second.play(inspect)
 
 
 def test_corrupt_column_layout_is_harmless(make_lens: Callable[[], Lens]) -> None:
@@ -69,10 +69,10 @@ def test_corrupt_column_layout_is_harmless(make_lens: Callable[[], Lens]) -> Non
     settings.sync()
     lens = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         assert lens.window.traffic.table.columnWidth(Column.TIME) == 104
 
-    lens.play(look)
+    lens.play(inspect)
 
 
 def test_clicking_a_header_sorts_ascending_then_descending_then_by_arrival(lens: Lens) -> None:
@@ -82,12 +82,12 @@ def test_clicking_a_header_sorts_ascending_then_descending_then_by_arrival(lens:
     lens.settle()
     arrival = column(panel, Column.NUMBER)
     header = panel.table.horizontalHeader()
-    place = QPoint(header.sectionViewportPosition(Column.MESSAGE) + 20, 8)
+    position = QPoint(header.sectionViewportPosition(Column.MESSAGE) + 20, 8)
     up = sorted(map(str, column(panel, Column.MESSAGE)))
     for expected in (up, up[::-1]):
-        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=position)
         assert column(panel, Column.MESSAGE) == expected
-    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert column(panel, Column.NUMBER) == arrival
 
 

@@ -39,19 +39,19 @@ def offered(menu: QMenu) -> dict[str, object]:
 
 
 @pytest.fixture
-def asked() -> list[tuple[str, object, bool]]:
+def requested() -> list[tuple[str, object, bool]]:
     return []
 
 
 @pytest.fixture
-def view(qapp: QApplication, qtbot: QtBot, asked: list[tuple[str, object, bool]]) -> DetailView:
+def view(qapp: QApplication, qtbot: QtBot, requested: list[tuple[str, object, bool]]) -> DetailView:
     """A call over HTTP and its answer; the request is shown."""
     stage = Stage("shop")
     row = stage.request("tools/call", {"name": "buy"}, "seven")
     stage.after(0.01).result({"content": []}, "seven", stage.http(EXCHANGE, row))
     view = DetailView(stage.source, stage.bridge.as_bridge(), Theme(ICONS))
     qtbot.addWidget(view)
-    view.filter_requested.connect(lambda *words: asked.append(words))
+    view.filter_requested.connect(lambda *words: requested.append(words))
     view.show_row(row)
     return view
 
@@ -60,11 +60,11 @@ def press(menu: QMenu, words: str) -> None:
     next(action for action in menu.actions() if action.text() == words).trigger()
 
 
-def test_facts_about_a_row_can_be_filtered_on(view: DetailView, asked: list[object]) -> None:
+def test_facts_about_a_row_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
     facts = {fact.label: fact for fact in view.facts.facts}
     press(view.facts.menu_of(facts["Server"]), "Filter on this value")
     press(view.facts.menu_of(facts["Id"]), "Exclude this value")
-    assert asked == [("server", "shop", False), ("id", "seven", True)]
+    assert requested == [("server", "shop", False), ("id", "seven", True)]
     assert "Filter on this value" not in offered(view.facts.menu_of(facts["Time"]))
 
 
@@ -78,27 +78,27 @@ def test_every_header_is_found_in_its_line() -> None:
 
 
 def test_headers_can_be_filtered_on_but_not_while_they_are_masked(
-    view: DetailView, asked: list[tuple[str, object, bool]]
+    view: DetailView, requested: list[tuple[str, object, bool]]
 ) -> None:
     view.http.show_exchange(EXCHANGE)
     press(view.http.text.menu(1), "Filter on this header")
-    assert asked == [("http.header.content-type", "application/json", False)]
+    assert requested == [("http.header.content-type", "application/json", False)]
     assert "Filter on this header" not in offered(view.http.text.menu(0))
     assert "Filter on this header" not in offered(view.http.text.menu(2)), "it is masked"
     view.http.secrets.setChecked(True)
     press(view.http.text.menu(2), "Exclude this header")
     press(view.http.text.menu(3), "Filter on this header")
-    assert asked[1] == ("http.header.authorization", "Bearer hush", True)
-    for path, value, _ in asked:
+    assert requested[1] == ("http.header.authorization", "Bearer hush", True)
+    for path, value, _ in requested:
         parse(f'{path}="{value}"')  # a name of any letters is written so that it can be read
 
 
-def test_linked_steps_can_be_filtered_on(view: DetailView, asked: list[object]) -> None:
+def test_linked_steps_can_be_filtered_on(view: DetailView, requested: list[object]) -> None:
     view.tabs.setCurrentWidget(view.linked)
     view._filled.clear()
     view._fill_tab()
     press(view.linked.menu(0), "Filter on tool buy")
-    assert asked == [("tool", "buy", False)]
+    assert requested == [("tool", "buy", False)]
     gone: list[int] = []
     view.row_requested.connect(gone.append)
     press(view.linked.menu(0), "Go to this row")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QPushButton, QTextEdit
 from inspector.qt.dialogs.help import ManualDialog
 from inspector.qt.models.traffic.traffic_model import Column
 from inspector.traffic.records import RecordKind
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.traffic.traffic_stage import chosen, column, fill, find, menu_of, numbers
 
 
@@ -51,7 +51,7 @@ def test_row_hidden_by_a_search_is_reselected_when_the_search_is_cleared(lens: L
     assert chosen(panel) is None
     panel.search.setText("no such thing")
     panel.search.settle()
-    assert "Nothing fits" in words_on(panel)
+    assert "Nothing fits" in visible_text(panel)
     panel.search.setText("")
     panel.search.settle()
     assert chosen(panel) == number
@@ -76,7 +76,7 @@ def test_cleared_view_keeps_the_log_and_says_that_it_was_cleared(lens: Lens) -> 
     lens.do("traffic.clear")
     assert panel.model.rowCount() == 0
     assert len(lens.records()) == recorded
-    words = words_on(panel)
+    words = visible_text(panel)
     assert "No message chosen" in words
     assert "search" not in words
     lens.call("echo", {"text": "hi"})
@@ -115,7 +115,7 @@ def test_clearing_can_be_undone(lens: Lens) -> None:
     before = column(panel, Column.NUMBER)
     assert not lens.actions["traffic.show_cleared"].isEnabled()
     lens.do("traffic.clear")
-    lens.until(lambda: "Show cleared" in words_on(panel))
+    lens.until(lambda: "Show cleared" in visible_text(panel))
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: "earlier rows cleared" in panel.strips.text("cleared"))
     lens.do("traffic.show_cleared")
@@ -130,12 +130,12 @@ def test_invalid_filter_is_pointed_at_and_changes_nothing(lens: Lens) -> None:
     panel.filter_bar.set_text("method:tools/list")
     before = column(panel, Column.NUMBER)
     panel.filter_bar.set_text("method:tools/list and dur>quick")
-    complaint = panel.search.complaint
-    assert complaint is not None
-    assert complaint.column == len("method:tools/list and dur>")
+    error = panel.search.error
+    assert error is not None
+    assert error.column == len("method:tools/list and dur>")
     assert column(panel, Column.NUMBER) == before
     panel.filter_bar.set_text("method=initialize")
-    assert panel.search.complaint is None
+    assert panel.search.error is None
     assert set(column(panel, Column.MESSAGE)) == {"initialize"}
 
 
@@ -220,29 +220,29 @@ def test_saved_and_recent_filters_are_restored_in_the_next_window(
     first.play(use)
     second = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         bar = second.window.traffic.filter_bar
         actions = {action.text(): action for action in bar.menu().actions()}
         assert {"went wrong", "method:ping", "status:error"} <= set(actions)
         actions["method:ping"].trigger()
         assert second.window.traffic.search.text() == "method:ping"
 
-    second.play(look)
+    second.play(inspect)
 
 
 def test_hidden_counterpart_is_named_and_can_be_shown(lens: Lens) -> None:
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
-    request, answer = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
+    request, response = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
     panel.filter_bar.set_text("dir:out")
     panel.choose(request)
     lens.do("traffic.partner")
     assert chosen(panel) == request
-    assert f"Row {answer + 1:,}" in panel.strips.text("hidden")
+    assert f"Row {response + 1:,}" in panel.strips.text("hidden")
     buttons = [each for each in panel.findChildren(QAbstractButton) if each.text() == "Show it"]
     buttons[0].click()
-    assert chosen(panel) == answer
+    assert chosen(panel) == response
     assert panel.search.text() == ""
 
 

@@ -43,8 +43,8 @@ def test_token_in_a_response_is_masked_until_requested() -> None:
 
 
 def test_a_code_in_a_redirect_is_masked() -> None:
-    place = ("Location", "http://127.0.0.1:1/callback?code=hush-1&iss=x")
-    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=302, response_headers=(place,))
+    position = ("Location", "http://127.0.0.1:1/callback?code=hush-1&iss=x")
+    exchange = HttpExchange("GET", "https://as.example/", (), 0, status=302, response_headers=(position,))
     assert has_secrets(exchange)
     assert "< Location: http://127.0.0.1:1/callback?code=•••&iss=x" in exchange_text(exchange)
 
@@ -104,7 +104,7 @@ def test_revealed_secrets_are_copied_only_after_confirmation(view: DetailView, s
     assert QGuiApplication.clipboard().text() == "grant_type=authorization_code&code=•••&client_id=me"
     view.message.secrets.click()
     view.text.copy_action.trigger()
-    assert view.text.copying.is_asking
+    assert view.text.copying.is_requesting
     assert "hush-1" not in QGuiApplication.clipboard().text()
     view.text.copying.copy_action.trigger()
     assert "code=hush-1" in QGuiApplication.clipboard().text()
@@ -126,8 +126,8 @@ def test_rows_without_secrets_have_no_reveal_switch(view: DetailView, stage: Sta
     stage.recorder.note(RecordKind.LOGIN, "The login page was opened.")
     view.show_row(0)
     assert not view.message.secrets.isVisibleTo(view)
-    said = b'{"jsonrpc":"2.0","method":"x","params":{"password":"hush-1"}}'
-    row = stage.recorder.received([read(said)], 0)[0]
+    reported = b'{"jsonrpc":"2.0","method":"x","params":{"password":"hush-1"}}'
+    row = stage.recorder.received([read(reported)], 0)[0]
     view.show_row(row)
     assert not view.message.secrets.isVisibleTo(view)
     assert "hush-1" in view.text.shown_text()

@@ -49,16 +49,16 @@ def test_current_row_is_kept_when_a_huge_selection_is_sorted(panel: TrafficPanel
 def test_too_many_rows_are_rejected_with_a_message(
     panel: TrafficPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    panel._bridge.problem_found.connect(told.append)
+    reported: list[str] = []
+    panel._bridge.problem_found.connect(reported.append)
     QGuiApplication.clipboard().setText("before")
     panel.choose(40)
     panel.table.selectAll()
-    monkeypatch.setattr(row_commands, "_MOST_ROWS", COUNT - 1)
+    monkeypatch.setattr(row_commands, "_MAX_ROWS", COUNT - 1)
     panel.actions_here["traffic.mark"].trigger()
-    assert panel.source.log.remarked() == []
-    monkeypatch.setattr(row_commands, "_MOST_ROWS", COUNT)
-    monkeypatch.setattr(row_commands, "_BIGGEST_TEXT", 1_000)
+    assert panel.source.log.noted_rows() == []
+    monkeypatch.setattr(row_commands, "_MAX_ROWS", COUNT)
+    monkeypatch.setattr(row_commands, "_MAX_TEXT_SIZE", 1_000)
     panel.actions_here["traffic.copy"].trigger()
     assert QGuiApplication.clipboard().text() == "before"
-    assert ["too many at once" in told[0], "Export them instead" in told[1]] == [True, True]
+    assert ["too many at once" in reported[0], "Export them instead" in reported[1]] == [True, True]

@@ -22,17 +22,17 @@ def test_marks_are_set_by_click_or_key_and_can_be_stepped_through(lens: Lens) ->
     first, last = panel.model.number(0), panel.model.number(panel.model.rowCount() - 1)
     cell = panel.table.visualRect(panel.model.index(0, Column.MARK))
     QTest.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=cell.center())
-    assert log.remark(first).is_marked
+    assert log.note(first).is_marked
     panel.choose(last)
     panel.table.setFocus()
     QTest.keyClick(panel.table, Qt.Key.Key_M)
-    assert log.remarked() == [first, last]
+    assert log.noted_rows() == [first, last]
     lens.do("traffic.next_mark")
     assert chosen(panel) == first, "round the end"
     lens.do("traffic.previous_mark")
     assert chosen(panel) == last
     lens.do("traffic.mark")
-    assert log.remarked() == [first]
+    assert log.noted_rows() == [first]
 
 
 def test_comment_is_written_in_a_small_window_and_shown_with_the_row(lens: Lens) -> None:
@@ -46,7 +46,7 @@ def test_comment_is_written_in_a_small_window_and_shown_with_the_row(lens: Lens)
     assert popup is not None
     QTest.keyClicks(popup.line, "look <b>here</b>")
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    assert log.remark(number).comment == "look <b>here</b>"
+    assert log.note(number).comment == "look <b>here</b>"
     row = panel.model.find_row(number)
     assert row is not None
     assert panel.model.index(row, Column.COMMENT).data() == "look <b>here</b>"
@@ -82,22 +82,22 @@ def test_two_selected_rows_can_be_compared_and_our_own_request_resent(lens: Lens
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
-    request, answer = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
+    request, response = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
     resent: list[int] = []
     compared: list[list[int]] = []
     panel.resend_requested.connect(resent.append)
     panel.compare_requested.connect(compared.append)
-    panel.choose(answer)
+    panel.choose(response)
     assert not lens.actions["traffic.resend"].isEnabled()
     panel.choose(request)
     lens.do("traffic.resend")
     assert not lens.actions["traffic.compare"].isEnabled()
-    place = panel.model.find_row(answer)
-    assert place is not None
+    position = panel.model.find_row(response)
+    assert position is not None
     flags = QItemSelectionModel.SelectionFlag
-    panel.table.selectionModel().select(panel.model.index(place, 0), flags.Select | flags.Rows)
+    panel.table.selectionModel().select(panel.model.index(position, 0), flags.Select | flags.Rows)
     lens.do("traffic.compare")
-    assert (resent, compared) == ([request], [[request, answer]])
+    assert (resent, compared) == ([request], [[request, response]])
     for dialog in lens.dialogs(QDialog):
         dialog.close()
 

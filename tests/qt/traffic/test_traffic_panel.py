@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QPushButton
 
 from inspector.qt.models.traffic.traffic_model import Column
 from inspector.traffic.records import RecordKind
-from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 from tests.qt.traffic.traffic_stage import at_end, chosen, column, fill, find, numbers
 
 
 def test_rows_arrive_live_in_wire_order(lens: Lens) -> None:
     panel = lens.window.traffic
-    assert "No traffic yet" in words_on(panel)
+    assert "No traffic yet" in visible_text(panel)
     lens.connect(scripted())
     lens.until(lambda: panel.model.rowCount() == 5)
     assert column(panel, Column.MESSAGE) == [
@@ -24,7 +24,7 @@ def test_rows_arrive_live_in_wire_order(lens: Lens) -> None:
     ]
     numbers = [int(str(number)) for number in column(panel, Column.NUMBER)]
     assert numbers == sorted(numbers)
-    assert "5 messages" in words_on(panel)
+    assert "5 messages" in visible_text(panel)
 
 
 def test_call_is_pending_until_its_response_arrives(lens: Lens) -> None:
@@ -34,9 +34,9 @@ def test_call_is_pending_until_its_response_arrives(lens: Lens) -> None:
     lens.do("tool.call")
     lens.until(lambda: column(panel, Column.STATUS)[-1:] == ["waiting"])
     panel.choose(find(lens, "tools/call"))
-    assert "waiting" in words_on(panel.detail)
+    assert "waiting" in visible_text(panel.detail)
     lens.do("tool.cancel")
-    lens.until(lambda: "given up" in words_on(panel.detail))
+    lens.until(lambda: "given up" in visible_text(panel.detail))
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: column(panel, Column.STATUS)[-2:] == ["ok", "ok"])
     assert str(column(panel, Column.DURATION)[-2]).endswith("s")
@@ -49,7 +49,7 @@ def test_invalid_responses_are_shown_with_their_problem(lens: Lens) -> None:
     lens.call("unknown-id")
     lens.until(lambda: "problem" in column(panel, Column.STATUS))
     panel.choose(panel.model.number(column(panel, Column.STATUS).index("problem")))
-    assert "never-used" in words_on(panel.detail)
+    assert "never-used" in visible_text(panel.detail)
 
 
 def test_table_follows_until_scrolled_away_and_again_on_return(lens: Lens) -> None:
@@ -107,10 +107,10 @@ def test_counterpart_command_toggles_between_request_and_response(lens: Lens) ->
     panel = lens.window.traffic
     lens.connect(scripted())
     lens.settle()
-    request, answer = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
+    request, response = find(lens, "tools/list"), find(lens, "tools/list", RecordKind.RESULT)
     panel.choose(request)
     lens.do("traffic.partner")
-    assert chosen(panel) == answer
+    assert chosen(panel) == response
     assert f"row {request + 1:,}" in panel.detail.facts.as_text()
     lens.do("traffic.partner")
     assert chosen(panel) == request
@@ -144,7 +144,7 @@ def test_pill_counts_new_rows_below_and_scrolls_to_them(lens: Lens) -> None:
     panel = lens.window.traffic
     fill(lens)
     panel.table.verticalScrollBar().setValue(0)
-    assert "new below" not in words_on(panel.table)
+    assert "new below" not in visible_text(panel.table)
     lens.call("echo", {"text": "hi"})
     lens.until(lambda: panel.table.new_below == 2)
     pill = next(each for each in panel.table.findChildren(QPushButton) if "2 new below" in each.text())

@@ -8,7 +8,7 @@ from inspector.qt.panels.traffic.statistics import StatisticsView
 from inspector.qt.panels.traffic.timeline.timeline_view import TimelineView
 from inspector.qt.panels.traffic.view_stack import View
 from inspector.traffic.records import RecordKind
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
 def timeline_of(lens: Lens) -> tuple[TrafficPanel, TimelineView]:
@@ -49,10 +49,10 @@ def test_a_range_of_the_timeline_narrows_the_table_until_its_chip_is_closed(lens
     timeline.strip.dragged.emit((wall[call], wall[len(panel.source.log) - 1]))
     lens.until(lambda: len(timeline.bars) == 1)
     assert 0 < panel.model.rowCount() < whole
-    assert "Clear range" in words_on(timeline)
+    assert "Clear range" in visible_text(timeline)
     panel.filter_bar.chip_closed.emit()
     lens.until(lambda: len(timeline.bars) == 3)
-    assert "Clear range" not in words_on(timeline)
+    assert "Clear range" not in visible_text(timeline)
 
 
 def test_pending_call_grows_until_it_is_cancelled(lens: Lens) -> None:
@@ -65,7 +65,7 @@ def test_pending_call_grows_until_it_is_cancelled(lens: Lens) -> None:
     lens.until(lambda: timeline.span.shown[1] > end)
     lens.do("tool.cancel")
     call = first_rows(lens)[-1]
-    lens.until(lambda: (place := timeline.bars.where(call)) is not None and place.end_ns is not None)
+    lens.until(lambda: (position := timeline.bars.where(call)) is not None and position.end_ns is not None)
     lens.until(lambda: not timeline._growth.isActive())
 
 

@@ -27,7 +27,7 @@ def test_commands_apply_to_the_row_selected_in_the_timeline(lens: Lens) -> None:
     lens.do("traffic.resend")
     lens.do("traffic.mark")
     assert resent == [call]
-    assert lens.app.bridge.log.remarked() == [call]
+    assert lens.app.bridge.log.noted_rows() == [call]
     lens.do("traffic.frames")
     assert chosen(panel) == call
 
@@ -37,16 +37,16 @@ def test_operation_shows_all_its_rows_and_a_step_opens_in_place(lens: Lens) -> N
     lens.connect(scripted())
     lens.call("echo", {"text": "hi"})
     lens.settle()
-    request, answer = find(lens, "tools/call"), find(lens, "tools/call", RecordKind.RESULT)
-    panel.choose(answer)
+    request, response = find(lens, "tools/call"), find(lens, "tools/call", RecordKind.RESULT)
+    panel.choose(response)
     assert panel.detail.tabs.currentIndex() == Tab.MESSAGE
     lens.do("traffic.operations")
     assert chosen(panel) == request, "the operation that the answer belongs to"
     assert panel.detail.tabs.currentIndex() == Tab.LINKED
     steps = panel.detail.linked.model
-    assert {request, answer} <= {steps.number(row) for row in range(steps.rowCount())}
-    panel.detail.linked.row_requested.emit(answer)
-    assert panel.detail.number == answer
+    assert {request, response} <= {steps.number(row) for row in range(steps.rowCount())}
+    panel.detail.linked.row_requested.emit(response)
+    assert panel.detail.number == response
     assert chosen(panel) == request
     assert panel.strips.text("hidden") == ""
     lens.do("traffic.partner")

@@ -19,7 +19,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.views.content_view import ContentView, Form
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.media import media
-from tests.qt.lens_driver import words_on
+from tests.qt.lens_driver import visible_text
 
 SOUND = Content(ContentKind.SOUND, wav(), "audio/wav", "x://beep")
 OTHER = Content(ContentKind.SOUND, wav() + b"\0", "audio/wav", "x://boop")
@@ -122,8 +122,8 @@ def test_without_qt_multimedia_audio_is_saved_and_the_reason_shown(
     view.show_content(SOUND)
     assert view.form() is Form.SOUND
     assert buttons(view) == ["Save…"]
-    assert words in words_on(view)
-    assert "Save it to listen to it." in words_on(view)
+    assert words in visible_text(view)
+    assert "Save it to listen to it." in visible_text(view)
     media.multimedia.cache_clear()
 
 
@@ -164,7 +164,7 @@ def test_unplayable_audio_says_why_and_can_be_saved(view: ContentView) -> None:
     press(view, "Play")
     StandIn.made[0].errorOccurred.emit(1, "Could not open file.")
     assert buttons(view) == ["Save…"]
-    assert "It cannot be played: Could not open file. Save it to listen to it." in words_on(view)
+    assert "It cannot be played: Could not open file. Save it to listen to it." in visible_text(view)
 
 
 @pytest.mark.usefixtures("multimedia")
@@ -172,4 +172,4 @@ def test_computer_without_audio_output_says_so(view: ContentView, devices: Simpl
     devices.is_null = True
     view.show_content(SOUND)
     assert buttons(view) == ["Save…"]
-    assert "no sound output" in words_on(view)
+    assert "no sound output" in visible_text(view)

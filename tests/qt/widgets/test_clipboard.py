@@ -72,31 +72,31 @@ def test_cancel_copies_nothing(value: SecretValue) -> None:
 def test_confirmation_is_dismissed_when_its_value_is_gone(value: SecretValue) -> None:
     value.copy_action.trigger()
     value.set_value("another")
-    assert not value.copying.is_asking
+    assert not value.copying.is_requesting
 
 
 def test_the_clipboard_is_cleared_after_a_minute(board: SecretClipboard, qtbot: QtBot) -> None:
-    said: list[tuple[str, int]] = []
-    board.said.connect(lambda words, seconds: said.append((words, seconds)))
+    reported: list[tuple[str, int]] = []
+    board.notified.connect(lambda words, seconds: reported.append((words, seconds)))
     board.put(SECRET)
     assert board.timer.isActive()
     assert board.timer.interval() == 60_000
     board.timer.timeout.emit()
     assert on_clipboard() == ""
-    assert [words for words, _ in said] == [
+    assert [words for words, _ in reported] == [
         f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds.",
         "The clipboard was cleared.",
     ]
 
 
 def test_text_copied_after_the_secret_stays(board: SecretClipboard) -> None:
-    said: list[str] = []
+    reported: list[str] = []
     board.put(SECRET)
-    board.said.connect(lambda words, seconds: said.append(words))
+    board.notified.connect(lambda words, seconds: reported.append(words))
     QGuiApplication.clipboard().setText("mine")
     board.timer.timeout.emit()
     assert on_clipboard() == "mine"
-    assert said == []
+    assert reported == []
 
 
 def test_second_secret_gets_its_own_minute(board: SecretClipboard) -> None:
@@ -124,7 +124,7 @@ def test_text_with_secrets_is_copied_after_confirmation_in_full_or_in_part(view:
     view._code.selectAll()
     QTest.keyClick(view._code, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert on_clipboard() == ""
-    assert view.copying.is_asking
+    assert view.copying.is_requesting
     view.copying.copy_action.trigger()
     assert on_clipboard() == f"token: {SECRET}"
 
@@ -142,7 +142,7 @@ def test_changed_text_dismisses_the_confirmation(view: JsonView) -> None:
     view.set_text(SECRET, "text")
     view.copy_action.trigger()
     view.set_text("another", "text")
-    assert not view.copying.is_asking
+    assert not view.copying.is_requesting
 
 
 def test_confirmation_is_scrolled_into_view(qtbot: QtBot, board: SecretClipboard) -> None:

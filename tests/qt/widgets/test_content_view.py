@@ -20,8 +20,8 @@ from inspector.qt.models.resources import uri_parts
 from inspector.qt.theme import Theme
 from inspector.qt.views.content_view import ContentView, Form, ending
 from inspector.qt.widgets.media.markdown import (
-    MOST_CHARACTERS,
-    MOST_PARAGRAPH,
+    MAX_CHARACTERS,
+    MAX_PARAGRAPH_SIZE,
     Block,
     BlockKind,
     MarkdownView,
@@ -104,7 +104,7 @@ def test_inline_styles_are_recognized(text: str, expected: list[Span]) -> None:
 @given(st.text(alphabet=st.sampled_from("a*_`~[]()!<>#-|> \n\\1.") | st.characters()))
 def test_any_text_is_parsed_into_pieces_that_can_be_laid_out(text: str) -> None:
     for block in blocks(text):
-        assert len(block.text) <= MOST_PARAGRAPH + 1
+        assert len(block.text) <= MAX_PARAGRAPH_SIZE + 1
         assert "\n" not in block.text
         list(spans(block.text))
 
@@ -118,7 +118,7 @@ def test_plain_text_is_unchanged(lines: list[str]) -> None:
 def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBot, theme: Theme) -> None:
     view = MarkdownView(theme, "Page")
     qtbot.addWidget(view)
-    view.set_text("**a** `b` " * 40 + "\n\n" + "word\n\n" * MOST_CHARACTERS)
+    view.set_text("**a** `b` " * 40 + "\n\n" + "word\n\n" * MAX_CHARACTERS)
     fills: bool = view.is_filling
     assert fills, "the window gets its turn"
     qtbot.waitUntil(lambda: not view.is_filling, timeout=10_000)
@@ -191,10 +191,10 @@ def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: The
 
 
 def test_summary_of_many_changes_names_a_few_and_escapes_hidden_characters() -> None:
-    news = ListChanges(added=tuple(f"tool {n}" for n in range(1200)), removed=("x" * 500, "\u202eevil\n"))
-    assert news.sentence().startswith("1,200 added: tool 0, tool 1, tool 2 and 1,197 more. 2 removed: xxx")
-    assert "⟨U+202E⟩evil " in news.sentence()
-    assert len(news.sentence()) < 200
+    changes = ListChanges(added=tuple(f"tool {n}" for n in range(1200)), removed=("x" * 500, "\u202eevil\n"))
+    assert changes.sentence().startswith("1,200 added: tool 0, tool 1, tool 2 and 1,197 more. 2 removed: xxx")
+    assert "⟨U+202E⟩evil " in changes.sentence()
+    assert len(changes.sentence()) < 200
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ def press(bar: FilterBar, *keys: Qt.Key) -> None:
         QTest.keyClick(bar.field, key)
 
 
-def complaint(bar: FilterBar) -> FilterError | None:
-    return bar.field.complaint
+def error(bar: FilterBar) -> FilterError | None:
+    return bar.field.error
 
 
 def offered(bar: FilterBar) -> list[str]:
@@ -141,7 +141,7 @@ def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: l
     bar.set_text("good and !bad")
     assert applied == ["good"]
     assert bar.applied == "good"
-    assert complaint(bar) == FilterError(9, "That is no word.")
+    assert error(bar) == FilterError(9, "That is no word.")
     assert bar.field.property("state") == "error"
     assert "no word" in bar.field.accessibleDescription()
     note = next(each for each in bar.field.findChildren(PlainLabel) if each.isVisible())
@@ -149,7 +149,7 @@ def test_error_is_pointed_at_and_the_old_filter_stays(bar: FilterBar, applied: l
     bar.grab()  # the underline is painted where the text is scrolled, too
     bar.set_text("good again")
     assert note.isHidden()
-    assert complaint(bar) is None
+    assert error(bar) is None
     assert applied == ["good", "good again"]
 
 
@@ -228,17 +228,17 @@ def test_chip_shows_an_additional_condition_and_removes_it_on_click(bar: FilterB
 
 
 def test_error_is_shown_elsewhere_after_the_bar_loses_focus(bar: FilterBar, qtbot: QtBot) -> None:
-    told: list[str] = []
-    bar.field.complaint_left.connect(told.append)
+    reported: list[str] = []
+    bar.field.error_left.connect(reported.append)
     QTest.keyClicks(bar.field, "good")
     bar.field.settle()
     QTest.keyClicks(bar.field, "!")
     bar.field.settle()
-    assert told == [], "while it is written, the line says it itself"
+    assert reported == [], "while it is written, the line says it itself"
     bar.field.clearFocus()
-    assert told == ["Column 5: That is no word."]
-    bar.take_back()
-    assert (bar.field.text(), told[-1]) == ("good", "")
+    assert reported == ["Column 5: That is no word."]
+    bar.discard()
+    assert (bar.field.text(), reported[-1]) == ("good", "")
 
 
 def test_error_is_shown_when_the_suggestions_covering_it_close(bar: FilterBar) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.traffic.traffic_model import Column
 from inspector.qt.window.workspace import TABS
-from tests.qt.lens_driver import Lens, faulty, scripted, words_on
+from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 MARKUP = "<img src=x><b>bold</b>"
 HIDDEN = "\x1b[31mred\u202etxt.exe\u200b"
@@ -27,8 +27,8 @@ ROLES = (
 
 def tools(name: str) -> list[object]:
     schema = {"type": "object", "properties": {name: {"type": "string", "description": name}}}
-    told = {"title": name, "description": name, "annotations": {"title": name, "destructiveHint": True}}
-    return [{"name": name, "inputSchema": schema, **told}, {"nameless": name}]
+    reported = {"title": name, "description": name, "annotations": {"title": name, "destructiveHint": True}}
+    return [{"name": name, "inputSchema": schema, **reported}, {"nameless": name}]
 
 
 def item_texts(model: QAbstractItemModel) -> Iterator[tuple[Qt.ItemDataRole, str]]:
@@ -87,8 +87,8 @@ def test_markup_and_hidden_characters_stay_plain_and_visible_everywhere(lens: Le
     look_everywhere(lens)
     assert_visible(lens.window.windowTitle())
     assert MARKUP in lens.window.windowTitle()
-    assert MARKUP in words_on(lens.workspace.overview)
-    assert MARKUP in words_on(panel.call_view)
+    assert MARKUP in visible_text(lens.workspace.overview)
+    assert MARKUP in visible_text(panel.call_view)
     assert MARKUP in str(panel.model.index(0).data())
     for row in range(lens.window.traffic.model.rowCount()):
         lens.window.traffic.choose(lens.window.traffic.model.number(row))
@@ -106,7 +106,7 @@ def test_error_text_from_a_server_stays_plain_and_visible(lens: Lens) -> None:
     lens.call("dies")
     lens.wait_for("says", ServerStatus.FAILED)
     look_everywhere(lens)
-    assert MARKUP in words_on(lens.workspace.overview)
+    assert MARKUP in visible_text(lens.workspace.overview)
     lens.app.bridge.problem_found.emit(HOSTILE)
     assert_harmless(lens.window.notices)
 

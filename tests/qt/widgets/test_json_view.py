@@ -234,13 +234,13 @@ class Numbered:
         self._line = line
         self._width = len(line.format(0))
         self._length = lines * self._width
-        self.largest = 0
+        self.max_size = 0
 
     def __len__(self) -> int:
         return self._length
 
     def part(self, start: int, length: int) -> bytes:
-        self.largest = max(self.largest, length)
+        self.max_size = max(self.max_size, length)
         end = min(start + length, self._length)
         lines = range(start // self._width, -(-end // self._width))
         text = "".join(map(self._line.format, lines)).encode()
@@ -250,11 +250,11 @@ class Numbered:
 def test_view_slides_over_the_content_and_its_size_is_bounded(view: JsonView) -> None:
     body = Numbered(4 * MIB // 16)
     view.set_body(body, "text")
-    most = 0
+    maximum = 0
     while view.is_partial and not view.shown_text().rstrip().endswith(f"{4 * MIB // 16 - 1}"):
         view.show_more()
-        most = max(most, len(view.shown_text()))
-    assert most <= MAX_SHOWN + PAGE_SIZE
+        maximum = max(maximum, len(view.shown_text()))
+    assert maximum <= MAX_SHOWN + PAGE_SIZE
     assert view.progress_text().endswith("to 4.0 MiB of 4.0 MiB")
     last = view.shown_text().splitlines()[0]
     view.show_earlier()
@@ -274,7 +274,7 @@ def test_end_and_start_of_a_big_body_are_one_step_away(view: JsonView) -> None:
         assert f"{50 * MIB // 16 - 1}" in view.shown_text().rstrip()[-30:]
         view.show_earlier()
         assert view.shown_text() == head
-    assert body.largest <= PAGE_SIZE + 1
+    assert body.max_size <= PAGE_SIZE + 1
 
 
 @pytest.mark.parametrize("raw", [b"[" + b"1," * 60_000 + b"1]", b'{"k":"' + b"\\u00e9\\n" * 200_000 + b'"}'])
@@ -356,11 +356,11 @@ def test_ctrl_f_opens_find_and_enter_steps_through_matches(
     view.set_text("one two\nONE two one", "text")
     find_field.setText("one")
     QTest.keyClick(find_field, Qt.Key.Key_Return)
-    places = [found_at(view)]
+    positions = [found_at(view)]
     for _ in range(3):
         QTest.keyClick(find_field, Qt.Key.Key_Return)
-        places.append(found_at(view))
-    assert places == [0, 8, 16, 0]
+        positions.append(found_at(view))
+    assert positions == [0, 8, 16, 0]
     QTest.keyClick(find_field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert found_at(view) == 16
 

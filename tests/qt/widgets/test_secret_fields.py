@@ -15,7 +15,7 @@ from inspector.base.errors import UserError
 from inspector.oauth.signing import new_key, read_key
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.secret_fields import SecretText
-from tests.qt.lens_driver import words_on
+from tests.qt.lens_driver import visible_text
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
 PEM = new_key().pem().strip()
@@ -31,7 +31,7 @@ def field(qtbot: QtBot) -> SecretText:
 
 def on_screen(field: SecretText) -> str:
     names = [each.accessibleName() for each in field.findChildren(QWidget)]
-    return "\n".join([words_on(field), field.line.text(), field.line.placeholderText(), *names])
+    return "\n".join([visible_text(field), field.line.text(), field.line.placeholderText(), *names])
 
 
 def test_pasted_key_keeps_its_line_breaks_and_is_hidden(field: SecretText) -> None:

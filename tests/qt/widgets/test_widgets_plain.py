@@ -168,8 +168,8 @@ def test_building_widgets_opens_no_windows(theme: Theme, qtbot: QtBot) -> None:
 
 
 def test_state_icons_differ_by_shape_alone(theme: Theme) -> None:
-    pictures = [dot_icon(theme, shape, "ok").pixmap(16, 16).toImage() for shape in DotShape]
-    assert all(one != other for place, one in enumerate(pictures) for other in pictures[place + 1 :])
+    images = [dot_icon(theme, shape, "ok").pixmap(16, 16).toImage() for shape in DotShape]
+    assert all(one != other for position, one in enumerate(images) for other in images[position + 1 :])
 
 
 def test_state_icon_keeps_its_color_in_a_selected_row(theme: Theme) -> None:

@@ -183,14 +183,14 @@ def raised(text: str) -> ValueError:
 
 
 def test_uncaught_error_is_logged_to_a_file_and_reported(crash_folder: Path) -> None:
-    told: list[str] = []
-    report_uncaught(told.append)
-    report_task_errors(told.append)
+    reported: list[str] = []
+    report_uncaught(reported.append)
+    report_task_errors(reported.append)
     error = raised("a lone \udcff surrogate, as in a file name")
     sys.excepthook(type(error), error, error.__traceback__)
     (report,) = crash_folder.glob("mcp-lens-*.txt")
-    assert str(report) in told[0]
-    assert "Traceback" not in told[0]
+    assert str(report) in reported[0]
+    assert "Traceback" not in reported[0]
     assert "ValueError: a lone" in report.read_text()
 
 
@@ -210,11 +210,11 @@ def test_background_task_error_is_logged_and_shown_in_the_window(lens: Lens, cra
 
 
 def test_keyboard_interrupt_is_not_a_crash(crash_folder: Path) -> None:
-    told: list[str] = []
-    report_uncaught(told.append)
-    report_task_errors(told.append)
+    reported: list[str] = []
+    report_uncaught(reported.append)
+    report_task_errors(reported.append)
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
-    assert told == []
+    assert reported == []
     assert list(crash_folder.glob("mcp-lens-*.txt")) == []
 
 

@@ -14,7 +14,7 @@ from pytestqt.modeltest import ModelTester
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.palette import (
-    MOST_SHOWN,
+    MAX_SHOWN,
     NoteRole,
     PaletteItem,
     PaletteModel,
@@ -50,7 +50,7 @@ def notes(popup: PickerPopup) -> list[str]:
 def go(lens: Lens, popup: PickerPopup, words: str) -> None:
     """Type, and take the first that fits."""
     QTest.keyClicks(popup.line, words)
-    lens.until(lambda: popup.words() != "Nothing fits.")
+    lens.until(lambda: popup.text() != "Nothing fits.")
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     lens.until(lambda: lens.window.reaching.popup is None)
 
@@ -80,8 +80,8 @@ def test_matching_letters_are_returned_and_word_starts_are_preferred() -> None:
     name = "restart_return_image"
     match = Query("rim").match(name, haystack(name, ""))
     assert match is not None
-    assert "".join(name[place] for place in match.places) == "rim"
-    assert match.places[-2:] == (15, 16)
+    assert "".join(name[position] for position in match.positions) == "rim"
+    assert match.positions[-2:] == (15, 16)
 
 
 def test_every_word_must_match_and_the_note_is_searched_too() -> None:
@@ -95,7 +95,7 @@ def test_letters_with_a_longer_lowercase_form_do_not_shift_the_positions() -> No
     name = "İİİx"
     match = Query("x").match(name, haystack(name, ""))
     assert match is not None
-    assert match.places == (3,)
+    assert match.positions == (3,)
 
 
 # ------------------------------------------------------------------ the model
@@ -111,7 +111,7 @@ def test_model_satisfies_the_contract(qapp: QApplication, qtmodeltester: ModelTe
     check = cast(Check, qtmodeltester.check)
     check(model)
     model.set_picks(picks(30))
-    model.set_words("9")
+    model.set_text("9")
     model.finish()
     check(model)
 
@@ -120,9 +120,9 @@ def test_only_the_best_matches_are_rows_and_all_are_counted(qapp: QApplication) 
     model = PaletteModel()
     model.set_picks(picks(1_000))
     model.finish()
-    assert model.rowCount() == MOST_SHOWN
+    assert model.rowCount() == MAX_SHOWN
     assert model.found == 1_000
-    model.set_words("number_99")
+    model.set_text("number_99")
     model.finish()
     assert model.index(0).data() == "tool_number_99"
     names = [str(model.index(row).data()) for row in range(model.rowCount())]
@@ -141,7 +141,7 @@ def test_last_used_entry_comes_first(qapp: QApplication) -> None:
         "tool_number_3",
         "tool_number_0",
     ]
-    model.set_words("number")
+    model.set_text("number")
     model.finish()
     assert model.index(0).data() == "tool_number_70"
 
@@ -286,9 +286,9 @@ def test_palette_opens_by_its_shortcut_wherever_the_focus_is(lens: Lens) -> None
     lens.window.activateWindow()
     editor = panel.call_view.arguments
     editor.show_json()
-    for place in (panel.search, editor.json_view.box, lens.window.traffic.table):
-        place.setFocus()
-        QTest.keyClick(place, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    for position in (panel.search, editor.json_view.box, lens.window.traffic.table):
+        position.setFocus()
+        QTest.keyClick(position, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
         popup = lens.window.reaching.popup
-        assert popup is not None, place
+        assert popup is not None, position
         popup.close()

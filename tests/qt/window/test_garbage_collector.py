@@ -37,7 +37,7 @@ def test_garbage_is_eventually_collected(owner: QObject) -> None:
     for _ in range(3):
         heap = [_Knot() for _ in range(6_000)]
         del heap
-        collector.look()
+        collector.collect()
     assert lost() is None
 
 
@@ -45,7 +45,7 @@ def test_small_amounts_of_garbage_are_deferred(owner: QObject) -> None:
     collector = Collector(owner)
     gc.collect()
     lost = weakref.ref(_Knot())
-    collector.look()
+    collector.collect()
     assert lost() is not None
 
 
@@ -57,5 +57,5 @@ def test_deferred_garbage_is_collected_when_idle(owner: QObject) -> None:
     del knot
     gc.collect()
     assert lost() is not None
-    collector.look_at_all()
+    collector.inspect_all()
     assert lost() is None

@@ -116,13 +116,13 @@ def test_missing_browser_is_reported_with_what_to_do() -> None:
 
 
 def test_browser_is_opened_through_a_single_function() -> None:
-    ways = re.compile(
+    options = re.compile(
         r"QDesktopServices|\bopenUrl\b|\bwebbrowser\b|setOpenExternalLinks\(True|startfile|xdg-open"
     )
     root = Path(inspector.__file__).parent
     users = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        if ways.search(path.read_text("utf-8"))
+        if options.search(path.read_text("utf-8"))
     }
     assert users == {"qt/link_opener.py"}

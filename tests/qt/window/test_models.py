@@ -45,7 +45,7 @@ class Wire:
     def ask(self, id: int, method: str = "tools/list", server: str = "one") -> None:
         self._recorders[server].sent(read(b'{"jsonrpc":"2.0","id":%d,"method":"%s"}' % (id, method.encode())))
 
-    def answer(self, id: int, server: str = "one", body: bytes = b'"result":{}') -> None:
+    def response(self, id: int, server: str = "one", body: bytes = b'"result":{}') -> None:
         self.clock.advance(0.25)
         frame = read(b'{"jsonrpc":"2.0","id":%d,%s}' % (id, body))
         self._recorders[server].received([frame], self.clock.monotonic_ns())
@@ -80,7 +80,7 @@ def cells(model: QAbstractItemModel, column: int) -> list[object]:
     return [model.index(row, column).data() for row in range(model.rowCount())]
 
 
-def fitting(log: TrafficLog, text: str) -> Matcher:
+def matching(log: TrafficLog, text: str) -> Matcher:
     return compile(parse(text), log, now_ns=0)
 
 
@@ -104,9 +104,9 @@ def test_traffic_model_satisfies_the_contract_while_rows_arrive_and_are_refilter
         wire.ask(number)
         wire.line(b"noise")
         model.extend(len(wire.log))
-        wire.answer(number)
+        wire.response(number)
         model.extend(len(wire.log))
-    model.set_matcher(fitting(wire.log, "tools"))
+    model.set_matcher(matching(wire.log, "tools"))
     model.set_by_operation(True)
     model.set_by_operation(False)
     model.sort_by(Column.DURATION, is_descending=True)
@@ -156,7 +156,7 @@ def test_tools_model_satisfies_the_contract_during_a_search(qapp: QApplication, 
     check(model)
     model.set_listing(Listing((tool("b"), tool("a")), (Malformed(7, "not an object: 7"),)))
     check(model)
-    model.set_words("a")
+    model.set_text("a")
     check(model)
     model.set_listing(Listing())
     check(model)
@@ -171,7 +171,7 @@ def test_request_changes_from_pending_to_ok_with_its_duration(wire: Wire, theme:
     model.extend(len(wire.log))
     assert model.index(0, Column.STATUS).data() == "waiting"
     assert model.index(0, Column.DURATION).data() == ""
-    wire.answer(1)
+    wire.response(1)
     model.extend(len(wire.log))
     assert cells(model, Column.STATUS) == ["ok", "ok"]
     assert cells(model, Column.DURATION) == ["250 ms", "250 ms"]
@@ -187,14 +187,14 @@ def test_status_distinguishes_tool_errors_from_protocol_errors(
 ) -> None:
     model = TrafficModel(wire.log, theme)
     wire.ask(1, "tools/call")
-    wire.answer(1, body=body)
+    wire.response(1, body=body)
     model.extend(len(wire.log))
     assert cells(model, Column.STATUS) == [words, words]
 
 
 def test_unsolicited_response_is_described_as_a_problem(wire: Wire, theme: Theme) -> None:
     model = TrafficModel(wire.log, theme)
-    wire.answer(99)
+    wire.response(99)
     model.extend(len(wire.log))
     assert cells(model, Column.MESSAGE) == ["answer to an unknown request"]
     assert cells(model, Column.STATUS) == ["problem"]
@@ -268,7 +268,7 @@ def test_search_ranks_prefix_matches_before_substring_matches(qapp: QApplication
     described = tool("zeta", description="Gets an issue.")
     titled = tool("eta", title="Issue finder")
     model.set_listing(Listing((described, tool("add_issue"), titled, tool("Issue_list"), tool("other"))))
-    model.set_words("ISSUE")
+    model.set_text("ISSUE")
     assert cells(model, 0) == ["Issue_list", "add_issue", "zeta", "eta"]
     assert model.total == 5
 

@@ -172,7 +172,7 @@ def test_unknown_icon_is_an_error_and_not_an_empty_image(theme: Theme) -> None:
 
 def test_themed_action_changes_its_icon_with_the_scheme(theme: Theme, qapp: QApplication) -> None:
     action = QAction("Stop")
-    theme.dress(action, "stop")
+    theme.set_icon(action, "stop")
     theme.apply(qapp, Scheme.DARK)
     assert main_color(action.icon()).name() == DARK.text
 
@@ -180,7 +180,7 @@ def test_themed_action_changes_its_icon_with_the_scheme(theme: Theme, qapp: QApp
 def test_deleted_themed_action_is_forgotten(theme: Theme, qapp: QApplication) -> None:
     owner = QObject()
     action = QAction("Stop", owner)
-    theme.dress(action, "stop")
+    theme.set_icon(action, "stop")
     del owner  # takes the C++ action with it while Python still holds the name
     theme.apply(qapp, Scheme.DARK)
     assert theme.tokens is DARK

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.theme import DARK, LIGHT, Scheme
 from inspector.qt.window.workspace import TABS
-from tests.qt.lens_driver import Lens, scripted, words_on
+from tests.qt.lens_driver import Lens, scripted, visible_text
 
 CONTROLS = (
     *(QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QTabBar),
@@ -99,7 +99,7 @@ def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Calla
     first.play(change)
     second = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         assert (second.window.width(), second.window.height()) == (777, 666)
         assert not dock(second, "Servers").isVisible()
         area = second.window.dockWidgetArea(dock(second, "Traffic"))
@@ -107,7 +107,7 @@ def test_layout_is_remembered_across_windows(style_sheet: None, make_lens: Calla
         dock(second, "Servers").toggleViewAction().trigger()
         assert dock(second, "Servers").isVisible()
 
-    second.play(look)
+    second.play(inspect)
 
 
 def test_corrupt_layout_file_is_harmless(make_lens: Callable[[], Lens]) -> None:
@@ -115,11 +115,11 @@ def test_corrupt_layout_file_is_harmless(make_lens: Callable[[], Lens]) -> None:
     (folder / "layout.ini").write_bytes(b"[General]\nscheme=@Invalid()\ngeometry=7\nstate=\xff\xfe\n\x00")
     lens = make_lens()
 
-    def look() -> None:
+    def inspect() -> None:
         assert lens.window.width() == 1440
         assert dock(lens, "Servers").isVisible()
 
-    lens.play(look)
+    lens.play(inspect)
 
 
 def dock(lens: Lens, name: str) -> QDockWidget:
@@ -127,9 +127,9 @@ def dock(lens: Lens, name: str) -> QDockWidget:
 
 
 def test_welcome_says_what_to_do_and_offers_it(lens: Lens) -> None:
-    assert "Nothing to look at yet" in words_on(lens.window)
-    assert "No servers yet" in words_on(lens.window.servers)
-    assert lens.actions["server.add"].text() in words_on(lens.window).splitlines()
+    assert "Nothing to look at yet" in visible_text(lens.window)
+    assert "No servers yet" in visible_text(lens.window.servers)
+    assert lens.actions["server.add"].text() in visible_text(lens.window).splitlines()
 
 
 def test_new_workspace_opens_on_the_current_tab_and_each_keeps_its_own(lens: Lens) -> None:
@@ -154,8 +154,8 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
     chain = focus_chain(lens, panel.search)
     field = panel.call_view.arguments.form.rows()[0].slot.editor.widget
     wanted = [panel.search, panel.list, field, *buttons(panel, "Call")]
-    places = [chain.index(widget) for widget in wanted]
-    assert places == sorted(places), [owner(lens.window, each) for each in chain]
+    positions = [chain.index(widget) for widget in wanted]
+    assert positions == sorted(positions), [owner(lens.window, each) for each in chain]
     for widget in (lens.window.servers.list, lens.window.traffic.table, lens.window.traffic.search):
         assert widget in chain, "\n".join(owner(lens.window, each) + each.accessibleName() for each in chain)
 
@@ -163,8 +163,8 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
 def test_shortcuts_reach_the_searches_and_the_tabs(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.activateWindow()
-    for place, tab in enumerate(TABS[:10]):
-        press(lens, Qt.Key(Qt.Key.Key_0 + (place + 1) % 10))
+    for position, tab in enumerate(TABS[:10]):
+        press(lens, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10))
         assert lens.workspace.tabs.currentIndex() == TABS.index(tab)
     press(lens, Qt.Key.Key_T)
     assert lens.workspace.tabs.currentIndex() == TABS.index("tools")
@@ -181,7 +181,7 @@ def test_arrow_keys_walk_through_servers_and_tools(lens: Lens) -> None:
     assert lens.workspace.view.name == "one"
     QTest.keyClick(lens.window.servers.list, Qt.Key.Key_Down)
     QTest.keyClick(lens.tools.list, Qt.Key.Key_Down)
-    assert "fails" in words_on(lens.tools.call_view)
+    assert "fails" in visible_text(lens.tools.call_view)
 
 
 def press(lens: Lens, key: Qt.Key, *more: Qt.KeyboardModifier) -> None:

@@ -130,12 +130,12 @@ def test_non_ascii_host_is_given_in_both_forms(host: str) -> None:
     ("host", "is_mixed"), [("раypal.com", True), ("日本のテスト.jp", False), ("café.fr", False)]
 )
 def test_mixed_alphabets_in_one_name_cause_a_warning(host: str, is_mixed: bool) -> None:
-    said = read_link(f"https://{host}/").warnings
-    assert ("The host mixes letters of different alphabets." in said) == is_mixed
+    reported = read_link(f"https://{host}/").warnings
+    assert ("The host mixes letters of different alphabets." in reported) == is_mixed
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "reported"),
     [
         ("http://example.com/", "It is not encrypted (http): others can read it, and change it."),
         ("https://example.com:8443/", "It names an unusual port: 8443."),
@@ -149,11 +149,11 @@ def test_mixed_alphabets_in_one_name_cause_a_warning(host: str, is_mixed: bool) 
         ("https://h/" + "a" * 2_000, "It is very long: 2,010 characters."),
     ],
 )
-def test_unusual_url_causes_a_warning_and_may_be_opened(url: str, said: str) -> None:
+def test_unusual_url_causes_a_warning_and_may_be_opened(url: str, reported: str) -> None:
     link = read_link(url)
     assert may_open(link) == ""
     assert len(link.warnings) == 1
-    assert link.warnings[0].startswith(said)
+    assert link.warnings[0].startswith(reported)
 
 
 def test_slash_lookalikes_cause_a_warning() -> None:

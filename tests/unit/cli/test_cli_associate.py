@@ -63,6 +63,6 @@ def test_desktop_recognizes_a_capture_by_extension_and_magic_bytes(data: Path) -
     Recording(log, data / "one.mcpcap").close()
     (data / "no-suffix").write_bytes((data / "one.mcpcap").read_bytes())
     for name in ("one.mcpcap", "no-suffix"):
-        asked = ["gio", "info", "-a", "standard::content-type", str(data / name)]
-        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-        assert "application/x-mcpcap" in told
+        requested = ["gio", "info", "-a", "standard::content-type", str(data / name)]
+        reported = subprocess.run(requested, capture_output=True, text=True, check=True).stdout
+        assert "application/x-mcpcap" in reported

@@ -23,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def catalogue(home: Path) -> Path:
+def server_list(home: Path) -> Path:
     path = home / "servers.json"
     servers = {
         "one": {"command": "run", "args": ["a b"], "env": {"API_KEY": "hush"}},
@@ -33,11 +33,11 @@ def catalogue(home: Path) -> Path:
     return path
 
 
-def test_configured_servers_are_listed(catalogue: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["servers", "--config", str(catalogue)]) == 0
+def test_configured_servers_are_listed(server_list: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["servers", "--config", str(server_list)]) == 0
     printed = capsys.readouterr().out
     assert printed.splitlines() == ["one  run 'a b'", "two  https://x.example/mcp  (disabled)"]
-    assert main(["servers", "--config", str(catalogue), "two", "--format", "json"]) == 0
+    assert main(["servers", "--config", str(server_list), "two", "--format", "json"]) == 0
     assert [item["name"] for item in json.loads(capsys.readouterr().out)] == ["two"]
 
 
@@ -62,40 +62,40 @@ def test_found_servers_are_listed_with_what_they_override(
 
 
 def test_servers_are_exported_in_another_format_without_secrets(
-    catalogue: Path, capsys: pytest.CaptureFixture[str]
+    server_list: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["servers", "--config", str(catalogue), "--as", "vscode"]) == 0
+    assert main(["servers", "--config", str(server_list), "--as", "vscode"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["servers"]["one"]["env"] == {"API_KEY": "${input:API_KEY}"}
     assert "hush" not in printed.out + printed.err
-    assert main(["servers", "--config", str(catalogue), "--as", "claude", "one"]) == 0
+    assert main(["servers", "--config", str(server_list), "--as", "claude", "one"]) == 0
     assert capsys.readouterr().out == "claude mcp add one --env 'API_KEY=${API_KEY}' -- run 'a b'\n"
 
 
 def test_pasted_server_is_added_to_the_server_list_once(
-    catalogue: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    server_list: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add three -- run three"]) == 0
+    assert main(["servers", "--config", str(server_list), "--add", "claude mcp add three -- run three"]) == 0
     assert capsys.readouterr().out == "Added: three.\n"
     monkeypatch.setattr("sys.stdin", io.StringIO('{"mcpServers": {"four": {"command": "x"}}}'))
-    assert main(["servers", "--config", str(catalogue), "--add", "-"]) == 0
-    written = json.loads(catalogue.read_text())["mcpServers"]
+    assert main(["servers", "--config", str(server_list), "--add", "-"]) == 0
+    written = json.loads(server_list.read_text())["mcpServers"]
     assert list(written) == ["one", "two", "three", "four"]
-    before = catalogue.read_text()
-    assert main(["servers", "--config", str(catalogue), "--add", "claude mcp add one -- run"]) == 64
+    before = server_list.read_text()
+    assert main(["servers", "--config", str(server_list), "--add", "claude mcp add one -- run"]) == 64
     assert "There is a server 'one'" in capsys.readouterr().err
-    assert catalogue.read_text() == before
+    assert server_list.read_text() == before
 
 
 def test_secret_added_in_plain_text_is_reported_but_not_repeated(
-    catalogue: Path, capsys: pytest.CaptureFixture[str]
+    server_list: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
-        main(["servers", "--config", str(catalogue), "--add", "TOKEN=hush npx -y some --api-key hush-too"])
+        main(["servers", "--config", str(server_list), "--add", "TOKEN=hush npx -y some --api-key hush-too"])
         == 0
     )
-    said = capsys.readouterr().err
-    assert "TOKEN" in said
-    assert "--api-key" in said
-    assert "secret store" in said
-    assert "hush" not in said
+    reported = capsys.readouterr().err
+    assert "TOKEN" in reported
+    assert "--api-key" in reported
+    assert "secret store" in reported
+    assert "hush" not in reported

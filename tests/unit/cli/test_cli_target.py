@@ -33,7 +33,7 @@ def refusal(*argv: str) -> str:
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> str:
+def server_list(tmp_path: Path) -> str:
     file = tmp_path / "servers.json"
     file.write_text(CATALOGUE, encoding="utf-8")
     return str(file)
@@ -55,11 +55,11 @@ def test_url_target_has_its_headers() -> None:
     assert found.headers == {"Authorization": "Bearer a:b", "X-E": ""}
 
 
-def test_configured_server_accepts_extra_variables_or_headers(catalogue: str) -> None:
-    files = entry("--server", "files", "--config", catalogue, "--env", "B=2")
+def test_configured_server_accepts_extra_variables_or_headers(server_list: str) -> None:
+    files = entry("--server", "files", "--config", server_list, "--env", "B=2")
     assert isinstance(files, StdioEntry)
     assert files.env == {"A": "1", "B": "2"}
-    far = entry("--server", "far", "--config", catalogue, "--header", "X-B: 2")
+    far = entry("--server", "far", "--config", server_list, "--header", "X-B: 2")
     assert isinstance(far, HttpEntry)
     assert far.headers == {"X-A": "1", "X-B": "2"}
 
@@ -98,9 +98,9 @@ def test_unparsable_header_is_not_repeated() -> None:
     assert "secret" not in refusal("--url", "http://a/", "--header", "secret")
 
 
-def test_unknown_server_error_lists_the_configured_ones(catalogue: str) -> None:
-    assert "no server 'nope'" in refusal("--server", "nope", "--config", catalogue)
-    assert "'broken'" in refusal("--server", "broken", "--config", catalogue)
+def test_unknown_server_error_lists_the_configured_ones(server_list: str) -> None:
+    assert "no server 'nope'" in refusal("--server", "nope", "--config", server_list)
+    assert "'broken'" in refusal("--server", "broken", "--config", server_list)
 
 
 def test_without_config_the_user_server_list_is_read() -> None:

@@ -80,10 +80,10 @@ def test_parse_error_is_one_sentence(path: Path, text: str) -> None:
 def test_declared_capabilities_are_saved_digit_for_digit(path: Path) -> None:
     capabilities = '{"experimental": {"x": {"share": 1.10}}}'
     path.write_text(f'{{"mcpServers": {{"s": {{"command": "x", "capabilities": {capabilities}}}}}}}')
-    catalogue = ServerListFile(path)
-    (entry,) = catalogue.load().entries
+    server_list = ServerListFile(path)
+    (entry,) = server_list.load().entries
     assert isinstance(entry, StdioEntry)
-    catalogue.save(entry)
+    server_list.save(entry)
     assert "1.10" in path.read_text()
 
 

@@ -63,7 +63,7 @@ def test_big_file_and_named_pipe_are_not_read(tmp_path: Path) -> None:
     big.write_text('{"a": 1}')
     os.mkfifo(pipe)
     with pytest.raises(ConfigError, match="bigger than 4 B"):
-        read_file(big, most_bytes=4)
+        read_file(big, max_bytes=4)
     with pytest.raises(ConfigError, match="no plain file"):
         read_file(pipe)
 
@@ -98,7 +98,7 @@ def test_file_name_for_any_text_is_one_safe_path_component(name: str) -> None:
     stem = readable_stem(name, "call")
     assert stem
     assert len(stem.encode()) <= 81
-    assert all(letter.isalnum() or letter == "-" for letter in stem)
+    assert all(char.isalnum() or char == "-" for char in stem)
     assert stem.casefold() not in ("con", "nul", "com1")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from inspector.base.errors import ConfigError
 from inspector.config.reply_rules import (
-    MOST_RULES,
+    MAX_RULES,
     Endpoint,
     ReplyRule,
     ReplyRulesFile,
@@ -79,15 +79,15 @@ def test_every_kind_of_rule_round_trips(path: Path) -> None:
     filter=st.text(max_size=9),
     kind=st.sampled_from(RuleKind),
     is_on=st.booleans(),
-    answer=st.text(max_size=5) | st.dictionaries(st.sampled_from(["action", "role"]), st.text(max_size=3)),
+    response=st.text(max_size=5) | st.dictionaries(st.sampled_from(["action", "role"]), st.text(max_size=3)),
     script=st.text(max_size=5),
     timeout=st.floats(min_value=0.1, max_value=1e6),
 )
 def test_written_rule_is_read_back_unchanged(
-    name: str, filter: str, kind: RuleKind, is_on: bool, answer: Any, script: str, timeout: float
+    name: str, filter: str, kind: RuleKind, is_on: bool, response: Any, script: str, timeout: float
 ) -> None:
     endpoint = Endpoint(url=script, timeout=timeout, per_minute=1 + len(name))
-    rule = ReplyRule("7", name, kind, filter, is_on, answer, script, is_on, endpoint)
+    rule = ReplyRule("7", name, kind, filter, is_on, response, script, is_on, endpoint)
     assert read_rule(write_rule(rule), 1, {}) == rule
     assert read_rule(json.loads(json.dumps(write_rule(rule))), 1, {}) == rule
 
@@ -167,12 +167,12 @@ def test_numbers_in_a_reply_keep_their_spelling(path: Path) -> None:
 
 
 def test_rules_beyond_the_limit_are_reported_and_kept(path: Path) -> None:
-    file = write(path, *({"kind": "echo", "name": f"{n}"} for n in range(MOST_RULES + 2)))
+    file = write(path, *({"kind": "echo", "name": f"{n}"} for n in range(MAX_RULES + 2)))
     loaded = file.load()
-    assert len(loaded.rules) == MOST_RULES
+    assert len(loaded.rules) == MAX_RULES
     assert "only the first 1,000 rules are used" in loaded.problems[0]
     file.save(loaded.rules)
-    assert len(written(path)["rules"]) == MOST_RULES + 2
+    assert len(written(path)["rules"]) == MAX_RULES + 2
 
 
 # ------------------------------------------------------------------ scripts

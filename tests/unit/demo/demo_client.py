@@ -32,7 +32,7 @@ class DemoProcess:
         self._pending = b""
         self._last_id = 0
         self._meta: Message | None = None
-        self.answers: dict[str, Callable[[Message], Message]] = {}
+        self.responses: dict[str, Callable[[Message], Message]] = {}
         """How to answer the server's own requests, by method: params in, result out."""
         self.received: list[Message] = []
         """Everything but the responses that `request` returned, oldest first."""
@@ -106,7 +106,7 @@ class DemoProcess:
                 self.send(
                     {
                         "id": message["id"],
-                        "result": self.answers[message["method"]](message.get("params", {})),
+                        "result": self.responses[message["method"]](message.get("params", {})),
                     }
                 )
 
@@ -144,15 +144,17 @@ class DemoProcess:
             "io.modelcontextprotocol/clientCapabilities": dict(capabilities or {}),
         }
 
-    def rounds(self, tool: str, *answers: Callable[[Message], Message], **arguments: Any) -> list[Message]:
-        """Every result of a call in the stateless era: `answers` each give the answers to one round."""
+    def rounds(self, tool: str, *replies: Callable[[Message], Message], **arguments: Any) -> list[Message]:
+        """Every result of a call in the stateless era: `replies` each give the answers to one round."""
         params: Message = {"name": tool, "arguments": arguments}
         results = [self.request("tools/call", params)]
-        for answer in answers:
-            asked = results[-1]
-            assert asked["resultType"] == "input_required", asked
-            responses = {key: answer(request) for key, request in asked.get("inputRequests", {}).items()}
-            state = {"requestState": asked["requestState"]} if "requestState" in asked else {}
+        for response in replies:
+            requested = results[-1]
+            assert requested["resultType"] == "input_required", requested
+            responses = {
+                key: response(request) for key, request in requested.get("inputRequests", {}).items()
+            }
+            state = {"requestState": requested["requestState"]} if "requestState" in requested else {}
             results.append(self.request("tools/call", {**params, "inputResponses": responses, **state}))
         return results
 

@@ -84,7 +84,7 @@ class Guest:
 @pytest.fixture(params=["auto", "legacy-first"])
 async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
     program, *args = command("everything")
-    engine = Engine(answerers={"elicitation/create": elicit, "sampling/createMessage": sample})
+    engine = Engine(handlers={"elicitation/create": elicit, "sampling/createMessage": sample})
     engine.add(
         StdioEntry(
             name="demo",
@@ -100,8 +100,8 @@ async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
 
 
 def text_of(outcome: CallOutcome) -> str:
-    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.answer[:500])
-    return "\n".join(block["text"] for block in json.loads(outcome.answer)["result"]["content"])
+    assert outcome.kind is OutcomeKind.RESULT, (outcome.kind, outcome.summary, outcome.response[:500])
+    return "\n".join(block["text"] for block in json.loads(outcome.response)["result"]["content"])
 
 
 async def test_server_requests_of_all_kinds_are_answered(guest: Guest) -> None:
@@ -133,7 +133,7 @@ async def test_urls_a_call_needs_are_opened_first(guest: Guest) -> None:
         assert text_of(await guest.call("url_required", seconds=0.05)) == "Welcome: 1 of 1 pages done."
         return
     refused = await guest.call("url_required", seconds=0)
-    assert (refused.kind, json.loads(refused.answer)["error"]["code"]) == (OutcomeKind.RPC_ERROR, -32042)
+    assert (refused.kind, json.loads(refused.response)["error"]["code"]) == (OutcomeKind.RPC_ERROR, -32042)
     assert text_of(await guest.call("finish_pages")) == "Done with 1 pages."
     assert text_of(await guest.call("url_required", seconds=0)) == "Welcome: 1 of 1 pages done."
 
@@ -142,7 +142,7 @@ async def test_malformed_request_is_rejected(guest: Guest) -> None:
     outcome = await guest.call("ask_malformed")
     kind = OutcomeKind.FAILED if guest.is_stateless else OutcomeKind.TOOL_ERROR
     assert outcome.kind is kind
-    assert "requestedSchema" in outcome.summary + outcome.answer.decode()
+    assert "requestedSchema" in outcome.summary + outcome.response.decode()
 
 
 async def test_endless_requests_are_stopped_by_the_round_limit(guest: Guest) -> None:
@@ -199,5 +199,5 @@ async def test_task_expires_with_its_ttl(guest: Guest) -> None:
 
 async def test_task_only_tool_is_rejected_as_a_plain_call(guest: Guest) -> None:
     outcome = await guest.call("task_endless")
-    code = json.loads(outcome.answer)["error"]["code"]
+    code = json.loads(outcome.response)["error"]["code"]
     assert code == (-32021 if guest.is_stateless else -32601)

@@ -74,9 +74,9 @@ def test_line_is_sent_in_pieces(faulty: DemoProcess) -> None:
     while b"pieces." not in chunks[-1]:
         chunks.append(faulty.read_chunk())
     assert any(not chunk.endswith(b"\n") for chunk in chunks)
-    notification, answer = b"".join(chunks).splitlines()
+    notification, response = b"".join(chunks).splitlines()
     assert json.loads(notification)["params"]["data"] == "in pieces"
-    assert "result" in json.loads(answer)
+    assert "result" in json.loads(response)
 
 
 def test_invalid_utf8_is_followed_by_a_valid_response(faulty: DemoProcess) -> None:

@@ -93,15 +93,15 @@ def test_tool_is_called_over_http(post: Post) -> None:
 
 
 def test_log_messages_arrive_on_the_stream_of_the_call(post: Post) -> None:
-    *logged, answer = call(post, "log", count=3)
+    *logged, response = call(post, "log", count=3)
     assert [message["params"]["level"] for message in logged] == ["debug", "info", "notice"]
-    assert answer["id"] == 1
+    assert response["id"] == 1
 
 
 def test_flood_over_http_sends_all_notifications(post: Post) -> None:
-    *flooded, answer = call(post, "flood", count=200)
+    *flooded, response = call(post, "flood", count=200)
     assert len(flooded) == 200
-    assert answer["result"]["content"][0]["text"] == "200"
+    assert response["result"]["content"][0]["text"] == "200"
 
 
 def test_foreign_host_and_origin_are_refused(server: HttpServer) -> None:

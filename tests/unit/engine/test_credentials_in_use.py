@@ -119,10 +119,10 @@ async def test_unstorable_secret_variable_is_session_only_and_reported(tmp_path:
     failing = FailingKeychain()
     secrets = Secrets(lambda: SecretStore(tmp_path / "secrets", Keychain(lambda: failing), CHEAP))
     calls = CallLibrary(saved=tmp_path, secrets=secrets)
-    told: list[str] = []
-    calls.problem_found.connect(told.append)
+    reported: list[str] = []
+    calls.problem_found.connect(reported.append)
     await calls.set_variable("api_token", "hush-1")
     assert await calls.variable_values() == {"api_token": "hush-1"}
     assert "hush-1" not in (tmp_path / "variables.json").read_text()
-    assert told[0].startswith("The variable api_token is kept for this run only: ")
+    assert reported[0].startswith("The variable api_token is kept for this run only: ")
     await secrets.end()

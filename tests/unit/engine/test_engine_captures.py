@@ -19,7 +19,7 @@ from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import Masking, SecretsFound
-from inspector.traffic.records import KIND_WORDS, Direction, RecordKind, Remark
+from inspector.traffic.records import KIND_LABELS, Direction, RecordKind, RowNote
 from inspector.transport.task_scope import TaskScope
 from tests.helpers.randomlogs import same
 
@@ -90,11 +90,11 @@ async def test_unusable_folder_is_reported_and_the_app_keeps_working(tmp_path: P
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     captures = Captures(TrafficLog(), blocked / "captures")
-    told: list[str] = []
-    captures.problem_found.connect(told.append)
+    reported: list[str] = []
+    captures.problem_found.connect(reported.append)
     await captures.begin()
-    assert len(told) == 1
-    assert "Traffic is not recorded" in told[0]
+    assert len(reported) == 1
+    assert "Traffic is not recorded" in reported[0]
     await captures.end()
 
 
@@ -177,11 +177,11 @@ async def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path)
     await captures.end()
     path = (await captures.kept())[0].path
     opened = await captures.open(path)
-    opened.log.set_remark(1, Remark(is_marked=True, comment="look"))
-    await captures.save_remarks(opened)
+    opened.log.set_note(1, RowNote(is_marked=True, comment="look"))
+    await captures.save_notes(opened)
     await captures.close(opened)
     again = await captures.open(path)
-    assert again.log.remark(1) == Remark(is_marked=True, comment="look")
+    assert again.log.note(1) == RowNote(is_marked=True, comment="look")
     await captures.close(again)
 
 
@@ -199,11 +199,11 @@ async def test_foreign_json_lines_are_opened_as_a_capture(tmp_path: Path) -> Non
 
 
 async def test_file_without_traffic_is_rejected_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    picture = tmp_path / "picture.har"
-    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
+    image = tmp_path / "picture.har"
+    image.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20)
     captures = Captures(TrafficLog(), tmp_path / "captures")
     with pytest.raises(UserError, match=r"picture\.har"):
-        await captures.open(picture)
+        await captures.open(image)
     assert await captures.kept() == ()
 
 
@@ -268,7 +268,7 @@ async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_pat
     await captures.end()
     opened = await captures.open((await captures.kept())[0].path)
     for row, kind in enumerate(RecordKind):
-        word = KIND_WORDS[kind]
+        word = KIND_LABELS[kind]
         assert list(compile(parse(f'kind="{word}"'), opened.log, now_ns=0).rows(range(len(log)))) == [row]
         assert opened.log.raw(row) == kind.name.encode()
     await captures.close(opened)

@@ -22,7 +22,7 @@ from tests.helpers.secretsstage import CHEAP, NAME, PASSPHRASE, VALUE
 def waiting() -> Iterator[WaitingKeychain]:
     backend = WaitingKeychain()
     yield backend
-    backend.let_go.set()
+    backend.release_bodies.set()
 
 
 def secrets_in(folder: Path, backend: MemoryKeychain) -> Secrets:
@@ -46,7 +46,7 @@ async def test_an_engine_without_a_folder_keeps_secrets_in_memory() -> None:
     assert await engine.secrets.get(NAME) == VALUE
     assert await engine.secrets.delete(NAME) is True
     assert engine.secrets.state is not None
-    assert engine.secrets.state.rung is StorageLevel.MEMORY
+    assert engine.secrets.state.level is StorageLevel.MEMORY
     await engine.close()
 
 
@@ -69,18 +69,18 @@ async def test_storage_changes_run_on_the_secrets_thread(tmp_path: Path) -> None
     assert await secrets.get(NAME) == VALUE
     assert await secrets.delete_below("header") == 1
     await secrets.reset()
-    assert (await secrets.look()).is_chosen is False
+    assert (await secrets.inspect()).is_chosen is False
     await secrets.end()
 
 
 async def test_closing_does_not_wait_for_a_blocked_keychain(tmp_path: Path, waiting: WaitingKeychain) -> None:
     secrets = secrets_in(tmp_path, waiting)
     put = asyncio.create_task(secrets.put(NAME, VALUE))
-    behind = asyncio.create_task(secrets.put("a/b", VALUE))
-    await asyncio.to_thread(waiting.is_asked.wait)
+    after = asyncio.create_task(secrets.put("a/b", VALUE))
+    await asyncio.to_thread(waiting.is_requested.wait)
     async with asyncio.timeout(30):
         await secrets.end()
-    for task in (put, behind):
+    for task in (put, after):
         with pytest.raises(SecretsUnavailable):
             await task
 
@@ -109,11 +109,11 @@ async def test_wait_for_a_claim_is_limited_and_errors_release_it(tmp_path: Path)
     async def fail_inside() -> None:
         async with secrets.claim(NAME):
             with pytest.raises(ConfigError, match="busy with this secret"):
-                await secrets.claim(NAME, patience=0).__aenter__()
+                await secrets.claim(NAME, timeout=0).__aenter__()
             raise ValueError("mine")
 
     with pytest.raises(ValueError, match="mine"):
         await fail_inside()
-    async with secrets.claim(NAME, patience=0):
+    async with secrets.claim(NAME, timeout=0):
         pass
     await secrets.end()

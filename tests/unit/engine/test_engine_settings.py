@@ -36,12 +36,12 @@ class Run:
             calls=CallLibrary(folder / "history", folder / "calls", self.path),
             inbox=Inbox(prefs=InboxPrefsFile(self.path)),
         )
-        self.desk = self.engine.settings_desk = SettingsStore(self.engine, Files(preferences=self.path))
+        self.harness = self.engine.settings_store = SettingsStore(self.engine, Files(preferences=self.path))
         self.problems: list[str] = []
-        self.desk.problem_found.connect(self.problems.append)
+        self.harness.problem_found.connect(self.problems.append)
 
     async def begin(self) -> None:
-        await self.desk.begin()
+        await self.harness.begin()
         await self.engine.calls.begin()
         self.engine.inbox.begin()
 
@@ -79,15 +79,15 @@ CHOICES: dict[str, JSON] = {
 
 
 async def test_every_setting_starts_with_its_default_and_survives_a_restart(run: Run) -> None:
-    values = await run.desk.values()
+    values = await run.harness.values()
     wanted = {setting.id for setting in SETTINGS if setting.has_value} - IN_LAYOUT
     assert set(values) == wanted == set(CHOICES)
     assert values == {setting.id: setting.default for setting in SETTINGS if setting.id in wanted}
-    await asyncio.gather(*(run.desk.set(id, value) for id, value in CHOICES.items()))
-    assert await run.desk.values() == CHOICES
+    await asyncio.gather(*(run.harness.set(id, value) for id, value in CHOICES.items()))
+    assert await run.harness.values() == CHOICES
     again = Run(run.path.parent)
     await again.begin()
-    assert await again.desk.values() == CHOICES
+    assert await again.harness.values() == CHOICES
     assert not again.problems
     await again.engine.close()
 
@@ -95,9 +95,9 @@ async def test_every_setting_starts_with_its_default_and_survives_a_restart(run:
 async def test_invalid_value_is_rejected_and_nothing_is_written(run: Run) -> None:
     for id, value in (("connections.mostPages", 0), ("captures.keepDays", 0), ("calls.keepHistory", "yes")):
         with pytest.raises(ConfigError):
-            await run.desk.set(id, value)
+            await run.harness.set(id, value)
     with pytest.raises(ConfigError):
-        await run.desk.set("look.scheme", "dark")
+        await run.harness.set("look.scheme", "dark")
     assert not run.path.exists()
     assert run.engine.settings == Settings()
 
@@ -105,19 +105,19 @@ async def test_invalid_value_is_rejected_and_nothing_is_written(run: Run) -> Non
 async def test_failed_write_changes_nothing(run: Run) -> None:
     run.path.write_text("[")
     with pytest.raises(ConfigError, match="line 1"):
-        await run.desk.set("connections.connectTimeout", 1)
+        await run.harness.set("connections.connectTimeout", 1)
     assert run.engine.settings == Settings()
 
 
 async def test_errors_in_the_file_are_reported_at_startup(run: Run) -> None:
     run.path.write_text('{"connections": {"mostPages": "all"}}')
-    await run.desk.begin()
+    await run.harness.begin()
     assert "connections.mostPages" in run.problems[0]
 
 
 async def test_new_timeout_applies_to_the_next_connection(run: Run) -> None:
     run.engine.add(fault_entry("silent"))
-    await run.desk.set("connections.connectTimeout", 0.3)
+    await run.harness.set("connections.connectTimeout", 0.3)
     with pytest.raises(UserError, match=r"0\.3 s"):
         await run.engine.connect("srv")
 
@@ -125,18 +125,18 @@ async def test_new_timeout_applies_to_the_next_connection(run: Run) -> None:
 async def test_lists_stop_at_the_new_pagination_limit(run: Run) -> None:
     run.engine.add(scripted("srv", page=1))
     await run.engine.connect("srv")
-    await run.desk.set("connections.mostPages", 2)
+    await run.harness.set("connections.mostPages", 2)
     with pytest.raises(Exception, match="more than 2 pages"):
         await run.engine.list_tools("srv")
 
 
 async def test_cleared_timeout_means_unlimited(run: Run) -> None:
-    await run.desk.set("inbox.answerWithin", 5)
+    await run.harness.set("inbox.answerWithin", 5)
     for never in (None, 0):
-        await run.desk.set("inbox.answerWithin", never)
-        assert (await run.desk.values())["inbox.answerWithin"] is None
+        await run.harness.set("inbox.answerWithin", never)
+        assert (await run.harness.values())["inbox.answerWithin"] is None
         assert run.kept()["inbox"] == {}
 
 
 async def test_file_paths_of_this_run_are_known(run: Run) -> None:
-    assert await run.desk.places() == {"preferences": run.path}
+    assert await run.harness.locations() == {"preferences": run.path}

@@ -55,13 +55,13 @@ from inspector.protocol.server_requests.request import SAMPLING
 from inspector.traffic.masking.masker import Masking
 from inspector.traffic.records import RecordKind
 from inspector.transport.network import Network
-from tests.helpers.atrest import places_of
+from tests.helpers.atrest import positions_of
 from tests.helpers.httpfaults import FaultServer, replies_with
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import CHEAP
-from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import Answer, Desk, Seen, World, browse
+from tests.unit.oauth.login_stage import Answer, Harness, Seen, World, browse
 from tests.unit.protocol.server_requests.request_samples import sampling
 
 VAULT = "vault.json"
@@ -75,7 +75,7 @@ class App:
         self.secrets = Secrets(
             lambda: SecretStore(root / "data" / "secrets", Keychain(MemoryKeychain), CHEAP)
         )
-        self.told: list[str] = []
+        self.reported: list[str] = []
         log = Engine().log
         self.engine = Engine(
             ServerListFile(root / "config" / "servers.json"),
@@ -88,17 +88,17 @@ class App:
                 self.secrets,
             ),
             secrets=self.secrets,
-            answers=ReplyRules(root / "config" / "answers.json", self.secrets.get),
+            reply_rules=ReplyRules(root / "config" / "answers.json", self.secrets.get),
         )
-        self.engine.problem_found.connect(self.told.append)
-        self.engine.server_changed.connect(lambda view: self.told.append(f"{view.name} {view.address}"))
+        self.engine.problem_found.connect(self.reported.append)
+        self.engine.server_changed.connect(lambda view: self.reported.append(f"{view.name} {view.address}"))
 
     async def call_over_http(self, entry: HttpEntry, echo: str, *, keep: bool = False) -> None:
         """Connect to a server that says a secret again in what it answers; `keep` it in the catalogue."""
         async with FaultServer() as server:
             entry = replace(entry, url=f"{server.url()}{entry.url}", era="2025-11-25")
             _declare_tools(server)
-            server.order("tools/call", replies_with(lambda call: call.answer(f"you are {echo}")))
+            server.order("tools/call", replies_with(lambda call: call.response(f"you are {echo}")))
             self.engine.save(entry) if keep else self.engine.add(entry)
             await self.engine.connect(entry.name)
             outcome = await self.engine.by_hand.call(
@@ -111,7 +111,7 @@ class App:
 def _declare_tools(server: FaultServer) -> None:
     info = {"name": "f", "version": "1"}
     result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
-    server.order("initialize", replies_with(lambda call: call.answer(result=result)))
+    server.order("initialize", replies_with(lambda call: call.response(result=result)))
 
 
 Path_ = Callable[[App, str], Awaitable[None]]
@@ -250,12 +250,14 @@ async def argument_of_a_call(app: App, secret: str) -> None:
 
 async def key_of_an_endpoint(app: App, secret: str) -> None:
     async with FaultServer() as server:
-        server.order("answer", says(COMPLETION))
+        server.order("answer", description(COMPLETION))
         await app.secrets.put("answers/endpoint/m", secret)
         endpoint = Endpoint(server.url(path="/v1"), "gpt-9", "answers/endpoint/m", 20)
         rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
-        await app.engine.answers.save([rule])
-        assert await app.engine.answers.reply("demo", RequestItem("", SAMPLING, sampling()), R4) is not None
+        await app.engine.reply_rules.save([rule])
+        assert (
+            await app.engine.reply_rules.reply("demo", RequestItem("", SAMPLING, sampling()), R4) is not None
+        )
         assert server.calls[0].headers["authorization"] == f"Bearer {secret}"
 
 
@@ -271,33 +273,33 @@ class _World(World):
         self.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
 
     def register(self, seen: Seen) -> Answer:
-        answer = super().register(seen)
-        answer.body |= {
+        response = super().register(seen)
+        response.body |= {
             "client_secret": f"client-{self.secret}",
             "token_endpoint_auth_method": "client_secret_basic",
         }
-        return answer
+        return response
 
     def authorize(self, seen: Seen) -> Answer:
-        answer = super().authorize(seen)
-        answer.headers["Location"] = answer.headers["Location"].replace(
+        response = super().authorize(seen)
+        response.headers["Location"] = response.headers["Location"].replace(
             "code=code-", f"code=code-{self.quoted}-"
         )
-        return answer
+        return response
 
     def token(self, seen: Seen) -> Answer:
-        answer = super().token(seen)
+        response = super().token(seen)
         for kind in ("access", "refresh"):
-            answer.body[f"{kind}_token"] = f"{kind}-{self.secret}-{len(self.tokens)}"
-        answer.body["id_token"] = f"id-{self.secret}"
-        self.tokens[-1] = answer.body["access_token"]
-        return answer
+            response.body[f"{kind}_token"] = f"{kind}-{self.secret}-{len(self.tokens)}"
+        response.body["id_token"] = f"id-{self.secret}"
+        self.tokens[-1] = response.body["access_token"]
+        return response
 
     def mcp(self, seen: Seen) -> Answer:
-        answer = super().mcp(seen)
-        if isinstance(answer.body, dict):  # it says whom it knows
-            answer.body["result"] = {**answer.body["result"], "you": seen.headers["authorization"]}
-        return answer
+        response = super().mcp(seen)
+        if isinstance(response.body, dict):  # it says whom it knows
+            response.body["result"] = {**response.body["result"], "you": seen.headers["authorization"]}
+        return response
 
     @property
     def quoted(self) -> str:
@@ -306,33 +308,33 @@ class _World(World):
         return quote(self.secret, safe="")
 
 
-def _desk(app: App) -> Desk:
-    desk = Desk()
-    desk.secrets, desk.log = app.secrets, app.engine.log
-    return desk
+def _server_requests(app: App) -> Harness:
+    harness = Harness()
+    harness.secrets, harness.log = app.secrets, app.engine.log
+    return harness
 
 
 async def login(app: App, secret: str) -> None:
     """Client secret, code, tokens, callback, a call with the token, a refresh."""
-    desk = _desk(app)
+    harness = _server_requests(app)
     async with _World(secret) as world:
-        async with desk.login(world) as login:
+        async with harness.login(world) as login:
             await login.run()
             assert login.view.failure == ""
-        sent = b"".join(one.body for one in world.asked("/token"))
+        sent = b"".join(one.body for one in world.requested("/token"))
         assert b"code-" in sent
-        store, allowance = desk.store(world), allowance_for(world.url)
-        recorder = LoginRecorder(desk.log, "notes", desk.clock)
+        store, allowance = harness.store(world), allowance_for(world.url)
+        recorder = LoginRecorder(harness.log, "notes", harness.clock)
         held = await store.held()
         assert held is not None
         lifetime = TokenLifecycle(
             Target("notes", world.url),
             store,
-            desk.clock,
+            harness.clock,
             recorder,
             Nonces(),
             allowance,
-            lambda allowed: LoginHttp(Network(), allowed, desk.clock, recorder),
+            lambda allowed: LoginHttp(Network(), allowed, harness.clock, recorder),
         )
         renewed = await lifetime.refresh(held, R4, is_refused=True)
         assert renewed.tokens.access_token != held.tokens.access_token
@@ -347,30 +349,30 @@ async def client_of_the_person(app: App, secret: str) -> None:
         settings = OAuthSettings(
             issuer=world.origin, client_id="mine", client_secret=SecretRef(name), method="client_secret_post"
         )
-        async with _desk(app).login(world, settings=settings) as login:
+        async with _server_requests(app).login(world, settings=settings) as login:
             await login.run()
             assert login.view.failure == ""
-        assert world.asked("/token")[0].form["client_secret"] == secret
+        assert world.requested("/token")[0].form["client_secret"] == secret
 
 
 async def sign_in_with_a_company(app: App, secret: str) -> None:
     """Code, ID token, refresh token and ID-JAG of an identity provider, and a second login with them."""
     await app.secrets.put("secret", "hush")
-    desk = _desk(app)
+    harness = _server_requests(app)
     async with World() as world:
         company = Company(world, secret)
-        company.now = desk.clock.wall_ns() / 1e9
+        company.now = harness.clock.wall_ns() / 1e9
         for _ in range(2):
-            async with desk.login(world, settings=company.settings) as login:
+            async with harness.login(world, settings=company.settings) as login:
                 await login.run()
                 assert login.view.failure == ""
-            signed_in = await desk.store(world).signed_in(company.issuer)
+            signed_in = await harness.store(world).signed_in(company.issuer)
             assert signed_in is not None
             ended = replace(signed_in, id_token=company.id_token(exp=1))
-            await desk.store(world).keep_sign_in(ended)  # the second login renews it
-        assert secret in company.asked("refresh_token")[0].form["refresh_token"]
-        assert secret in company.asked("authorization_code")[0].form["code"]
-        assert secret in world.asked("/token")[0].form["assertion"]
+            await harness.store(world).keep_sign_in(ended)  # the second login renews it
+        assert secret in company.requested("refresh_token")[0].form["refresh_token"]
+        assert secret in company.requested("authorization_code")[0].form["code"]
+        assert secret in world.requested("/token")[0].form["assertion"]
 
 
 async def id_token_of_the_person(app: App, secret: str) -> None:
@@ -379,7 +381,7 @@ async def id_token_of_the_person(app: App, secret: str) -> None:
     await app.secrets.put("theirs", f"idp-{secret}")
     async with World() as world:
         company = Company(world, secret)
-        company.now = _desk(app).clock.wall_ns() / 1e9
+        company.now = _server_requests(app).clock.wall_ns() / 1e9
         await app.secrets.put("id-token", company.id_token(jti=secret))
         provider = IdentityProvider(
             issuer=company.issuer,
@@ -389,10 +391,10 @@ async def id_token_of_the_person(app: App, secret: str) -> None:
             id_token=SecretRef("id-token"),
         )
         settings = replace(company.settings, identity_provider=provider)
-        async with _desk(app).login(world, settings=settings) as login:
+        async with _server_requests(app).login(world, settings=settings) as login:
             await login.run()
             assert login.view.failure == ""
-        [exchange] = company.asked("token-exchange")
+        [exchange] = company.requested("token-exchange")
         assert exchange.form["client_secret"] == f"idp-{secret}"
 
 
@@ -401,17 +403,17 @@ async def what_a_provider_says_again(app: App, secret: str) -> None:
     await app.secrets.put("secret", "hush")
     async with World() as world:
         company = Company(world, secret)
-        company.now = _desk(app).clock.wall_ns() / 1e9
+        company.now = _server_requests(app).clock.wall_ns() / 1e9
         works = world.paths["/idp/token"]
 
         def refuse(grant: str, name: str) -> Callable[[Seen], Answer]:
-            def answer(seen: Seen) -> Answer:
+            def response(seen: Seen) -> Answer:
                 if not seen.form["grant_type"].endswith(grant):
                     return works(seen)
                 words = f"not {seen.form[name]}, please"
                 return Answer(400, {"error": "invalid_grant", "error_description": words})
 
-            return answer
+            return response
 
         for path, grant, name in (
             ("/idp/token", "authorization_code", "code"),
@@ -419,7 +421,7 @@ async def what_a_provider_says_again(app: App, secret: str) -> None:
             ("/token", "jwt-bearer", "assertion"),
         ):
             world.paths[path] = refuse(grant, name)
-            async with _desk(app).login(world, settings=company.settings) as login:
+            async with _server_requests(app).login(world, settings=company.settings) as login:
                 await login.run()
                 assert "refused" in login.view.failure
                 if name == "code":  # after it, the claims of the ID token are shown, which the secret is in
@@ -433,11 +435,11 @@ async def jwt_of_a_workload(app: App, secret: str) -> None:
     async with World() as world:
         world.server["grant_types_supported"] = ["urn:ietf:params:oauth:grant-type:jwt-bearer"]
         settings = OAuthSettings(grant="wif", issuer=world.origin, assertion=SecretRef("jwt"))
-        async with _desk(app).login(world, settings=settings) as login:
+        async with _server_requests(app).login(world, settings=settings) as login:
             await login.run()
             assert login.view.failure == ""
             _hand_on(app, login.view)
-        assert secret in world.asked("/token")[0].form["assertion"]
+        assert secret in world.requested("/token")[0].form["assertion"]
 
 
 async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
@@ -448,7 +450,7 @@ async def jwt_of_a_workload_from_the_environment(app: App, secret: str) -> None:
         world.paths["/token"] = lambda seen: Answer(
             400, {"error": "invalid_grant", "error_description": f"I do not know {seen.form['assertion']}"}
         )
-        async with _desk(app).login(world, settings=settings) as login:
+        async with _server_requests(app).login(world, settings=settings) as login:
             await login.run()
             _hand_on(app, login.view)
     del os.environ["LENS_TEST_JWT"]
@@ -467,7 +469,7 @@ async def header_that_goes_with_a_login(app: App, secret: str) -> None:
         view = await app.engine.logins.run("gated")
         assert view.failure == ""
         _hand_on(app, view)
-        assert world.asked("/token")[0].headers["x-whoami"] == secret
+        assert world.requested("/token")[0].headers["x-whoami"] == secret
         proxy = f"http://ann:{quote(secret, safe='')}@127.0.0.1:1"
         app.engine.add(HttpEntry(name="far", url="http://mcp.example/", network=NetworkSettings(proxy=proxy)))
         await app.engine.logins.start("far")
@@ -481,8 +483,8 @@ def _hand_on(app: App, view: LoginView) -> None:
     from inspector.oauth.login.report import findings_text, login_text, login_trace, mermaid
 
     (app.root / "handed-on").mkdir(exist_ok=True)
-    place = app.root / "handed-on" / f"{len(list((app.root / 'handed-on').iterdir()))}.txt"
-    place.write_text(login_text(view) + findings_text(view) + login_trace(view).decode() + mermaid(view))
+    location = app.root / "handed-on" / f"{len(list((app.root / 'handed-on').iterdir()))}.txt"
+    location.write_text(login_text(view) + findings_text(view) + login_trace(view).decode() + mermaid(view))
 
 
 async def error_that_nobody_caught(app: App, secret: str) -> None:
@@ -536,7 +538,7 @@ async def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     logger = logging.getLogger("inspector")
     before = list(logger.handlers), list(logging.getLogger("asyncio").handlers)
     app = App(tmp_path)
-    report_task_errors(app.told.append, app.engine.log.credentials)
+    report_task_errors(app.reported.append, app.engine.log.credentials)
     yield app
     await app.engine.close()
     logger.handlers, logging.getLogger("asyncio").handlers = before
@@ -560,11 +562,11 @@ async def test_no_secret_at_rest(path: Path_, app: App, capfd: pytest.CaptureFix
     await app.engine.captures.begin()
     await path(app, secret)
     await _write_all(app)
-    found = places_of(secret, app.root, but=(VAULT,))  # while it is recorded, with the journal beside it
+    found = positions_of(secret, app.root, but=(VAULT,))  # while it is recorded, with the journal beside it
     await app.engine.close()
-    found += places_of(secret, app.root, but=(VAULT,))
+    found += positions_of(secret, app.root, but=(VAULT,))
     assert found == []
-    assert not any(secret in words for words in app.told), app.told
+    assert not any(secret in words for words in app.reported), app.reported
     assert secret not in "".join(capfd.readouterr())
     assert list(app.root.rglob("*.mcpcap"))
     if path is error_that_nobody_caught:
@@ -585,4 +587,4 @@ def test_planted_secret_is_found(tmp_path: Path) -> None:
         )
     ):
         (tmp_path / f"{number}.txt").write_text(f"before {text} after")
-    assert len(places_of(secret, tmp_path)) == 5
+    assert len(positions_of(secret, tmp_path)) == 5

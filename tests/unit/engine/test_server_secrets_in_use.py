@@ -38,7 +38,7 @@ async def server() -> AsyncIterator[FaultServer]:
     info = {"name": "f", "version": "1"}
     result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
     async with FaultServer() as server:
-        server.order("initialize", *[replies_with(lambda call: call.answer(result=result))] * 3)
+        server.order("initialize", *[replies_with(lambda call: call.response(result=result))] * 3)
         yield server
 
 
@@ -93,17 +93,17 @@ async def test_reconnecting_without_the_secret_ends_the_previous_connection(
 async def test_wait_for_the_secret_store_can_be_cancelled(
     engine: Engine, server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def wait_for_the_person(name: str) -> str | None:
-        asked.set()
+        requested.set()
         await asyncio.Event().wait()
         return None
 
     monkeypatch.setattr(engine.secrets, "get", wait_for_the_person)
     engine.add(entry(server, X_Key=SecretRef(NAME)))
     connecting = asyncio.ensure_future(engine.connect("a"))
-    await asked.wait()
+    await requested.wait()
     view = engine.view("a")
     assert (view.status, view.waits_for) == (ServerStatus.CONNECTING, "the secret store")
     await engine.disconnect("a")

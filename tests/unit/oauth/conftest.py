@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.unit.oauth.login_stage import Desk, World
+from tests.unit.oauth.login_stage import Harness, World
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ async def world() -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[Desk]:
-    desk = Desk()
-    yield desk
-    await desk.secrets.end()
+async def harness() -> AsyncIterator[Harness]:
+    harness = Harness()
+    yield harness
+    await harness.secrets.end()

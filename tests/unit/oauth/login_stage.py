@@ -78,7 +78,7 @@ class World:
     def url(self) -> str:
         return f"{self.origin}/mcp"
 
-    def asked(self, path: str) -> list[Seen]:
+    def requested(self, path: str) -> list[Seen]:
         return [one for one in self.seen if one.path == path]
 
     def told_of(self, path: str) -> asyncio.Event:
@@ -123,8 +123,8 @@ class World:
         }
 
     def challenge(self) -> str:
-        place = f"{self.origin}/.well-known/oauth-protected-resource/mcp"
-        return f'Bearer resource_metadata="{place}", scope="{self.scope}"'
+        location = f"{self.origin}/.well-known/oauth-protected-resource/mcp"
+        return f'Bearer resource_metadata="{location}", scope="{self.scope}"'
 
     def mcp(self, seen: Seen) -> Answer:
         token = seen.headers.get("authorization", "").partition(" ")[2]
@@ -138,17 +138,17 @@ class World:
         return Answer(body={"jsonrpc": "2.0", "id": message["id"], "result": result_of(message)})
 
     def register(self, seen: Seen) -> Answer:
-        return Answer(201, {**seen.json, "client_id": f"client-{len(self.asked('/register'))}"})
+        return Answer(201, {**seen.json, "client_id": f"client-{len(self.requested('/register'))}"})
 
     def authorize(self, seen: Seen) -> Answer:
         self.codes += 1
-        answer = {"code": f"code-{self.codes}", "state": seen.query["state"]}
+        response = {"code": f"code-{self.codes}", "state": seen.query["state"]}
         if self.iss is not None:
-            answer["iss"] = self.origin if self.iss == "own" else self.iss
-        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(answer)}"})
+            response["iss"] = self.origin if self.iss == "own" else self.iss
+        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"})
 
     def token(self, seen: Seen) -> Answer:
-        number = len(self.asked("/token"))
+        number = len(self.requested("/token"))
         self.tokens.append(f"access-{number}")
         body: Json = {"access_token": f"access-{number}", "token_type": "Bearer"}
         if self.expires_in is not None:
@@ -174,12 +174,12 @@ class World:
         try:
             seen = await _read(reader)
             self.seen.append(seen)
-            answer = self.paths[seen.path](seen) if seen.path in self.paths else Answer(404)
-            body = b"" if answer.body is None else json.dumps(answer.body).encode()
-            headers = {"Content-Type": "application/json"} if answer.body is not None else {}
-            headers |= {**answer.headers, "Content-Length": str(len(body)), "Connection": "close"}
+            response = self.paths[seen.path](seen) if seen.path in self.paths else Answer(404)
+            body = b"" if response.body is None else json.dumps(response.body).encode()
+            headers = {"Content-Type": "application/json"} if response.body is not None else {}
+            headers |= {**response.headers, "Content-Length": str(len(body)), "Connection": "close"}
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-            writer.write(f"HTTP/1.1 {answer.status} X\r\n{lines}\r\n".encode() + body)
+            writer.write(f"HTTP/1.1 {response.status} X\r\n{lines}\r\n".encode() + body)
             await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -225,15 +225,15 @@ def result_of(message: Json) -> Json:
 async def browse(url: str) -> None:
     """A browser whose person consents to everything."""
     async with httpx2.AsyncClient(trust_env=False) as client:
-        answer = await client.get(url)
-        if answer.has_redirect_location:
-            await client.get(answer.headers["location"])
+        response = await client.get(url)
+        if response.has_redirect_location:
+            await client.get(response.headers["location"])
 
 
 Browse = Callable[[str], Awaitable[None]]
 
 
-class Desk:
+class Harness:
     """What outlives one login: secrets, and the log."""
 
     def __init__(self, clock: Clock | None = None) -> None:

@@ -60,7 +60,7 @@ def jwt_of(token: str) -> JwtView:
 async def test_connecting_to_a_server_that_requires_a_login_logs_in(engine: Engine, world: World) -> None:
     await connect(engine, world)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
-    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer access-1"
+    assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer access-1"
     view = engine.logins.view(SERVER)
     assert view is not None
     assert view.result is not None
@@ -74,7 +74,7 @@ async def test_without_a_browser_the_server_needs_a_login_and_says_why(engine: E
     view = engine.view(SERVER)
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert "HTTP 401" in view.reason
-    assert world.asked("/authorize") == []
+    assert world.requested("/authorize") == []
 
 
 async def test_stepped_login_is_used_by_the_connection(engine: Engine, world: World) -> None:
@@ -83,7 +83,7 @@ async def test_stepped_login_is_used_by_the_connection(engine: Engine, world: Wo
     await engine.logins.start(SERVER)
     await engine.logins.run(SERVER)
     await engine.connect(SERVER)
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
 
 
 async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_open(
@@ -100,22 +100,22 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
     assert outcome.kind is OutcomeKind.FAILED
     assert "login" in outcome.summary
     assert [each.occasion for each in wanted] == [LoginReason.CALL]
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
 
 
 async def test_tokens_survive_a_disconnect(engine: Engine, world: World) -> None:
     await connect(engine, world)
     await engine.disconnect(SERVER)
     await engine.connect(SERVER)
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
 
 
 async def test_configured_authorization_header_disables_the_login(engine: Engine, world: World) -> None:
     add(engine, world, headers={"authorization": "Bearer mine"})
     with pytest.raises(NeedsLogin):
         await engine.connect(SERVER)
-    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer mine"
-    assert world.asked("/authorize") == []
+    assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer mine"
+    assert world.requested("/authorize") == []
 
 
 async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: Engine, world: World) -> None:
@@ -123,7 +123,7 @@ async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: En
     await engine.secrets.put("bearer/notes", "by-hand")
     add(engine, world, BearerSettings(token=SecretRef("bearer/notes")))
     await engine.connect(SERVER)
-    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer by-hand"
+    assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer by-hand"
     world.tokens.clear()
     outcome = await engine.call_tool(SERVER, "read", {})
     assert "bearer token" in outcome.summary
@@ -151,9 +151,9 @@ async def test_login_sends_the_server_headers_from_the_secret_store(engine: Engi
     await engine.logins.start(SERVER)
     view = await engine.logins.run(SERVER)
     assert view.failure == ""
-    asked = [seen for seen in world.seen if seen.path != "/authorize"]
-    assert {seen.headers.get("x-gateway") for seen in asked} == {"k3y-of-the-gateway"}
-    assert {seen.headers.get("x-plain") for seen in asked} == {"1"}
+    requested = [seen for seen in world.seen if seen.path != "/authorize"]
+    assert {seen.headers.get("x-gateway") for seen in requested} == {"k3y-of-the-gateway"}
+    assert {seen.headers.get("x-plain") for seen in requested} == {"1"}
     assert "k3y-of-the-gateway" not in login_text(view) + login_trace(view).decode()
     assert b"k3y-of-the-gateway" in engine.log.credentials.names(), "the log knows it, and masks it"
 
@@ -180,14 +180,14 @@ async def test_token_is_refreshed_shortly_before_it_expires(world: World, life: 
         await connect(engine, world)
         clock.advance(age - 1)
         await engine.list_tools(SERVER)
-        assert len(world.asked("/token")) == 1
+        assert len(world.requested("/token")) == 1
         for _ in range(2):
             clock.advance(age)
             await engine.list_tools(SERVER)
             await engine.list_tools(SERVER)
     finally:
         await engine.close()
-    forms = [seen.form for seen in world.asked("/token")]
+    forms = [seen.form for seen in world.requested("/token")]
     kinds = [form["grant_type"] for form in forms]
     assert kinds == ["authorization_code", "refresh_token", "refresh_token"], "once, and not at each request"
     assert forms[1]["refresh_token"] == "refresh-1"
@@ -200,11 +200,11 @@ async def test_rejected_token_is_refreshed_once_and_the_request_resent(engine: E
     world.tokens.remove("access-1")
     listing = await engine.list_tools(SERVER)
     assert len(listing.items) == 1
-    assert [seen.form["grant_type"] for seen in world.asked("/token")] == [
+    assert [seen.form["grant_type"] for seen in world.requested("/token")] == [
         "authorization_code",
         "refresh_token",
     ]
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
 
 
 async def test_server_that_rejects_the_refreshed_token_too_is_not_retried_endlessly(
@@ -213,11 +213,11 @@ async def test_server_that_rejects_the_refreshed_token_too_is_not_retried_endles
     await connect(engine, world)
     challenge = {"WWW-Authenticate": world.challenge()}
     world.paths["/mcp"] = lambda _: Answer(401, headers=challenge)
-    before = len(world.asked("/mcp"))
+    before = len(world.requested("/mcp"))
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
-    assert len(world.asked("/mcp")) - before == 2
-    assert len(world.asked("/token")) == 2
+    assert len(world.requested("/mcp")) - before == 2
+    assert len(world.requested("/token")) == 2
 
 
 async def test_a_refused_refresh_token_leads_to_a_login(engine: Engine, world: World) -> None:
@@ -231,7 +231,7 @@ async def test_a_refused_refresh_token_leads_to_a_login(engine: Engine, world: W
     world.paths["/token"] = token
     world.tokens.clear()
     await engine.list_tools(SERVER)
-    assert len(world.asked("/authorize")) == 2
+    assert len(world.requested("/authorize")) == 2
 
 
 async def test_server_error_does_not_discard_the_refresh_token(engine: Engine, world: World) -> None:
@@ -240,10 +240,10 @@ async def test_server_error_does_not_discard_the_refresh_token(engine: Engine, w
     world.tokens.clear()
     with pytest.raises(UserError, match="503"):
         await engine.list_tools(SERVER)
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
     world.paths["/token"] = world.token
     await engine.list_tools(SERVER)
-    assert world.asked("/token")[-1].form["refresh_token"] == "refresh-1"
+    assert world.requested("/token")[-1].form["refresh_token"] == "refresh-1"
 
 
 async def test_many_rejected_requests_refresh_once(engine: Engine, world: World) -> None:
@@ -251,7 +251,7 @@ async def test_many_rejected_requests_refresh_once(engine: Engine, world: World)
     world.tokens.clear()
     outcomes = await asyncio.gather(*(engine.call_tool(SERVER, "read", {}) for _ in range(8)))
     assert {outcome.kind for outcome in outcomes} == {OutcomeKind.RESULT}
-    assert len(world.asked("/token")) == 2
+    assert len(world.requested("/token")) == 2
 
 
 async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> None:
@@ -265,7 +265,7 @@ async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> Non
     again = Engine(clock=clock, secrets=secrets)
     add(again, world)
     await again.connect(SERVER)
-    assert world.asked("/token")[-1].form["grant_type"] == "refresh_token"
+    assert world.requested("/token")[-1].form["grant_type"] == "refresh_token"
     await again.disconnect(SERVER)
     await engine.close()
     await again.close()
@@ -281,7 +281,7 @@ def needs_scope(world: World, scope: str) -> None:
     def mcp(seen: Seen) -> Answer:
         number = seen.headers.get("authorization", "").rpartition("-")[2]
         is_call = b'"tools/call"' in seen.body
-        if is_call and number and scope not in world.asked("/authorize")[int(number) - 1].query["scope"]:
+        if is_call and number and scope not in world.requested("/authorize")[int(number) - 1].query["scope"]:
             header = f'Bearer error="insufficient_scope", scope="{scope}"'
             return Answer(403, headers={"WWW-Authenticate": header})
         return works(seen)
@@ -296,7 +296,7 @@ async def test_missing_scope_is_requested_together_with_the_previous_ones(
     await connect(engine, world)
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.RESULT
-    scopes = [seen.query["scope"] for seen in world.asked("/authorize")]
+    scopes = [seen.query["scope"] for seen in world.requested("/authorize")]
     assert scopes == ["notes:read", "notes:read notes:write"]
 
 
@@ -314,7 +314,7 @@ async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine,
         outcome = await engine.call_tool(SERVER, "read", {})
         assert outcome.kind is OutcomeKind.FAILED
         assert "never:granted" in outcome.summary
-    assert len(world.asked("/authorize")) <= 3
+    assert len(world.requested("/authorize")) <= 3
 
 
 async def test_plain_403_is_not_a_scope_challenge(engine: Engine, world: World) -> None:
@@ -322,7 +322,7 @@ async def test_plain_403_is_not_a_scope_challenge(engine: Engine, world: World) 
     world.paths["/mcp"] = lambda _: Answer(403)
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
-    assert len(world.asked("/authorize")) == 1
+    assert len(world.requested("/authorize")) == 1
 
 
 async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one(
@@ -333,9 +333,9 @@ async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one
         world.resource["authorization_servers"] = [other.origin]
         world.tokens = other.tokens
         await engine.list_tools(SERVER)
-        assert len(other.asked("/register")) == len(other.asked("/authorize")) == 1
-        assert "refresh_token" not in other.asked("/token")[0].form
-        assert len(world.asked("/token")) == 1, "the old refresh token is not tried: the server has moved"
+        assert len(other.requested("/register")) == len(other.requested("/authorize")) == 1
+        assert "refresh_token" not in other.requested("/token")[0].form
+        assert len(world.requested("/token")) == 1, "the old refresh token is not tried: the server has moved"
 
 
 # ------------------------------------------------------------------ the end
@@ -345,7 +345,7 @@ async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: Worl
     await connect(engine, world)
     words = await engine.logins.sign_out(SERVER)
     assert words == "Signed out. The authorization server has taken the tokens back."
-    [revoked] = world.asked("/revoke")
+    [revoked] = world.requested("/revoke")
     assert revoked.form["token"] == "refresh-1"
     assert revoked.form["token_type_hint"] == "refresh_token"
     assert await engine.logins.tokens(SERVER) is None
@@ -372,7 +372,7 @@ async def test_client_credentials_work_with_a_secret(engine: Engine, world: Worl
     )
     engine.logins.opens_browser = frozenset()
     await connect(engine, world, settings)
-    [seen] = world.asked("/token")
+    [seen] = world.requested("/token")
     assert seen.form == {
         "grant_type": "client_credentials",
         "resource": world.url,
@@ -391,7 +391,7 @@ async def test_a_secret_is_not_sent_to_an_issuer_that_the_server_chose(engine: E
     )
     with pytest.raises(NeedsLogin, match="does not list it"):
         await connect(engine, world, settings)
-    assert world.asked("/token") == []
+    assert world.requested("/token") == []
 
 
 async def test_client_credentials_assertion_has_the_issuer_as_audience(engine: Engine, world: World) -> None:
@@ -401,7 +401,7 @@ async def test_client_credentials_assertion_has_the_issuer_as_audience(engine: E
         grant="client_credentials", client_id="robot", key=SecretRef("k"), issuer=world.origin
     )
     await connect(engine, world, settings)
-    claims = jwt_of(world.asked("/token")[0].form["client_assertion"]).claims
+    claims = jwt_of(world.requested("/token")[0].form["client_assertion"]).claims
     assert claims["iss"] == claims["sub"] == "robot"
     assert claims["aud"] == world.origin
 
@@ -414,9 +414,9 @@ async def test_each_request_declares_the_client_credentials_extension(engine: En
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_basic"]
     await connect(engine, world, settings)
     await engine.list_tools(SERVER)
-    meta = world.asked("/mcp")[-1].json["params"]["_meta"]
-    said = meta["io.modelcontextprotocol/clientCapabilities"]["extensions"]
-    assert said == {"io.modelcontextprotocol/oauth-client-credentials": {}}
+    meta = world.requested("/mcp")[-1].json["params"]["_meta"]
+    reported = meta["io.modelcontextprotocol/clientCapabilities"]["extensions"]
+    assert reported == {"io.modelcontextprotocol/oauth-client-credentials": {}}
 
 
 async def test_an_enterprise_login_exchanges_the_id_token_first(engine: Engine, world: World) -> None:
@@ -442,7 +442,7 @@ async def test_an_enterprise_login_exchanges_the_id_token_first(engine: Engine, 
         identity_provider=provider,
     )
     await connect(engine, world, settings)
-    exchange, token = world.asked("/idp/token")[0].form, world.asked("/token")[0].form
+    exchange, token = world.requested("/idp/token")[0].form, world.requested("/token")[0].form
     assert exchange["subject_token"] == "the-id-token"
     assert exchange["audience"] == world.origin
     assert exchange["resource"] == token["resource"] == world.url
@@ -457,7 +457,7 @@ async def test_workload_sends_its_jwt_and_is_not_asked_twice(
     world.paths["/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
     with pytest.raises(NeedsLogin, match="invalid_grant"):
         await connect(engine, world, settings)
-    [seen] = world.asked("/token")
+    [seen] = world.requested("/token")
     assert seen.form["assertion"] == "a.b.c"
     assert "client_id" not in seen.form
 
@@ -476,9 +476,9 @@ class Binding:
         world.paths["/mcp"], world.paths["/token"] = self.mcp, self.token
 
     def mcp(self, seen: Seen) -> Answer:
-        place = f"{self.world.origin}/.well-known/oauth-protected-resource/mcp"
+        location = f"{self.world.origin}/.well-known/oauth-protected-resource/mcp"
         if "dpop" not in seen.headers:
-            return Answer(401, headers={"WWW-Authenticate": f'DPoP resource_metadata="{place}"'})
+            return Answer(401, headers={"WWW-Authenticate": f'DPoP resource_metadata="{location}"'})
         proof = jwt_of(seen.headers["dpop"])
         self.proofs.append(proof)
         if proof.claims.get("nonce") != "of-server":
@@ -493,24 +493,24 @@ class Binding:
         self.proofs.append(proof)
         if proof.claims.get("nonce") != "of-issuer":
             return Answer(400, {"error": "use_dpop_nonce"}, {"DPoP-Nonce": "of-issuer"})
-        answer = self._token(seen)
-        answer.body["token_type"] = "DPoP"
-        return answer
+        response = self._token(seen)
+        response.body["token_type"] = "DPoP"
+        return response
 
 
 async def test_bound_token_is_sent_with_a_new_proof_every_time(engine: Engine, world: World) -> None:
     binding = Binding(world)
     await connect(engine, world)
     await engine.list_tools(SERVER)
-    asked = world.asked("/mcp")[-1]
-    assert asked.headers["authorization"].startswith("DPoP access-")
-    proof = jwt_of(asked.headers["dpop"])
+    requested = world.requested("/mcp")[-1]
+    assert requested.headers["authorization"].startswith("DPoP access-")
+    proof = jwt_of(requested.headers["dpop"])
     assert proof.claims["htu"] == world.url
     assert proof.claims["ath"] == b64url(sha256(b"access-2").digest())
     ids = [one.claims["jti"] for one in binding.proofs]
     assert len(set(ids)) == len(ids)
-    assert len(world.asked("/authorize")) == 1, "the demand for a nonce is no failed login"
-    assert len(world.asked("/token")) == 2
+    assert len(world.requested("/authorize")) == 1, "the demand for a nonce is no failed login"
+    assert len(world.requested("/token")) == 2
 
 
 async def test_a_refresh_of_a_bound_token_is_proven_with_the_same_key(engine: Engine, world: World) -> None:
@@ -518,6 +518,6 @@ async def test_a_refresh_of_a_bound_token_is_proven_with_the_same_key(engine: En
     await connect(engine, world)
     world.tokens.clear()
     await engine.list_tools(SERVER)
-    assert world.asked("/token")[-1].form["grant_type"] == "refresh_token"
+    assert world.requested("/token")[-1].form["grant_type"] == "refresh_token"
     keys = {str(one.header["jwk"]) for one in binding.proofs}
     assert len(keys) == 1

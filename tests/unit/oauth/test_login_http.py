@@ -16,8 +16,8 @@ import pytest
 from inspector.base.clock import SystemClock
 from inspector.base.errors import NotReached, RequestTimedOut, UserError
 from inspector.oauth.http import (
-    ANSWER_CAP,
     DOCUMENT_CAP,
+    RESPONSE_LIMIT,
     LoginHttp,
     LoginRecorder,
     LoginReply,
@@ -405,11 +405,11 @@ async def test_unsafe_redirect_is_returned_and_not_followed(
 class Encrypting(LoginHttp):
     """Servers that redirect everything to https; nothing of it leaves the test."""
 
-    asked: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
 
     async def _exchange(self, request: LoginRequest) -> LoginReply:
         self.check(request.url)
-        self.asked = (*self.asked, request.url)
+        self.requested = (*self.requested, request.url)
         if request.url.startswith("https://"):
             return LoginReply(request.url, 200, (), b"{}")
         return LoginReply(request.url, 301, (("Location", f"https{request.url.removeprefix('http')}"),), b"")
@@ -427,7 +427,7 @@ async def test_document_follows_a_redirect_to_https_unless_it_carries_credential
     probe = LoginRequest("POST", there, (), b"probe", follows_redirects=True)
     for request in (with_secret, probe, post_form(there, [("code", "secret")])):
         assert (await http.send(request)).status == 301
-    assert sum(url.startswith("https") for url in http.asked) == 1
+    assert sum(url.startswith("https") for url in http.requested) == 1
     await http.close()
 
 
@@ -459,7 +459,7 @@ async def test_at_most_five_redirects_are_followed(server: FaultServer, http: Lo
 # ------------------------------------------------------------------ bounds
 
 
-@pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (ANSWER_CAP, "1.0 MiB")])
+@pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (RESPONSE_LIMIT, "1.0 MiB")])
 async def test_response_at_the_size_limit_is_accepted_and_one_beyond_it_is_not(
     server: FaultServer, http: LoginHttp, cap: int, size: str
 ) -> None:

@@ -66,14 +66,14 @@ async def visit(listener: LoopbackListener, query: str) -> bytes:
 
 async def assert_still_waits(listener: LoopbackListener) -> None:
     assert (await visit(listener, GOOD)).startswith(b"HTTP/1.1 200 ")
-    assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+    assert await listener.wait.response(LIMIT) == f"?{GOOD}"
 
 
 # ------------------------------------------------------------------ the answer
 
 
 async def test_callback_is_the_raw_query(listener: LoopbackListener) -> None:
-    waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
+    waiting = asyncio.get_running_loop().create_task(listener.wait.response(LIMIT))
     page = await visit(listener, GOOD)
     assert page.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"You can close this tab" in page
@@ -83,19 +83,19 @@ async def test_callback_is_the_raw_query(listener: LoopbackListener) -> None:
 async def test_error_is_a_callback_too(listener: LoopbackListener) -> None:
     query = f"error=access_denied&state={STATE}"
     await visit(listener, query)
-    assert await listener.wait.answer(LIMIT) == f"?{query}"
+    assert await listener.wait.response(LIMIT) == f"?{query}"
 
 
 async def test_callback_received_before_anyone_waits_is_kept(listener: LoopbackListener) -> None:
     await visit(listener, GOOD)
-    assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+    assert await listener.wait.response(LIMIT) == f"?{GOOD}"
 
 
 async def test_only_the_first_callback_counts(listener: LoopbackListener) -> None:
     await visit(listener, GOOD)
     page = await visit(listener, f"code=another&state={STATE}")
     assert page.startswith(b"HTTP/1.1 400 ")
-    assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+    assert await listener.wait.response(LIMIT) == f"?{GOOD}"
     assert [hit.refusal for hit in listener.wait.hits] == ["", "The answer has come already."]
 
 
@@ -105,7 +105,7 @@ async def test_page_is_sent_before_the_callback_is_delivered() -> None:
             listener.wait.expect(STATE)
             reader, writer = await asyncio.open_connection("127.0.0.1", port_of(listener))
             writer.write(request(listener, GOOD))
-            await listener.wait.answer(LIMIT)
+            await listener.wait.response(LIMIT)
         # The listener is closed, and the browser reads only now.
         assert b"You can close this tab" in await reader.read()
         writer.close()
@@ -116,7 +116,7 @@ async def test_browser_may_disconnect_before_the_page_is_sent(listener: Loopback
     writer.write(request(listener, GOOD))
     await writer.drain()
     writer.transport.abort()
-    assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+    assert await listener.wait.response(LIMIT) == f"?{GOOD}"
 
 
 async def test_request_may_arrive_in_pieces(listener: LoopbackListener) -> None:
@@ -263,10 +263,10 @@ async def test_silent_connection_is_closed(
 
 
 async def test_hits_are_listed_live_without_their_values(listener: LoopbackListener) -> None:
-    told: list[str] = []
-    listener.wait.hit_received.connect(lambda hit: told.append(hit.shown))
+    reported: list[str] = []
+    listener.wait.hit_received.connect(lambda hit: reported.append(hit.shown))
     await visit(listener, "co%64e=sekrit&state=wr%1b[31mong")
-    assert told == [hit.shown for hit in listener.wait.hits] == ["GET /callback?co%64e=•••&state=•••"]
+    assert reported == [hit.shown for hit in listener.wait.hits] == ["GET /callback?co%64e=•••&state=•••"]
 
 
 async def test_flood_of_hits_is_counted_but_not_stored() -> None:
@@ -295,7 +295,7 @@ async def test_flood_of_hits_is_counted_but_not_stored() -> None:
 async def test_pasted_url_is_accepted_as_the_callback(listener: LoopbackListener, spelling: str) -> None:
     uri = listener.wait.redirect_uri
     listener.wait.paste(spelling.format(uri=uri, bare=uri.removeprefix("http://"), query=GOOD))
-    assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+    assert await listener.wait.response(LIMIT) == f"?{GOOD}"
     assert listener.wait.hits[0].shown == "pasted address"
 
 
@@ -329,14 +329,14 @@ async def test_callback_in_the_fragment_is_passed_on_to_be_reported(
     listener: LoopbackListener,
 ) -> None:
     listener.wait.paste(f"{listener.wait.redirect_uri}#{GOOD}")
-    assert read_callback(await listener.wait.answer(LIMIT)).is_in_fragment
+    assert read_callback(await listener.wait.response(LIMIT)).is_in_fragment
 
 
 async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
     wait = CallbackWaiter("https://app.example/done", SystemClock())
     wait.expect(STATE)
     wait.paste(f"https://app.example/done?{GOOD}")
-    assert await wait.answer(LIMIT) == f"?{GOOD}"
+    assert await wait.response(LIMIT) == f"?{GOOD}"
 
 
 # ------------------------------------------------------------------ limits and cancelling
@@ -344,13 +344,13 @@ async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
 
 async def test_wait_has_a_timeout(listener: LoopbackListener) -> None:
     with pytest.raises(RequestTimedOut, match=r"within 10 ms\. Begin the login again, or paste"):
-        await listener.wait.answer(0.01)
+        await listener.wait.response(0.01)
     assert listener.wait.ends_at is None
     await assert_still_waits(listener)
 
 
 async def test_cancelling_ends_the_wait_and_rejects_later_callbacks(listener: LoopbackListener) -> None:
-    waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
+    waiting = asyncio.get_running_loop().create_task(listener.wait.response(LIMIT))
     await asyncio.sleep(0)
     assert listener.wait.ends_at is not None
     listener.wait.cancel()
@@ -363,7 +363,7 @@ async def test_cancelling_ends_the_wait_and_rejects_later_callbacks(listener: Lo
 async def test_cancelling_the_task_that_waits_is_not_mistaken_for_a_cancelled_login(
     listener: LoopbackListener,
 ) -> None:
-    waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
+    waiting = asyncio.get_running_loop().create_task(listener.wait.response(LIMIT))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -376,7 +376,7 @@ async def test_closing_frees_the_port_and_ends_the_wait() -> None:
     await listener.open()
     port = port_of(listener)
     held = await asyncio.open_connection("127.0.0.1", port)
-    waiting = asyncio.get_running_loop().create_task(listener.wait.answer(LIMIT))
+    waiting = asyncio.get_running_loop().create_task(listener.wait.response(LIMIT))
     await asyncio.sleep(0)
     await listener.close()
     await listener.close()
@@ -399,7 +399,7 @@ async def test_a_fixed_port_can_be_used_again_right_after_a_login() -> None:
             assert listener.wait.redirect_uri == f"http://127.0.0.1:{port}/oauth/callback"
             listener.wait.expect(STATE)
             await send(listener, request(listener, GOOD, path="/oauth/callback"))
-            assert await listener.wait.answer(LIMIT) == f"?{GOOD}"
+            assert await listener.wait.response(LIMIT) == f"?{GOOD}"
 
 
 @pytest.mark.parametrize(
@@ -497,12 +497,12 @@ def test_parameter_values_are_never_shown(query: str, noise: str) -> None:
 
 
 async def test_random_bytes_change_nothing(listener: LoopbackListener) -> None:
-    chance = random.Random(7)
+    rng = random.Random(7)
     good = request(listener, GOOD)
     for _ in range(150):
         data = bytearray(good)
-        for _ in range(chance.randint(1, 6)):
-            data[chance.randrange(len(data) - 4)] = chance.randrange(256)
+        for _ in range(rng.randint(1, 6)):
+            data[rng.randrange(len(data) - 4)] = rng.randrange(256)
         if b"state=" + STATE.encode() in data:
             del data[data.index(b"state=") : data.index(b"state=") + 7]
         page = await send(listener, bytes(data))

@@ -21,7 +21,7 @@ from inspector.oauth.store import LoginStore
 from inspector.oauth.token_endpoint import RefreshRefused
 from tests.helpers.keychains import MemoryKeychain
 from tests.helpers.secretsstage import Machine
-from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
 
 
 def engine_of(machine: Machine, world: World) -> Engine:
@@ -39,7 +39,7 @@ async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: Wor
     try:
         for engine in engines:
             await engine.connect(SERVER)
-        assert len(world.asked("/authorize")) == 1, "the second found the tokens of the first"
+        assert len(world.requested("/authorize")) == 1, "the second found the tokens of the first"
         world.tokens.clear()
         spent: list[str] = []
         works = world.token
@@ -115,8 +115,8 @@ async def test_login_is_not_stored_while_another_process_refreshes_the_old_token
         await engine.close()
 
 
-async def test_two_concurrent_logins_bind_their_tokens_to_one_key(desk: Desk, world: World) -> None:
-    stores = desk.store(world), desk.store(world)
+async def test_two_concurrent_logins_bind_their_tokens_to_one_key(harness: Harness, world: World) -> None:
+    stores = harness.store(world), harness.store(world)
     first, second = await asyncio.gather(*(store.key("https://as.example") for store in stores))
     assert first.thumbprint() == second.thumbprint()
 
@@ -142,26 +142,26 @@ async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, wor
                 other.kill()
                 await other.wait()
         assert (await calling).kind is OutcomeKind.RESULT
-        assert len(world.asked("/token")) == 1
+        assert len(world.requested("/token")) == 1
     finally:
         await engine.close()
 
 
-async def test_tokens_of_another_issuer_stay_under_their_own_name(desk: Desk, world: World) -> None:
-    async with desk.login(world) as login:
+async def test_tokens_of_another_issuer_stay_under_their_own_name(harness: Harness, world: World) -> None:
+    async with harness.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
-    names = [secret.name for secret in await desk.secrets.stored()]
+    names = [secret.name for secret in await harness.secrets.stored()]
     assert all(name.startswith("oauth/http%3A%2F%2F127.0.0.1%3A") for name in names)
-    assert await desk.store(world).issuers() == (world.origin,)
-    assert await LoginStore(desk.secrets, "another", world.url).issuers() == ()
+    assert await harness.store(world).issuers() == (world.origin,)
+    assert await LoginStore(harness.secrets, "another", world.url).issuers() == ()
 
 
-async def test_unreadable_record_counts_as_missing(desk: Desk, world: World) -> None:
-    async with desk.login(world) as login:
+async def test_unreadable_record_counts_as_missing(harness: Harness, world: World) -> None:
+    async with harness.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
-    for secret in await desk.secrets.stored():
-        await desk.secrets.put(secret.name, '{"tokens": [], "client_id": 5')
-    store = desk.store(world)
+    for secret in await harness.secrets.stored():
+        await harness.secrets.put(secret.name, '{"tokens": [], "client_id": 5')
+    store = harness.store(world)
     assert await store.held() is None
     assert await store.clients() == ()
 
@@ -177,29 +177,29 @@ async def test_login_is_not_lost_when_the_keychain_fails(tmp_path: Path, world: 
         view = engine.logins.view(SERVER)
         assert view is not None
         assert view.result is not None
-        assert not view.result.is_kept
+        assert not view.result.is_saved
     finally:
         await engine.close()
 
 
-async def test_reconfigured_server_keeps_its_tokens(desk: Desk, world: World) -> None:
-    engine = Engine(secrets=desk.secrets)
+async def test_reconfigured_server_keeps_its_tokens(harness: Harness, world: World) -> None:
+    engine = Engine(secrets=harness.secrets)
     engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
-    async with desk.login(world) as login:
+    async with harness.login(world) as login:
         await login.run_to(StepId.TOKEN_REPLY)
     await engine.connect(SERVER)
     await engine.set_auth(SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere")))
     await engine.connect(SERVER)
-    assert world.asked("/mcp")[-1].headers["authorization"] == "Bearer access-1"
+    assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer access-1"
     await engine.close()
 
 
-async def test_missing_referenced_secret_is_reported_by_name(desk: Desk, world: World) -> None:
+async def test_missing_referenced_secret_is_reported_by_name(harness: Harness, world: World) -> None:
     ref = SecretRef("a/b")
     settings = OAuthSettings(
         grant="client_credentials", client_id="x", client_secret=ref, issuer=world.origin
     )
-    async with desk.login(world, settings=settings) as login:
+    async with harness.login(world, settings=settings) as login:
         await login.run()
         assert "client secret" in login.view.failure
         assert "a › b" in login.view.failure
@@ -221,7 +221,7 @@ async def test_logging_out_during_a_refresh_leaves_no_token(
         assert [one.name for one in await engine.secrets.stored() if "tokens" in one.name] == []
         if forget == "sign_out":
             newest = world.tokens[-1].replace("access", "refresh")
-            assert [one.form["token"] for one in world.asked("/revoke")] == [newest]
+            assert [one.form["token"] for one in world.requested("/revoke")] == [newest]
     finally:
         await engine.close()
 
@@ -236,7 +236,7 @@ async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: Wo
         await sent.wait()
         await logins.sign_out(SERVER)
         await asyncio.wait([refreshing])
-        assert [one.form["token"] for one in world.asked("/revoke")] == ["refresh-2"]
+        assert [one.form["token"] for one in world.requested("/revoke")] == ["refresh-2"]
         assert await logins.tokens(SERVER) is None
     finally:
         await engine.close()

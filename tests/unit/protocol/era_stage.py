@@ -63,7 +63,7 @@ class Talk(Playbook):
     """A playbook to which silence and HTTP refusals can be fed as well as frames."""
 
     def __init__(self, negotiation: Negotiation) -> None:
-        super().__init__(lambda answer: self._ask(answer), negotiation.first())
+        super().__init__(lambda response: self._ask(response), negotiation.first())
         self._negotiation = negotiation
 
     def _ask(self, reply: Reply) -> Sequence[object]:
@@ -121,6 +121,6 @@ def falls_back(play: Talk, reason: str) -> None:
     play >> result(INITIALIZED)
     agreement = play.agreement()
     assert agreement.revision.date == "2025-06-18"
-    assert agreement.sealed_by == "notifications/initialized"
+    assert agreement.encrypted_by == "notifications/initialized"
     assert agreement.how.startswith(f"{reason}, so it was asked initialize: initialize at 2025-11-25; ")
     assert agreement.how.endswith(".")

@@ -11,10 +11,10 @@ from inspector.protocol.client_capabilities import (
     NOTHING,
     CapabilitySwitch,
     ClientCapabilities,
-    answering,
+    capabilities_for_methods,
     capabilities_text,
     exact_capabilities,
-    remarks,
+    notes,
 )
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, REVISIONS, TASKS_EXTENSION, Revision
 from inspector.protocol.round_trips import missing_for
@@ -31,7 +31,7 @@ BOTH: JSONObject = {"form": {}, "url": {}}
 
 
 @pytest.mark.parametrize(
-    ("revision", "said"),
+    ("revision", "reported"),
     [
         (R1, {"roots": CHANGING, "sampling": {}}),
         (R2, {"roots": CHANGING, "sampling": {}}),
@@ -42,9 +42,9 @@ BOTH: JSONObject = {"form": {}, "url": {}}
     ],
 )
 def test_each_protocol_version_is_sent_only_capabilities_it_knows(
-    revision: Revision | None, said: JSONObject
+    revision: Revision | None, reported: JSONObject
 ) -> None:
-    assert ALL.capabilities(revision) == said
+    assert ALL.capabilities(revision) == reported
     assert NOTHING.capabilities(revision) == {}
 
 
@@ -113,7 +113,7 @@ def test_non_object_is_not_declared_and_can_be_corrected(value: JSON) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "question"),
+    ("path", "input_request"),
     [
         (("sampling",), InputRequest(SAMPLING, {}, {})),
         (("sampling", "tools"), InputRequest(SAMPLING, {"tools": []}, {})),
@@ -122,9 +122,11 @@ def test_non_object_is_not_declared_and_can_be_corrected(value: JSON) -> None:
         (("roots",), InputRequest(ROOTS, {}, {})),
     ],
 )
-def test_switched_off_capability_may_not_be_requested(path: tuple[str, ...], question: InputRequest) -> None:
-    assert missing_for(question, ALL.capabilities(R5)) == ""
-    missing = missing_for(question, ALL.switched(path, None).capabilities(R5))
+def test_switched_off_capability_may_not_be_requested(
+    path: tuple[str, ...], input_request: InputRequest
+) -> None:
+    assert missing_for(input_request, ALL.capabilities(R5)) == ""
+    missing = missing_for(input_request, ALL.switched(path, None).capabilities(R5))
     assert missing.replace("“", "").replace("”", "") == ".".join(path)
 
 
@@ -132,8 +134,8 @@ def test_switched_off_capability_may_not_be_requested(path: tuple[str, ...], que
 
 
 def test_only_supported_capabilities_are_declared() -> None:
-    assert answering(()) == NOTHING
-    assert answering([ELICITATION, SAMPLING]).whole == {"sampling": {}, "elicitation": BOTH}
+    assert capabilities_for_methods(()) == NOTHING
+    assert capabilities_for_methods([ELICITATION, SAMPLING]).whole == {"sampling": {}, "elicitation": BOTH}
     assert ALL.only(SERVER_REQUEST_METHODS) == ALL
     assert ALL.only(()) == ClientCapabilities({"tasks": {"list": {}, "cancel": {}}})
     assert ALL.only([ROOTS, SAMPLING]).whole == {
@@ -148,16 +150,16 @@ def test_only_supported_capabilities_are_declared() -> None:
 
 def test_potential_compatibility_problems_are_reported() -> None:
     for revision in REVISIONS:
-        assert remarks(ALL.capabilities(revision), revision) == ()
+        assert notes(ALL.capabilities(revision), revision) == ()
     odd: JSONObject = {"sampling": True, "x": {}, "tasks": {}, "roots": CHANGING, "extensions": {"y": {}}}
-    assert remarks(odd, R5) == (
+    assert notes(odd, R5) == (
         "“sampling” is not an object, which every capability must be.",
         "“x” is no capability that the protocol knows.",
         "2026-07-28 has no “tasks”.",
         "2026-07-28 knows less of “roots”.",
         "The extension “y” has no prefix: names look like “example.com/name”.",
     )
-    assert "2026-07-28" not in " ".join(remarks(odd, None))
+    assert "2026-07-28" not in " ".join(notes(odd, None))
 
 
 def test_capabilities_are_summarized_on_one_line() -> None:

@@ -21,8 +21,8 @@ class Books(ClientTasks):
         ids = count(1)
         super().__init__(self.clock.wall_ns, lambda: f"task {next(ids)}")
 
-    def make(self, **wish: JSON) -> ClientTask:
-        return self.create("elicitation/create", {"message": "?", "task": wish})
+    def make(self, **preference: JSON) -> ClientTask:
+        return self.create("elicitation/create", {"message": "?", "task": preference})
 
 
 def named(task: ClientTask) -> JSONObject:
@@ -30,14 +30,14 @@ def named(task: ClientTask) -> JSONObject:
 
 
 def test_task_request_is_honored_only_where_we_declared_it() -> None:
-    wish: JSONObject = {"task": {}}
-    assert is_augmented("elicitation/create", wish, DECLARED, R4)
-    assert not is_augmented("sampling/createMessage", wish, DECLARED, R4)
-    assert not is_augmented("elicitation/create", wish, {}, R4)
+    preference: JSONObject = {"task": {}}
+    assert is_augmented("elicitation/create", preference, DECLARED, R4)
+    assert not is_augmented("sampling/createMessage", preference, DECLARED, R4)
+    assert not is_augmented("elicitation/create", preference, {}, R4)
     assert not is_augmented("elicitation/create", {}, DECLARED, R4)
     assert not is_augmented("elicitation/create", {"task": True}, DECLARED, R4)
     for other in (R3, R5):
-        assert not is_augmented("elicitation/create", wish, DECLARED, other)
+        assert not is_augmented("elicitation/create", preference, DECLARED, other)
 
 
 def test_undeclared_methods_are_not_found() -> None:
@@ -64,10 +64,10 @@ def test_new_task_has_every_member_the_version_requires() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "ttl"), [({}, 3_600_000), ({"ttl": 10**12}, 86_400_000), ({"ttl": "x"}, 3_600_000)]
+    ("preference", "ttl"), [({}, 3_600_000), ({"ttl": 10**12}, 86_400_000), ({"ttl": "x"}, 3_600_000)]
 )
-def test_requested_ttl_is_clamped(wish: JSONObject, ttl: int) -> None:
-    assert Books().make(**wish).ttl_ms == ttl
+def test_requested_ttl_is_clamped(preference: JSONObject, ttl: int) -> None:
+    assert Books().make(**preference).ttl_ms == ttl
 
 
 def test_reply_is_stored_with_its_task() -> None:

@@ -123,8 +123,8 @@ def test_drain_returns_the_unanswered_requests(connection: Connection) -> None:
 
 def test_too_long_response_still_completes_its_request(connection: Connection) -> None:
     request = connection.request("tools/call")
-    answer = read_overlong(b'{"jsonrpc":"2.0","id":1,"result":{"content":[', 10**9)
-    assert connection.receive(answer) == [ResponseReceived(request, answer)]
+    response = read_overlong(b'{"jsonrpc":"2.0","id":1,"result":{"content":[', 10**9)
+    assert connection.receive(response) == [ResponseReceived(request, response)]
 
 
 # ------------------------------------------------------------------ progress
@@ -182,7 +182,7 @@ def test_server_request_is_answered_in_its_own_id_space(connection: Connection) 
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=1, method="roots/list"))
         play << RequestReceived(message(id=1, method="roots/list"))
-        assert connection.answer(1, {"roots": []}).body() == {
+        assert connection.response(1, {"roots": []}).body() == {
             "jsonrpc": "2.0",
             "id": 1,
             "result": {"roots": []},
@@ -202,12 +202,12 @@ def test_a_request_is_refused_with_its_id_and_a_code(connection: Connection) -> 
 @pytest.mark.parametrize("id", ["a", 1])
 def test_answering_an_unknown_request_is_an_internal_error(connection: Connection, id: int | str) -> None:
     with pytest.raises(LocalProtocolError, match="no open request"):
-        connection.answer(id, {})
+        connection.response(id, {})
 
 
 def test_answering_twice_is_an_internal_error(connection: Connection) -> None:
     connection.receive(message(id=1, method="ping"))
-    connection.answer(1, {})
+    connection.response(1, {})
     with pytest.raises(LocalProtocolError):
         connection.refuse(1, METHOD_NOT_FOUND, "")
 

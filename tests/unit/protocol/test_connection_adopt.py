@@ -51,14 +51,14 @@ def test_non_request_is_not_adopted() -> None:
 def test_progress_token_belongs_to_the_request_that_contains_it() -> None:
     connection = Connection()
     adopted(connection, frame(id=70, method="x", params={"_meta": {"progressToken": "p"}}))
-    told = frame(method="notifications/progress", params={"progressToken": "p", "progress": 2})
+    reported = frame(method="notifications/progress", params={"progressToken": "p", "progress": 2})
     with Playbook(connection.receive) as play:
-        play >> Received(told)
+        play >> Received(reported)
         play << ProgressReceived(70, 2, None, "")
         play >> Received(frame(id=70, result={}))
         play.next()
-        play >> Received(told)
-        play << NotificationReceived(read(told))
+        play >> Received(reported)
+        play << NotificationReceived(read(reported))
 
 
 def test_used_ids_and_tokens_are_skipped() -> None:

@@ -33,40 +33,40 @@ def stateless(**options: bool) -> StatelessDialect:
 @pytest.mark.parametrize("params", [None, {}, {"name": "a"}, {"_meta": {"x": 1}}])
 def test_session_mode_sends_params_unchanged(params: JSONObject | None) -> None:
     dialect = HandshakeDialect(R1)
-    assert dialect.dress("tools/call", params, capabilities={}, log_level="debug") is params
+    assert dialect.prepare("tools/call", params, capabilities={}, log_level="debug") is params
 
 
 @pytest.mark.parametrize("params", [None, {}])
 def test_stateless_request_always_has_params(params: JSONObject | None) -> None:
-    assert stateless().dress("tools/list", params) == {"_meta": META}
+    assert stateless().prepare("tools/list", params) == {"_meta": META}
 
 
 def test_a_stateless_request_keeps_the_callers_params_and_meta() -> None:
     params: JSONObject = {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}
-    dressed = stateless().dress("tools/call", params)
+    dressed = stateless().prepare("tools/call", params)
     assert dressed == {"name": "a", "_meta": META | {"progressToken": 3, "traceparent": "00-…"}}
     assert params == {"name": "a", "_meta": {"progressToken": 3, "traceparent": "00-…"}}, "it was changed"
 
 
 def test_meta_set_by_the_caller_wins() -> None:
     own: JSONObject = {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
-    assert stateless().dress("tools/list", {"_meta": own}) == {"_meta": META | own}
+    assert stateless().prepare("tools/list", {"_meta": own}) == {"_meta": META | own}
 
 
 @pytest.mark.parametrize("meta", [None, "words", [1]])
 def test_non_object_meta_is_replaced(meta: JSON) -> None:
-    assert stateless().dress("tools/list", {"_meta": meta}) == {"_meta": META}
+    assert stateless().prepare("tools/list", {"_meta": meta}) == {"_meta": META}
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {"tools": {}}}])
 def test_capabilities_can_differ_for_one_request(capabilities: JSONObject) -> None:
     meta = META | {"io.modelcontextprotocol/clientCapabilities": capabilities}
-    assert stateless().dress("tools/list", None, capabilities=capabilities) == {"_meta": meta}
+    assert stateless().prepare("tools/list", None, capabilities=capabilities) == {"_meta": meta}
 
 
 def test_log_messages_are_enabled_per_request() -> None:
     meta = META | {"io.modelcontextprotocol/logLevel": "debug"}
-    assert stateless().dress("tools/list", None, log_level="debug") == {"_meta": meta}
+    assert stateless().prepare("tools/list", None, log_level="debug") == {"_meta": meta}
 
 
 def test_negotiated_version_decides_the_dialect() -> None:
@@ -127,7 +127,7 @@ def test_stateless_server_request_is_a_violation_and_is_not_answered() -> None:
         play >> Received(frame(id=1, method="roots/list"))
         play << UnexpectedRequest(message(id=1, method="roots/list"))
     with pytest.raises(LocalProtocolError):
-        connection.answer(1, {})
+        connection.response(1, {})
 
 
 def test_session_server_request_is_pending() -> None:

@@ -181,11 +181,11 @@ def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoAnswer | H
 
 
 def test_each_choice_has_its_strategy() -> None:
-    ways = [negotiation_for(choice, PROFILE, False) for choice in (AUTO, LEGACY_FIRST, R2, R4, R5)]
-    assert [type(way) for way in ways] == [
+    options = [negotiation_for(choice, PROFILE, False) for choice in (AUTO, LEGACY_FIRST, R2, R4, R5)]
+    assert [type(mode) for mode in options] == [
         *(ProbeFirst, LegacyFirst, InitializeHandshake, InitializeHandshake, StatelessOnly),
     ]
-    assert ways[2].first().params["protocolVersion"] == "2025-03-26"
+    assert options[2].first().params["protocolVersion"] == "2025-03-26"
     assert negotiation_for(AUTO, PROFILE, False).first() == PROBE
     assert negotiation_for(AUTO, PROFILE, True).first() == DISCOVER
 

@@ -150,8 +150,8 @@ def test_other_stateless_error_never_falls_back(code: int, data: JSON, next_step
     with pipe() as play:
         play << PROBE
         play >> error(code, data=data)
-        said = f"The server is of the stateless era, and refused server/discover: no ({code})."
-        play << Failed(said, next_step)
+        reported = f"The server is of the stateless era, and refused server/discover: no ({code})."
+        play << Failed(reported, next_step)
 
 
 @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32603, -32000, -32002, 0, 1, -32019, -32023])

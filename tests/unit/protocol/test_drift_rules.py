@@ -130,11 +130,11 @@ def test_server_info_is_compared() -> None:
     assert (change.kind, set(change.fields)) == ("server", {"serverInfo", "instructions"})
 
 
-@pytest.mark.parametrize("letter", ["\u200b", "\u202e", "\U000e0041", "\x1b"])
-def test_hidden_characters_that_are_new_are_pointed_out(letter: str) -> None:
-    (change,) = compared([tool("a", "Adds.")], [tool("a", f"Adds.{letter}")])
+@pytest.mark.parametrize("char", ["\u200b", "\u202e", "\U000e0041", "\x1b"])
+def test_hidden_characters_that_are_new_are_pointed_out(char: str) -> None:
+    (change,) = compared([tool("a", "Adds.")], [tool("a", f"Adds.{char}")])
     assert change.hidden.startswith("description: ")
-    (added,) = compared([], [tool("b", inputSchema=takes(x={"description": f"A{letter}"}))])
+    (added,) = compared([], [tool("b", inputSchema=takes(x={"description": f"A{char}"}))])
     assert added.hidden.startswith("inputSchema: ")
 
 

@@ -62,8 +62,10 @@ def reference(stream: bytes) -> list[ServerSentEvent]:
 @given(streams, st.lists(st.integers(min_value=0), max_size=12))
 @example(b"data: x\r\n\n", [8, 9])
 @example(b"data: x\r\n\r\n", [8, 9, 10])
-def test_parsed_events_match_the_spec_however_the_bytes_are_split(stream: bytes, places: list[int]) -> None:
-    edges = [0, *sorted(place % (len(stream) + 1) for place in places), len(stream)]
+def test_parsed_events_match_the_spec_however_the_bytes_are_split(
+    stream: bytes, locations: list[int]
+) -> None:
+    edges = [0, *sorted(location % (len(stream) + 1) for location in locations), len(stream)]
     reader = EventStreamReader()
     events = [event for start, end in itertools.pairwise(edges) for event in reader.feed(stream[start:end])]
     # A carriage return at the very end may be half of a line end: a reader has to take it as a whole one.

@@ -15,8 +15,8 @@ streams = st.lists(
 ).map(b"".join)
 
 
-def cut(stream: bytes, places: list[int]) -> list[bytes]:
-    edges = [0, *sorted(place % (len(stream) + 1) for place in places), len(stream)]
+def cut(stream: bytes, locations: list[int]) -> list[bytes]:
+    edges = [0, *sorted(location % (len(stream) + 1) for location in locations), len(stream)]
     return [stream[start:end] for start, end in itertools.pairwise(edges)]
 
 
@@ -29,8 +29,8 @@ def frame(chunks: list[bytes], cap: int = 1000) -> list[bytes | Overlong]:
 
 @given(streams, st.lists(st.integers(min_value=0)))
 @example(b"a\r\nb", [2])
-def test_lines_do_not_depend_on_how_the_bytes_are_split(stream: bytes, places: list[int]) -> None:
-    assert frame(cut(stream, places)) == frame([stream])
+def test_lines_do_not_depend_on_how_the_bytes_are_split(stream: bytes, locations: list[int]) -> None:
+    assert frame(cut(stream, locations)) == frame([stream])
 
 
 @given(streams)
@@ -51,11 +51,11 @@ def test_no_byte_below_the_cap_is_lost(lines: list[bytes]) -> None:
 )
 @example([b"", b"0123456"], [])
 def test_overlong_line_gives_its_start_and_length_and_spares_the_others(
-    lines: list[bytes], places: list[int]
+    lines: list[bytes], locations: list[int]
 ) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     expected = [line if len(line) <= 5 else Overlong(line[:5], len(line)) for line in lines]
-    assert frame(cut(stream, places), cap=5) == expected
+    assert frame(cut(stream, locations), cap=5) == expected
 
 
 def test_unterminated_line_is_returned_at_the_end_of_the_stream() -> None:

@@ -43,7 +43,7 @@ def agreement(
         capabilities=capabilities if isinstance(capabilities, dict) else {},
         instructions=instructions if isinstance(instructions, str) else "",
         how=how or "initialize at 2025-11-25; the server agreed",
-        sealed_by="notifications/initialized",
+        encrypted_by="notifications/initialized",
         problems=problems,
     )
 

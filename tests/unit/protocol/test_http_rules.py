@@ -21,7 +21,7 @@ from inspector.protocol.http_rules import (
     encode_header_value,
     error_in,
     header_text,
-    may_answer,
+    may_respond,
     meaning_of,
     redirect_target,
     refusal,
@@ -34,13 +34,13 @@ from inspector.protocol.revisions import HANDSHAKE_REVISIONS, R3, R5, Revision
 DIALECT = StatelessDialect(ClientProfile("lens", "Lens", "0.1", NOTHING), R5)
 INITIALIZE = jsonrpc.request(1, "initialize", {"protocolVersion": "2025-11-25"})
 LIST = jsonrpc.request(2, "tools/list")
-PROBE = jsonrpc.request(1, "server/discover", DIALECT.dress("server/discover", None))
+PROBE = jsonrpc.request(1, "server/discover", DIALECT.prepare("server/discover", None))
 NOTICE = jsonrpc.notification("notifications/initialized")
 VERSION = ("MCP-Protocol-Version", "2026-07-28")
 
 
 def modern(method: str, params: JSONObject | None = None) -> Headers:
-    return standard_headers(jsonrpc.request(3, method, DIALECT.dress(method, params)), R5, "s-1")
+    return standard_headers(jsonrpc.request(3, method, DIALECT.prepare(method, params)), R5, "s-1")
 
 
 # ------------------------------------------------------------------ headers of the handshake era
@@ -106,7 +106,9 @@ def test_non_string_name_is_not_mirrored(name: JSON) -> None:
 
 
 def test_version_header_matches_the_body() -> None:
-    params = DIALECT.dress("tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": "1900-01-01"}})
+    params = DIALECT.prepare(
+        "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": "1900-01-01"}}
+    )
     headers = standard_headers(jsonrpc.request(1, "tools/list", params), R5)
     assert headers == (("MCP-Protocol-Version", "1900-01-01"), ("Mcp-Method", "tools/list"))
 
@@ -230,12 +232,12 @@ def test_status_meaning_depends_on_message_and_session(
 
 @pytest.mark.parametrize("meaning", Meaning)
 def test_message_in_the_body_overrides_the_status_where_it_can_be_the_response(meaning: Meaning) -> None:
-    assert may_answer(meaning, LIST) == (meaning in (Meaning.BODY, Meaning.REFUSED, Meaning.OUTAGE))
+    assert may_respond(meaning, LIST) == (meaning in (Meaning.BODY, Meaning.REFUSED, Meaning.OUTAGE))
 
 
 def test_outage_during_a_probe_is_not_a_response_even_with_a_message() -> None:
-    assert not may_answer(Meaning.OUTAGE, PROBE)
-    assert may_answer(Meaning.REFUSED, PROBE)
+    assert not may_respond(Meaning.OUTAGE, PROBE)
+    assert may_respond(Meaning.REFUSED, PROBE)
 
 
 @pytest.mark.parametrize(

@@ -211,8 +211,8 @@ DIRS: JSONObject = {"method": "roots/list"}
 def test_a_task_is_followed_to_its_end() -> None:
     watch = TaskWatch(state("working"))
     for status in ("working", "input_required", "working", "completed"):
-        news = watch.receive(state(status))
-        assert (news.task, news.asked, news.problems) == (state(status), {}, ())
+        changes = watch.receive(state(status))
+        assert (changes.task, changes.requested, changes.problems) == (state(status), {}, ())
     assert watch.task.status is TaskStatus.COMPLETED
 
 
@@ -221,41 +221,44 @@ def test_a_task_is_followed_to_its_end() -> None:
 def test_nothing_follows_a_final_status(before: str, after: str) -> None:
     watch = TaskWatch(state("working"))
     watch.receive(state(before))
-    news = watch.receive(state(after, inputRequests={"k": WHO}))
-    assert (news.task.status.value, news.asked) == (before, {})
+    changes = watch.receive(state(after, inputRequests={"k": WHO}))
+    assert (changes.task.status.value, changes.requested) == (before, {})
     problem = f"The task was {before}, which is final, and now says {after}."
-    assert news.problems == (() if before == after else (problem,))
+    assert changes.problems == (() if before == after else (problem,))
 
 
 def test_each_request_is_reported_once_however_often_it_is_polled() -> None:
     watch = TaskWatch(state("working"))
     first = watch.receive(state("input_required", inputRequests={"k1": WHO}))
-    assert first.asked == {"k1": InputRequest("elicitation/create", {"message": "ok?"}, WHO)}
+    assert first.requested == {"k1": InputRequest("elicitation/create", {"message": "ok?"}, WHO)}
     again = watch.receive(state("input_required", inputRequests={"k1": WHO, "k2": DIRS}))
-    assert list(again.asked) == ["k2"]
-    assert watch.receive(state("working")).asked == {}
-    assert watch.receive(state("input_required", inputRequests={"k1": WHO})).asked == {}
+    assert list(again.requested) == ["k2"]
+    assert watch.receive(state("working")).requested == {}
+    assert watch.receive(state("input_required", inputRequests={"k1": WHO})).requested == {}
 
 
 def test_key_reused_for_another_request_is_a_violation() -> None:
     watch = TaskWatch(state("working"))
     watch.receive(state("input_required", inputRequests={"k1": WHO}))
-    news = watch.receive(state("input_required", inputRequests={"k1": DIRS}))
-    assert (news.asked, news.problems) == ({}, ("The task uses the key “k1” for a second question.",))
+    changes = watch.receive(state("input_required", inputRequests={"k1": DIRS}))
+    assert (changes.requested, changes.problems) == (
+        {},
+        ("The task uses the key “k1” for a second question.",),
+    )
 
 
 def test_requests_with_another_status_are_ignored() -> None:
-    assert TaskWatch(state("working")).receive(state("working", inputRequests={"k1": WHO})).asked == {}
+    assert TaskWatch(state("working")).receive(state("working", inputRequests={"k1": WHO})).requested == {}
 
 
 @pytest.mark.parametrize("requests", [[], None, {"k": 5}])
 def test_unreadable_requests_are_reported(requests: JSON) -> None:
-    news = TaskWatch(state("working")).receive(state("input_required", inputRequests=requests))
-    assert news.asked == {}
-    assert news.problems[0].startswith("The task asks for what cannot be read: ")
+    changes = TaskWatch(state("working")).receive(state("input_required", inputRequests=requests))
+    assert changes.requested == {}
+    assert changes.problems[0].startswith("The task asks for what cannot be read: ")
 
 
 def test_status_of_another_task_is_ignored() -> None:
     watch = TaskWatch(state("working"))
-    news = watch.receive(state("completed", taskId="t-1"))
-    assert (news.task.id, news.problems) == ("t-9", ("The state is that of another task, “t-1”.",))
+    changes = watch.receive(state("completed", taskId="t-1"))
+    assert (changes.task.id, changes.problems) == ("t-9", ("The state is that of another task, “t-1”.",))

@@ -131,10 +131,10 @@ def test_unreadable_requests_are_invalid(requests: JSON, fault: str) -> None:
 
 @given(st.text())
 def test_state_round_trips_unchanged(state: str) -> None:
-    answer = read(Connection().request("x", {"result": ask(state, who=WHO)}).raw).params["result"]
-    assert isinstance(answer, dict)
+    response = read(Connection().request("x", {"result": ask(state, who=WHO)}).raw).params["result"]
+    assert isinstance(response, dict)
     play = rounds()
-    play.receive(answer)
+    play.receive(response)
     sent = read(Connection().request("tools/call", play.retry({"who": YES})).raw)
     assert sent.params["requestState"] == state
 
@@ -239,7 +239,7 @@ def test_the_tenth_round_is_the_last() -> None:
 
 
 def test_round_limit_is_configurable() -> None:
-    play = Rounds("tools/call", CALL, EVERYTHING, most_rounds=0)
+    play = Rounds("tools/call", CALL, EVERYTHING, max_rounds=0)
     assert reason(play.receive(ask(who=WHO))) == "the server asked 0 times in a row and asks again"
 
 

@@ -137,8 +137,8 @@ def test_a_change_is_delivered_on_its_stream() -> None:
 )
 def test_each_kind_is_delivered_when_requested_and_reported_when_not(method: str, params: JSONObject) -> None:
     change = notification(method, 1, **params)
-    asked = Filter(True, True, True, ("a",), ("t-1",))
-    assert listening(1, asked).receive(change) == Delivered(1, change)
+    requested = Filter(True, True, True, ("a",), ("t-1",))
+    assert listening(1, requested).receive(change) == Delivered(1, change)
     problem = f"notifications/{method} was not asked for on this subscription"
     assert listening(1, Filter()).receive(change) == Delivered(1, change, problem)
 
@@ -247,29 +247,29 @@ def test_unrelated_messages_are_ignored(other: Message) -> None:
 
 
 def test_a_result_is_a_graceful_end() -> None:
-    answer = message(id="listen-1", result={"resultType": "complete", "_meta": {KEY: "listen-1"}})
+    response = message(id="listen-1", result={"resultType": "complete", "_meta": {KEY: "listen-1"}})
     streams = listening()
-    assert streams.answered("listen-1", answer) == Ended("listen-1", End.GRACEFUL)
-    assert streams.answered("listen-1", answer) is None
+    assert streams.responded("listen-1", response) == Ended("listen-1", End.GRACEFUL)
+    assert streams.responded("listen-1", response) is None
     assert streams.filters == {}
 
 
 @pytest.mark.parametrize("meta", [{}, {KEY: "listen-2"}, None])
 def test_result_that_does_not_name_its_stream_still_ends_it(meta: JSON) -> None:
-    ended = listening().answered("listen-1", message(id="listen-1", result={"_meta": meta}))
+    ended = listening().responded("listen-1", message(id="listen-1", result={"_meta": meta}))
     assert ended == Ended("listen-1", End.GRACEFUL, problem="its result does not name it")
 
 
 def test_unreadable_result_ends_the_stream() -> None:
-    ended = listening(1).answered(1, read(b'{"jsonrpc":"2.0","id":1,"result":{"_meta" 1}}'))
+    ended = listening(1).responded(1, read(b'{"jsonrpc":"2.0","id":1,"result":{"_meta" 1}}'))
     assert ended is not None
     assert ended.how is End.GRACEFUL
     assert ended.problem.startswith("its result cannot be read")
 
 
 def test_error_is_a_rejection() -> None:
-    answer = message(id="listen-1", error={"code": -32601, "message": "Method not found"})
-    assert listening().answered("listen-1", answer) == Ended(
+    response = message(id="listen-1", error={"code": -32601, "message": "Method not found"})
+    assert listening().responded("listen-1", response) == Ended(
         "listen-1", End.REFUSED, "Method not found (-32601)"
     )
 

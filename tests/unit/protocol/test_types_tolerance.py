@@ -164,8 +164,8 @@ def test_input_requests_are_read_by_key() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), st.just({"method": "roots/list"})), json_values)
-def test_input_requests_are_read_completely_or_not_at_all(questions: JSONObject, other: JSON) -> None:
-    assert read_input_requests(questions).keys() == questions.keys()
+def test_input_requests_are_read_completely_or_not_at_all(input_requests: JSONObject, other: JSON) -> None:
+    assert read_input_requests(input_requests).keys() == input_requests.keys()
     if not isinstance(other, dict) or "method" not in other:
         with pytest.raises(ValueError, match="cannot be used"):
-            read_input_requests({**questions, "odd one": other})
+            read_input_requests({**input_requests, "odd one": other})

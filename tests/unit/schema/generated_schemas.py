@@ -49,9 +49,9 @@ def _exclusive(low: int, size: int) -> Cases:
     return of(schema, st.integers(low + 1, low + size + 1))
 
 
-def _texts(least: int, more: int) -> Cases:
-    schema: JSON = {"type": "string", "minLength": least, "maxLength": least + more}
-    return of(schema, st.text("abé😀", min_size=least, max_size=least + more))
+def _texts(minimum: int, more: int) -> Cases:
+    schema: JSON = {"type": "string", "minLength": minimum, "maxLength": minimum + more}
+    return of(schema, st.text("abé😀", min_size=minimum, max_size=minimum + more))
 
 
 def _choices(values: list[JSON]) -> Cases:
@@ -107,20 +107,20 @@ def unique_lists(draw: st.DrawFn) -> Case:
 
 @st.composite
 def tuples(draw: st.DrawFn, inner: Cases) -> Case:
-    places = draw(st.lists(inner, min_size=1, max_size=3))
+    locations = draw(st.lists(inner, min_size=1, max_size=3))
     rest, more = draw(inner)
-    schema: JSONObject = {"type": "array", "prefixItems": [part for part, _ in places], "items": rest}
-    value = [part for _, part in places][: draw(st.integers(0, 3))]
-    return schema, value + [more] * (draw(st.integers(0, 2)) if len(value) == len(places) else 0)
+    schema: JSONObject = {"type": "array", "prefixItems": [part for part, _ in locations], "items": rest}
+    value = [part for _, part in locations][: draw(st.integers(0, 3))]
+    return schema, value + [more] * (draw(st.integers(0, 2)) if len(value) == len(locations) else 0)
 
 
 @st.composite
 def closed_tuples(draw: st.DrawFn, inner: Cases) -> Case:
     """Half of the places behind `allOf`, and nothing after them."""
-    places = draw(st.lists(inner, min_size=1, max_size=3))
-    prefix: list[JSON] = [part for part, _ in places]
+    locations = draw(st.lists(inner, min_size=1, max_size=3))
+    prefix: list[JSON] = [part for part, _ in locations]
     schema: JSON = {"type": "array", "allOf": [{"prefixItems": prefix}], "unevaluatedItems": False}
-    return schema, [part for _, part in places][: draw(st.integers(0, 3))]
+    return schema, [part for _, part in locations][: draw(st.integers(0, 3))]
 
 
 @st.composite
@@ -176,8 +176,8 @@ def tagged_unions(draw: st.DrawFn, inner: Cases) -> Case:
     """Objects told apart by a member."""
     parts = draw(st.lists(inner, min_size=2, max_size=3))
     branches: list[JSON] = [
-        {"properties": {"kind": {"const": f"k{place}"}, "it": part}, "required": ["kind", "it"]}
-        for place, (part, _) in enumerate(parts)
+        {"properties": {"kind": {"const": f"k{position}"}, "it": part}, "required": ["kind", "it"]}
+        for position, (part, _) in enumerate(parts)
     ]
     right = draw(st.integers(0, len(parts) - 1))
     value: JSONObject = {"kind": f"k{right}", "it": parts[right][1], "own": draw(texts)}

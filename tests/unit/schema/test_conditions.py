@@ -30,7 +30,7 @@ def test_the_members_follow_the_condition() -> None:
     assert names(form, {"country": "US"}) == ["country*", "zip*"]
     assert names(form, {"country": Picked(0, "US")}) == ["country*", "zip*"]
     assert names(form, {"country": Aside("US")}) == ["country*", "plz"]
-    assert [condition.words for condition in form.conditions] == ['country is "US"']
+    assert [condition.text for condition in form.conditions] == ['country is "US"']
 
 
 def test_draft_is_checked_against_the_applicable_members() -> None:

@@ -70,7 +70,7 @@ def test_every_variant_has_a_unique_name(schema: JSON, names: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "place"),
+    ("schema", "value", "position"),
     [
         ({"type": ["string", "integer"]}, 5, 1),
         ({"type": ["integer", "boolean"]}, True, 1),
@@ -86,8 +86,8 @@ def test_every_variant_has_a_unique_name(schema: JSON, names: list[str]) -> None
         (SHAPES, None, 0),
     ],
 )
-def test_matching_variant_of_a_value_is_selected(schema: JSON, value: Draft, place: int) -> None:
-    assert choose(union_of(schema), value) == place
+def test_matching_variant_of_a_value_is_selected(schema: JSON, value: Draft, position: int) -> None:
+    assert choose(union_of(schema), value) == position
 
 
 def test_picked_variant_stays_picked_although_another_matches_better() -> None:

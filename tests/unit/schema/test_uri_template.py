@@ -80,10 +80,10 @@ def test_variables_are_listed_once_in_order_with_their_modifiers() -> None:
     template = UriTemplate("repo://{owner}/{name:8}{/path*}{?q,owner}{#line}")
     assert template.variables == (
         Variable("owner"),
-        Variable("name", longest=8),
-        Variable("path", takes_list=True, place="path"),
-        Variable("q", place="query"),
-        Variable("line", place="fragment"),
+        Variable("name", max_length=8),
+        Variable("path", takes_list=True, location="path"),
+        Variable("q", location="query"),
+        Variable("line", location="fragment"),
     )
 
 

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from inspector.base.json.values import JSON, ExactNumber
-from inspector.schema.validation import MOST_ERRORS, Verdict, pack, validate, validate_packed
+from inspector.schema.validation import MAX_ERRORS, Verdict, pack, validate, validate_packed
 
 SHAPES: JSON = {
     "$defs": {
@@ -23,7 +23,7 @@ SHAPES: JSON = {
 }
 
 
-def said(schema: JSON, value: JSON) -> list[str]:
+def reported(schema: JSON, value: JSON) -> list[str]:
     verdict = validate(schema, value)
     assert verdict.unchecked == ""
     return [str(error) for error in verdict.errors]
@@ -65,15 +65,15 @@ def said(schema: JSON, value: JSON) -> list[str]:
     ],
 )  # fmt: skip
 def test_violations_are_described_in_plain_words(schema: JSON, value: JSON, words: str) -> None:
-    assert said(schema, value) == [words]
+    assert reported(schema, value) == [words]
 
 
 def test_nearest_union_variant_is_named_with_what_it_lacks() -> None:
-    assert said(SHAPES, {"x": {"kind": "circle"}}) == [
+    assert reported(SHAPES, {"x": {"kind": "circle"}}) == [
         "x: fits none of the 2 variants. Nearest is Circle: radius is required, but not set",
         "x.radius: is required, but not set",
     ]
-    assert said(SHAPES, {"x": {"kind": "square", "radius": 1}})[0] == (
+    assert reported(SHAPES, {"x": {"kind": "square", "radius": 1}})[0] == (
         "x: fits none of the 2 variants. Nearest is square: width is required, but not set"
     )
 
@@ -93,7 +93,7 @@ def test_a_valid_value_has_no_errors(schema: JSON, value: JSON) -> None:
 
 
 def test_a_number_is_compared_digit_by_digit() -> None:
-    assert said({"maximum": 1}, ExactNumber("1.00000000000000000001")) == [
+    assert reported({"maximum": 1}, ExactNumber("1.00000000000000000001")) == [
         "must be at most 1, got 1.00000000000000000001"
     ]
 
@@ -109,8 +109,8 @@ def test_a_number_is_compared_digit_by_digit() -> None:
     ],
 )
 def test_json_schema_draft_is_detected_by_name_or_keywords(schema: JSON) -> None:
-    assert said(schema, [1]) == ["0: must be text, got 1"]
-    assert said(schema, ["a"]) == []
+    assert reported(schema, [1]) == ["0: must be text, got 1"]
+    assert reported(schema, ["a"]) == []
 
 
 def test_invalid_schema_is_reported_and_nothing_is_checked() -> None:
@@ -160,7 +160,7 @@ def test_too_deep_nesting_is_reported() -> None:
 
 def test_errors_are_counted_up_to_a_limit() -> None:
     verdict = validate({"items": {"type": "string"}}, list(range(1000)))
-    assert len(verdict.errors) == MOST_ERRORS
+    assert len(verdict.errors) == MAX_ERRORS
 
 
 def test_validation_runs_on_packed_bytes_and_its_verdict_is_picklable() -> None:

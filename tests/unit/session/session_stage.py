@@ -17,7 +17,7 @@ from inspector.protocol.revisions import R5, Era, Revision
 from inspector.session.client import Client
 from inspector.session.server_requests import Responder, responder_of
 from inspector.session.session import Session
-from inspector.session.state import Answerer, Route
+from inspector.session.state import RequestHandler, Route
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
 from inspector.traffic.records import Record, RecordKind
@@ -89,12 +89,12 @@ class EraStage:
     async def reply(self, **result: JSON) -> JSONObject:
         """Answer the next request; gives it."""
         request = await self.next()
-        self.wire.say(id=request["id"], result=result)
+        self.wire.show_message(id=request["id"], result=result)
         return request
 
     async def refuse(self, code: int, message: str = "no", data: JSON = None) -> JSONObject:
         request = await self.next()
-        self.wire.say(id=request["id"], error={"code": code, "message": message, "data": data})
+        self.wire.show_message(id=request["id"], error={"code": code, "message": message, "data": data})
         return request
 
     def say_on(self, request: JSONObject, frame: bytes, exchange: int | None = None) -> None:
@@ -103,15 +103,15 @@ class EraStage:
         assert isinstance(id, int)
         self.wire.happen(FramesReceived([frame], 0, exchange, id))
 
-    def tell(self, method: str, stream: JSONObject, **params: JSON) -> None:
+    def notify(self, method: str, stream: JSONObject, **params: JSON) -> None:
         """A notification on a stream of changes, named by the request that opened it."""
-        self.wire.say(
+        self.wire.show_message(
             method=f"notifications/{method}",
             params={**params, "_meta": {f"{META}subscriptionId": stream["id"]}},
         )
 
     def acknowledge(self, stream: JSONObject) -> None:
-        self.tell("subscriptions/acknowledged", stream, notifications=params_of(stream)["notifications"])
+        self.notify("subscriptions/acknowledged", stream, notifications=params_of(stream)["notifications"])
 
     # -------------------------------------------------------------- looking
 
@@ -137,11 +137,11 @@ async def connected(
     offered: JSONObject | None = None,
     over_http: bool = False,
     capabilities: JSONObject | None = None,
-    answerers: Mapping[str, Answerer] | None = None,
+    handlers: Mapping[str, RequestHandler] | None = None,
     responder: Responder | None = None,
 ) -> AsyncIterator[EraStage]:
-    """`responder` answers what the server asks, or `answerers` do, by its method."""
-    responder = responder or responder_of(answerers or {})
+    """`responder` answers what the server asks, or `handlers` do, by its method."""
+    responder = responder or responder_of(handlers or {})
     stage = EraStage(revision, over_http=over_http, capabilities=capabilities, responder=responder)
     await stage.connect(**(offered or {}))
     try:
@@ -171,18 +171,18 @@ def meta_of(request: JSONObject) -> dict[str, Any]:
     return {name.removeprefix(META): value for name, value in meta.items()}
 
 
-def answering(*answers: JSONObject) -> Answerer:
+def capabilities_for_methods(*responses: JSONObject) -> RequestHandler:
     """Answers what it is asked with these, in turn; the last one again and again."""
-    left = list(answers)
+    left = list(responses)
 
-    async def answer(params: JSONObject) -> JSONObject:
+    async def response(params: JSONObject) -> JSONObject:
         return left.pop(0) if len(left) > 1 else left[0]
 
-    return answer
+    return response
 
 
 def raising(error: Exception) -> Callable[[JSONObject], Any]:
-    async def answer(params: JSONObject) -> JSONObject:
+    async def response(params: JSONObject) -> JSONObject:
         raise error
 
-    return answer
+    return response

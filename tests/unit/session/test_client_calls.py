@@ -78,25 +78,25 @@ async def test_versions_before_tasks_say_so(revision: Revision) -> None:
 
 async def test_oldest_version_has_completion_without_declaring_it() -> None:
     async with connected(R1) as stage:
-        asking = stage.start(stage.client.complete(REF, "a", "v"))
+        pending = stage.start(stage.client.complete(REF, "a", "v"))
         await stage.reply(completion={"values": ["va", 7, "vb"], "total": 9, "hasMore": True})
-        completion = await asking
+        completion = await pending
     assert (completion.values, completion.total, completion.has_more) == (("va", "vb"), 9, True)
 
 
 async def test_stateless_list_has_a_freshness_lifetime() -> None:
     async with connected(R5, offered={"tools": {}}) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[], ttlMs=60_000, cacheScope="public")
-        listing = await asking
+        listing = await pending
     assert listing.cache == CacheHints(60_000, "public")
 
 
 async def test_session_list_has_no_freshness_lifetime() -> None:
     async with connected(R4, offered={"tools": {}}) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[])
-        assert (await asking).cache is None
+        assert (await pending).cache is None
 
 
 # ------------------------------------------------------------------ what goes out
@@ -143,9 +143,9 @@ async def test_each_request_is_sent_with_its_method_and_params(
     ask: Ask, method: str, params: JSONObject, result: JSONObject, revision: Revision
 ) -> None:
     async with connected(revision, offered=OFFERED) as stage:
-        asking = stage.start(ask(stage.client))
+        pending = stage.start(ask(stage.client))
         request = await stage.reply(**result)
-        await asking
+        await pending
     assert request["method"] == method
     assert params_of({"params": {}, **request}) == params
     assert ("params" in request) or revision is R4  # never absent in the stateless era
@@ -153,34 +153,34 @@ async def test_each_request_is_sent_with_its_method_and_params(
 
 async def test_unusable_contents_and_messages_are_kept_beside_the_others() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        asking = stage.start(stage.client.read_resource("file:///a"))
+        pending = stage.start(stage.client.read_resource("file:///a"))
         await stage.reply(contents=[{"uri": "file:///a", "text": "t"}, 5])
-        listing = await asking
+        listing = await pending
     assert [contents.uri for contents in listing.items] == ["file:///a"]
     assert [malformed.value for malformed in listing.malformed] == [5]
 
 
 async def test_error_is_a_server_error() -> None:
     async with connected(R5, offered=OFFERED) as stage:
-        asking = stage.start(stage.client.read_resource("file:///a"))
+        pending = stage.start(stage.client.read_resource("file:///a"))
         await stage.refuse(-32602, "no such resource")
         with pytest.raises(RpcError, match="no such resource"):
-            await asking
+            await pending
 
 
 @pytest.mark.parametrize(("revision", "method"), [(R4, "ping"), (R5, "server/discover")])
 async def test_keep_alive_uses_the_method_of_the_protocol_mode(revision: Revision, method: str) -> None:
     async with connected(revision) as stage:
-        asking = stage.start(stage.client.ping())
+        pending = stage.start(stage.client.ping())
         assert (await stage.reply())["method"] == method
-        await asking
+        await pending
 
 
 async def test_log_level_is_set_by_a_request_in_session_mode() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        asking = stage.start(stage.client.set_level("debug"))
+        pending = stage.start(stage.client.set_level("debug"))
         request = await stage.reply()
-        await asking
+        await pending
     assert (request["method"], request["params"]) == ("logging/setLevel", {"level": "debug"})
 
 
@@ -232,9 +232,9 @@ def tool(name: str, **annotations: JSON) -> JSONObject:
 async def test_tool_with_an_invalid_annotation_is_dropped_over_http_and_kept_with_the_reason() -> None:
     tools: JSON = [tool("good", region="Region"), tool("bad", region="not a token"), 5]
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=tools)
-        listing = await asking
+        listing = await pending
     assert [item.name for item in listing.items] == ["good"]
     not_an_object, bad = listing.malformed
     assert not_an_object.value == 5
@@ -249,9 +249,9 @@ async def test_annotations_are_ignored_on_other_transports_and_versions(
     revision: Revision, over_http: bool
 ) -> None:
     async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("bad", region="not a token"), tool("good", region="Region")])
-        assert [item.name for item in (await asking).items] == ["bad", "good"]
+        assert [item.name for item in (await pending).items] == ["bad", "good"]
         call = stage.start(stage.client.call_tool("good", {"region": "eu"}))
         await stage.reply(content=[])
         await call
@@ -260,9 +260,9 @@ async def test_annotations_are_ignored_on_other_transports_and_versions(
 
 async def test_annotated_arguments_are_sent_as_headers() -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("x", region="Region", other="Other")])
-        await asking
+        await pending
         call = stage.start(stage.client.call_tool("x", {"region": "grün"}))
         await stage.reply(content=[])
         await call
@@ -279,7 +279,7 @@ async def test_header_mismatch_causes_one_list_refresh_and_one_retry() -> None:
         assert sent[-3:] == [(), (), (("Mcp-Param-Region", "eu"),)]
         done = await call
         assert request["method"] == "tools/call"
-        assert b"still wrong" in done.exchange.answer.raw
+        assert b"still wrong" in done.exchange.response.raw
         assert await stage.sends_nothing_more()
 
 
@@ -287,7 +287,7 @@ async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         await stage.refuse(-32020, "odd")
-        assert b"odd" in (await call).exchange.answer.raw
+        assert b"odd" in (await call).exchange.response.raw
         assert await stage.sends_nothing_more()
 
 
@@ -298,20 +298,20 @@ async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
 async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
         time = LoopTime()
-        news: list[ProgressReceived] = []
-        call = stage.start(stage.client.call_tool("x", {}, on_progress=news.append))
+        changes: list[ProgressReceived] = []
+        call = stage.start(stage.client.call_tool("x", {}, on_progress=changes.append))
         request = await stage.next()
         token = meta_of(request)["progressToken"]
         for step in (1, 2):
             await time.advance(9)  # the limit is 10
-            stage.wire.say(
+            stage.wire.show_message(
                 method="notifications/progress",
                 params={"progressToken": token, "progress": step, "total": 4, "message": f"step {step}"},
             )
         await time.advance(9)  # beyond 25 in all
         with pytest.raises(RequestTimedOut):
             await call
-    assert [(one.progress, one.total, one.message) for one in news] == [(1, 4, "step 1"), (2, 4, "step 2")]
+    assert [(one.progress, one.total, one.message) for one in changes] == [(1, 4, "step 1"), (2, 4, "step 2")]
 
 
 @pytest.mark.parametrize(
@@ -361,25 +361,25 @@ async def test_error_without_an_id_belongs_to_the_request_of_its_http_exchange(
         request, second = await stage.next(), await stage.next()
         frame = b'{"jsonrpc":"2.0",%s"error":{"code":-32600,"message":"cannot read you"}}' % id_member
         stage.say_on(request, frame)
-        answer = (await call).exchange.answer
-        assert answer.raw == frame
+        response = (await call).exchange.response
+        assert response.raw == frame
         assert not other.done()
-        stage.wire.say(id=second["id"], result={})
+        stage.wire.show_message(id=second["id"], result={})
         await other
-    asked, answered = stage.rows(RecordKind.REQUEST)[1], stage.rows(RecordKind.ERROR)[0]
-    assert (asked.status, asked.partner) == (Status.ERROR, answered.number)
-    assert (answered.method, answered.raw) == ("tools/call", frame)
-    assert answered.problem == '"id" must be a string or an integer'
+    requested, responded = stage.rows(RecordKind.REQUEST)[1], stage.rows(RecordKind.ERROR)[0]
+    assert (requested.status, requested.partner) == (Status.ERROR, responded.number)
+    assert (responded.method, responded.raw) == ("tools/call", frame)
+    assert responded.problem == '"id" must be a string or an integer'
 
 
 async def test_error_without_an_id_over_stdio_belongs_to_no_request() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("x", {}))
         request = await stage.next()
-        stage.wire.say(id=None, error={"code": -32700, "message": "Parse error"})
+        stage.wire.show_message(id=None, error={"code": -32700, "message": "Parse error"})
         await settle()
         assert not call.done()
-        stage.wire.say(id=request["id"], result={})
+        stage.wire.show_message(id=request["id"], result={})
         await call
 
 
@@ -394,8 +394,8 @@ async def test_batched_responses_reach_their_callers(revision: Revision) -> None
             b'{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"no"}}]'
             % (str(ids[0]).encode(), str(ids[1]).encode())
         )
-        answers = [(await call).exchange.answer for call in (one, two)]
-    assert [answer.kind.name for answer in answers] == ["RESULT", "ERROR"]
+        responses = [(await call).exchange.response for call in (one, two)]
+    assert [response.kind.name for response in responses] == ["RESULT", "ERROR"]
     (batch,) = stage.rows(RecordKind.BATCH)
     calls = [row for row in stage.rows(RecordKind.REQUEST) if row.method == "tools/call"]
     assert [(row.status, row.partner) for row in calls] == [
@@ -406,7 +406,7 @@ async def test_batched_responses_reach_their_callers(revision: Revision) -> None
 
 async def test_server_request_in_stateless_mode_is_recorded_and_not_answered() -> None:
     async with connected(R5, offered=OFFERED) as stage:
-        stage.wire.say(id="mine", method="roots/list")
+        stage.wire.show_message(id="mine", method="roots/list")
         assert await stage.sends_nothing_more()
         assert stage.notes() == [
             "The server sent the request roots/list; this revision lets servers send none."
@@ -415,7 +415,7 @@ async def test_server_request_in_stateless_mode_is_recorded_and_not_answered() -
 
 async def test_unreadable_task_is_a_server_error() -> None:
     async with connected(R4, offered={"tasks": {}}) as stage:
-        asking = stage.start(stage.client.tasks.get("t"))
+        pending = stage.start(stage.client.tasks.get("t"))
         await stage.reply(taskId="t", status="dreaming")
         with pytest.raises(RemoteProtocolError, match=r"the task cannot be read.*dreaming"):
-            await asking
+            await pending

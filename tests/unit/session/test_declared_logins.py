@@ -28,10 +28,10 @@ def entry(auth: Auth | None, **members: object) -> HttpEntry:
 
 
 def extensions(entry: Entry, usual: ClientCapabilities = ALL) -> list[str]:
-    said = capabilities_for(entry, usual, ()).capabilities(R5).get("extensions", {})
-    assert isinstance(said, dict)
-    assert all(value == {} for value in said.values())
-    return list(said)
+    reported = capabilities_for(entry, usual, ()).capabilities(R5).get("extensions", {})
+    assert isinstance(reported, dict)
+    assert all(value == {} for value in reported.values())
+    return list(reported)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ async def test_both_messages_point_to_the_exchange_that_carried_them() -> None:
         stage.say_on(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
         done = (await call).exchange
     (row,) = stage.rows(RecordKind.HTTP)
-    answer = stage.log.partner(done.row)
-    assert answer is not None
+    response = stage.log.partner(done.row)
+    assert response is not None
     assert stage.log.exchange(done.row) == row.number
-    assert stage.log.exchange(answer) == row.number
-    assert stage.log.http(done.row) is stage.log.http(answer) is stage.log.http(row.number)
+    assert stage.log.exchange(response) == row.number
+    assert stage.log.http(done.row) is stage.log.http(response) is stage.log.http(row.number)
     assert stage.log.exchange(row.number) is None
 
 

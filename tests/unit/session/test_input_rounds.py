@@ -14,7 +14,14 @@ from inspector.protocol.jsonrpc import PARSE_AT_ARRIVAL, Message, read
 from inspector.protocol.revisions import R4
 from inspector.session.input_rounds import may_ask
 from tests.helpers.fakes import LoopTime
-from tests.unit.session.session_stage import answering, connected, meta_of, params_of, raising, settle
+from tests.unit.session.session_stage import (
+    capabilities_for_methods,
+    connected,
+    meta_of,
+    params_of,
+    raising,
+    settle,
+)
 
 OFFERED: JSONObject = {"tools": {}, "prompts": {}, "resources": {}}
 CAPABILITIES: JSONObject = {"elicitation": {"form": {}}, "roots": {}}
@@ -28,7 +35,7 @@ ASK: JSONObject = {
 DONE: JSONObject = {"content": [{"type": "text", "text": "done"}]}
 
 
-def asks(state: JSON = None, **requests: JSON) -> JSONObject:
+def needs_input(state: JSON = None, **requests: JSON) -> JSONObject:
     result: JSONObject = {"resultType": "input_required"}
     if requests:
         result["inputRequests"] = requests
@@ -42,10 +49,10 @@ async def test_request_is_answered_and_the_call_repeated_with_the_exact_state() 
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        answerers={"elicitation/create": answering(ACCEPT)},
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {"a": 1}))
-        first = await stage.reply(**asks(state, who=ASK))
+        first = await stage.reply(**needs_input(state, who=ASK))
         second = await stage.reply(**DONE)
         done = await call
     assert params_of(first) == {"name": "greet", "arguments": {"a": 1}}
@@ -57,44 +64,44 @@ async def test_request_is_answered_and_the_call_repeated_with_the_exact_state() 
     }
     assert second["id"] != first["id"]
     assert done.rounds == 2
-    assert done.exchange.answer.result == DONE
+    assert done.exchange.response.result == DONE
 
 
 async def test_several_requests_are_asked_at_once_and_answered_together() -> None:
-    asked: list[JSONObject] = []
+    requested: list[JSONObject] = []
     both = asyncio.Barrier(2)
 
-    async def answer(params: JSONObject) -> JSONObject:
-        asked.append(params)
+    async def response(params: JSONObject) -> JSONObject:
+        requested.append(params)
         await both.wait()  # neither is answered before the other was asked
         return {"roots": []} if not params else ACCEPT
 
-    answerers = {"elicitation/create": answer, "roots/list": answer}
-    async with connected(offered=OFFERED, capabilities=CAPABILITIES, answerers=answerers) as stage:
+    handlers = {"elicitation/create": response, "roots/list": response}
+    async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(who=ASK, dirs={"method": "roots/list"}))
+        await stage.reply(**needs_input(who=ASK, dirs={"method": "roots/list"}))
         second = await stage.reply(**DONE)
         await call
     assert params_of(second)["inputResponses"] == {"who": ACCEPT, "dirs": ROOTS}
     assert "requestState" not in params_of(second)  # there was none
-    assert len(asked) == 2
+    assert len(requested) == 2
 
 
 async def test_each_round_sends_only_its_own_replies_and_state() -> None:
-    answers = [{"action": "accept", "content": {"n": n}} for n in (1, 2)]
+    responses = [{"action": "accept", "content": {"n": n}} for n in (1, 2)]
     async with connected(
         offered=OFFERED,
         capabilities=CAPABILITIES,
-        answerers={"elicitation/create": answering(*answers)},  # type: ignore[arg-type]
+        handlers={"elicitation/create": capabilities_for_methods(*responses)},  # type: ignore[arg-type]
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks("one", a=ASK))
-        second = await stage.reply(**asks(b=ASK))
+        await stage.reply(**needs_input("one", a=ASK))
+        second = await stage.reply(**needs_input(b=ASK))
         third = await stage.reply(**DONE)
         assert (await call).rounds == 3
-    assert params_of(second)["inputResponses"] == {"a": answers[0]}
+    assert params_of(second)["inputResponses"] == {"a": responses[0]}
     assert params_of(second)["requestState"] == "one"
-    assert params_of(third)["inputResponses"] == {"b": answers[1]}
+    assert params_of(third)["inputResponses"] == {"b": responses[1]}
     assert "requestState" not in params_of(third)
 
 
@@ -103,7 +110,7 @@ async def test_state_without_requests_is_retried_after_a_delay(state: str) -> No
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(state))
+        await stage.reply(**needs_input(state))
         assert await stage.sends_nothing_more()
         await time.advance(0.1)
         second = await stage.reply(**DONE)
@@ -122,22 +129,26 @@ async def test_prompts_and_resources_may_take_rounds_too(
     ask: Callable[[object], object], member: str, items: JSON
 ) -> None:
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
-        asking = stage.start(ask(stage.client))
-        first = await stage.reply(**asks("s", who=ASK))
+        pending = stage.start(ask(stage.client))
+        first = await stage.reply(**needs_input("s", who=ASK))
         second = await stage.reply(**{member: items})
-        assert len((await asking).items) == 1
+        assert len((await pending).items) == 1
     assert params_of(second) == params_of(first) | {"requestState": "s", "inputResponses": {"who": ACCEPT}}
 
 
 async def test_declined_request_is_a_normal_reply() -> None:
     decline: JSONObject = {"action": "decline"}
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(decline)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(decline)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(who=ASK))
+        await stage.reply(**needs_input(who=ASK))
         assert params_of(await stage.reply(**DONE))["inputResponses"] == {"who": decline}
         await call
 
@@ -151,10 +162,10 @@ async def test_rejection_ends_the_call_without_another_round_and_closes_other_re
         finally:
             was_closed.set()
 
-    answerers = {"elicitation/create": never, "roots/list": raising(RpcError(-1, "I will not say"))}
-    async with connected(offered=OFFERED, capabilities=CAPABILITIES, answerers=answerers) as stage:
+    handlers = {"elicitation/create": never, "roots/list": raising(RpcError(-1, "I will not say"))}
+    async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(who=ASK, dirs={"method": "roots/list"}))
+        await stage.reply(**needs_input(who=ASK, dirs={"method": "roots/list"}))
         with pytest.raises(RequestCancelled) as caught:
             await call
         assert await stage.sends_nothing_more()
@@ -165,11 +176,11 @@ async def test_rejection_ends_the_call_without_another_round_and_closes_other_re
 
 
 async def test_internal_error_while_replying_reaches_the_caller(caplog: pytest.LogCaptureFixture) -> None:
-    answerers = {"roots/list": raising(ZeroDivisionError("oops"))}
-    async with connected(offered=OFFERED, capabilities=CAPABILITIES, answerers=answerers) as stage:
+    handlers = {"roots/list": raising(ZeroDivisionError("oops"))}
+    async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         with caplog.at_level(logging.CRITICAL):
-            await stage.reply(**asks(dirs={"method": "roots/list"}))
+            await stage.reply(**needs_input(dirs={"method": "roots/list"}))
             with pytest.raises(RequestCancelled, match="we could not answer: ZeroDivisionError"):
                 await call
         assert await stage.sends_nothing_more()
@@ -186,10 +197,10 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
             was_closed.set()
 
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": never}
+        offered=OFFERED, capabilities=CAPABILITIES, handlers={"elicitation/create": never}
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(who=ASK))
+        await stage.reply(**needs_input(who=ASK))
         await is_open.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -201,11 +212,14 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
-        (asks(a={"method": "sampling/createMessage", "params": {}}), "did not declare sampling"),
-        (asks(a={"method": "elicitation/create", "params": {"mode": "url"}}), "did not declare elicitation."),
-        (asks(a={"method": "tools/list"}), "“tools/list”, which cannot be asked for inside a result"),
-        (asks(), "neither inputRequests nor requestState"),
-        (asks(5), "its requestState is no string"),
+        (needs_input(a={"method": "sampling/createMessage", "params": {}}), "did not declare sampling"),
+        (
+            needs_input(a={"method": "elicitation/create", "params": {"mode": "url"}}),
+            "did not declare elicitation.",
+        ),
+        (needs_input(a={"method": "tools/list"}), "“tools/list”, which cannot be asked for inside a result"),
+        (needs_input(), "neither inputRequests nor requestState"),
+        (needs_input(5), "its requestState is no string"),
         ({"resultType": "magic"}, "its resultType “magic” is none that this request allows"),
         ({"resultType": "task", "taskId": "t", "status": "working"}, "did not declare the tasks extension"),
         ({"resultType": "input_required", "inputRequests": [1]}, '"inputRequests" must be an object'),
@@ -213,7 +227,9 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
 )
 async def test_invalid_result_is_neither_used_nor_answered(result: JSONObject, reason: str) -> None:
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         await stage.reply(**result)
@@ -225,40 +241,42 @@ async def test_invalid_result_is_neither_used_nor_answered(result: JSONObject, r
 
 async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds() -> None:
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
         for _ in range(11):
-            await stage.reply(**asks("s", who=ASK))
+            await stage.reply(**needs_input("s", who=ASK))
         with pytest.raises(RemoteProtocolError, match="the server asked 10 times in a row and asks again"):
             await call
         assert await stage.sends_nothing_more()
 
 
 async def test_calls_do_not_leak_into_each_other() -> None:
-    answers: dict[str, asyncio.Future[JSONObject]] = {}
+    responses: dict[str, asyncio.Future[JSONObject]] = {}
 
-    async def answer(params: JSONObject) -> JSONObject:
+    async def response(params: JSONObject) -> JSONObject:
         future: asyncio.Future[JSONObject] = asyncio.get_running_loop().create_future()
-        answers[str(params["message"])] = future
+        responses[str(params["message"])] = future
         return await future
 
     def ask(message: str) -> JSONObject:
         return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": FORM}}
 
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answer}
+        offered=OFFERED, capabilities=CAPABILITIES, handlers={"elicitation/create": response}
     ) as stage:
         one = stage.start(stage.client.call_tool("one", {}))
-        await stage.reply(**asks("state of one", k=ask("one")))
+        await stage.reply(**needs_input("state of one", k=ask("one")))
         two = stage.start(stage.client.call_tool("two", {}))
-        await stage.reply(**asks("state of two", k=ask("two")))
+        await stage.reply(**needs_input("state of two", k=ask("two")))
         await settle()
         plain = stage.start(stage.client.call_tool("plain", {}))
         third = await stage.reply(**DONE)
-        answers["two"].set_result({"action": "accept", "content": {"n": "two"}})
+        responses["two"].set_result({"action": "accept", "content": {"n": "two"}})
         of_two = await stage.reply(**DONE)
-        answers["one"].set_result({"action": "cancel"})
+        responses["one"].set_result({"action": "cancel"})
         of_one = await stage.reply(**DONE)
         await asyncio.gather(one, two, plain)
     assert params_of(third) == {"name": "plain", "arguments": {}}
@@ -270,14 +288,16 @@ async def test_calls_do_not_leak_into_each_other() -> None:
 
 async def test_error_in_a_later_round_is_the_result() -> None:
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks(who=ASK))
+        await stage.reply(**needs_input(who=ASK))
         await stage.refuse(-32603, "broke")
         done = await call
     assert done.rounds == 2
-    assert b"broke" in done.exchange.answer.raw
+    assert b"broke" in done.exchange.response.raw
 
 
 @pytest.mark.parametrize("kind", [None, "complete"])
@@ -291,17 +311,19 @@ async def test_missing_result_type_means_complete(kind: JSON) -> None:
 async def test_session_mode_treats_any_result_as_final() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        await stage.reply(**asks("s", who=ASK))
+        await stage.reply(**needs_input("s", who=ASK))
         assert (await call).rounds == 1
         assert await stage.sends_nothing_more()
 
 
 async def test_every_round_declares_client_info_and_capabilities() -> None:
     async with connected(
-        offered=OFFERED, capabilities=CAPABILITIES, answerers={"elicitation/create": answering(ACCEPT)}
+        offered=OFFERED,
+        capabilities=CAPABILITIES,
+        handlers={"elicitation/create": capabilities_for_methods(ACCEPT)},
     ) as stage:
         call = stage.start(stage.client.call_tool("greet", {}))
-        rounds = [await stage.reply(**asks(who=ASK)), await stage.reply(**DONE)]
+        rounds = [await stage.reply(**needs_input(who=ASK)), await stage.reply(**DONE)]
         await call
     for request in rounds:
         assert meta_of(request)["protocolVersion"] == "2026-07-28"
@@ -331,9 +353,9 @@ async def test_big_result_is_returned_verbatim() -> None:
         request = await stage.next()
         raw = big(b"").raw.replace(b'"id":1,', b'"id":%s,' % str(request["id"]).encode())
         stage.wire.send_frames(raw)
-        answer = (await call).exchange.answer
-    assert answer.raw == raw
-    assert answer.parsed is None
+        response = (await call).exchange.response
+    assert response.raw == raw
+    assert response.parsed is None
 
 
 async def test_big_result_with_requests_is_answered_like_a_small_one() -> None:
@@ -341,7 +363,7 @@ async def test_big_result_with_requests_is_answered_like_a_small_one() -> None:
         time = LoopTime()
         call = stage.start(stage.client.call_tool("greet", {}))
         state = "s" * PARSE_AT_ARRIVAL
-        await stage.reply(**asks(state))
+        await stage.reply(**needs_input(state))
         await settle()
         await time.advance(0.1)
         second = await stage.reply(**DONE)

@@ -30,23 +30,23 @@ PROCESS, HTTP = "process", "http"
 
 
 class Finding:
-    """A session that finds an era out. `ways` are the routes, each with its own wires, in `wires`."""
+    """A session that finds an era out. `options` are the routes, each with its own wires, in `wires`."""
 
-    def __init__(self, choice: EraChoice = AUTO, *ways: str) -> None:
+    def __init__(self, choice: EraChoice = AUTO, *options: str) -> None:
         self.wires: list[MemoryWire] = []
         self.log = TrafficLog()
-        routes = [self._route(choice, way) for way in ways or (PROCESS,)]
+        routes = [self._route(choice, mode) for mode in options or (PROCESS,)]
         settings = Settings(connect_timeout=15, request_timeout=10)
         self.session = Session(routes, Recorder(self.log, "srv", FakeClock()), settings, responder_of({}))
         self.connecting = asyncio.get_running_loop().create_task(self.session.connect())
 
-    def _route(self, choice: EraChoice, way: str) -> Route:
+    def _route(self, choice: EraChoice, mode: str) -> Route:
         return Route(
             self._make_wire,
-            lambda: negotiation_for(choice, PROFILE, way == HTTP),
+            lambda: negotiation_for(choice, PROFILE, mode == HTTP),
             PROFILE,
-            closes_to_cancel=way == HTTP,
-            is_process=way == PROCESS,
+            closes_to_cancel=mode == HTTP,
+            is_process=mode == PROCESS,
         )
 
     def _make_wire(self) -> MemoryWire:
@@ -61,12 +61,12 @@ class Finding:
 
     async def reply(self, method: str, result: JSONObject) -> JSONObject:
         request = await self.next(method)
-        self.wires[-1].say(id=request["id"], result=result)
+        self.wires[-1].show_message(id=request["id"], result=result)
         return request
 
     async def refuse(self, method: str, code: int, message: str = "no") -> None:
         request = await self.next(method)
-        self.wires[-1].say(id=request["id"], error={"code": code, "message": message})
+        self.wires[-1].show_message(id=request["id"], error={"code": code, "message": message})
 
     async def refuse_http(self, method: str, status: int, body: bytes = b"") -> None:
         """As the transport tells of an HTTP status that is no answer."""
@@ -148,10 +148,10 @@ async def test_silent_process_is_initialized_and_its_late_response_changes_nothi
     await finding.nothing_more()
     await time.advance(0.2)
     request = await finding.next("initialize")
-    finding.wires[0].say(id=probe["id"], result=DISCOVERED)
+    finding.wires[0].show_message(id=probe["id"], result=DISCOVERED)
     await settle()
     assert not finding.connecting.done()
-    finding.wires[0].say(id=request["id"], result=INITIALIZED)
+    finding.wires[0].show_message(id=request["id"], result=INITIALIZED)
     assert (await finding.agree()).startswith("2025-11-25")
     (late,) = (row for row in finding.log.find("srv", RecordKind.RESULT) if row.id == probe["id"])
     assert late.problem  # it is there to be seen, and marked
@@ -166,7 +166,7 @@ async def test_newer_server_that_rejects_initialize_with_its_version_is_probed_a
     await time.advance(5.1)
     request = await finding.next("initialize")
     error: JSONObject = {"code": -32022, "message": "old", "data": {"supported": ["2026-07-28"]}}
-    finding.wires[0].say(id=request["id"], error=error)
+    finding.wires[0].show_message(id=request["id"], error=error)
     await finding.reply("server/discover", DISCOVERED)
     assert "The server refused initialize and named 2026-07-28" in await finding.agree()
 
@@ -175,7 +175,7 @@ async def test_connection_shows_what_it_waits_for() -> None:
     finding = Finding()
     request = await finding.next("server/discover")
     assert finding.session.state.waits_for == "the answer to server/discover"
-    finding.wires[0].say(id=request["id"], error={"code": -32601, "message": "no"})
+    finding.wires[0].show_message(id=request["id"], error={"code": -32601, "message": "no"})
     await settle()
     assert finding.session.state.waits_for == "the answer to initialize"
     finding.connecting.cancel()

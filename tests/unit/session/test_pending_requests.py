@@ -48,7 +48,7 @@ async def test_each_request_times_out_on_its_own_regardless_of_order(room: Pendi
             await wait(room, id, seconds(0.01))
     for id, task in ((1, patient), (2, unlimited)):
         assert not task.done()
-        room.answered(jsonrpc.request(id, "x"), ANSWER)
+        room.responded(jsonrpc.request(id, "x"), ANSWER)
         await task
 
 
@@ -64,7 +64,7 @@ async def test_request_with_a_reused_id_is_still_ended_when_it_cannot_be_sent(ro
     with pytest.raises(RequestTimedOut):
         await older
     assert not newer.done()
-    room.answered(jsonrpc.request(1, "x"), ANSWER)
+    room.responded(jsonrpc.request(1, "x"), ANSWER)
     await newer
 
 
@@ -109,28 +109,28 @@ async def test_timeout_leaves_no_pending_cancellation_behind(room: PendingReques
 
 async def test_alarm_fires_once_at_the_earliest_requested_time() -> None:
     loop = asyncio.get_running_loop()
-    rung: list[float] = []
+    level: list[float] = []
     first = asyncio.Event()
 
     def ring() -> None:
-        rung.append(loop.time())
+        level.append(loop.time())
         first.set()
 
     alarm, now = SharedTimer(ring), loop.time()
     for delay in (60.0, 0.01, 30.0):
         alarm.set(now + delay)
     await first.wait()
-    assert len(rung) == 1
-    assert rung[0] - now < 30
+    assert len(level) == 1
+    assert level[0] - now < 30
     alarm.stop()
 
 
 async def test_stopped_alarm_does_not_fire() -> None:
-    loop, rung = asyncio.get_running_loop(), list[str]()
-    alarm = SharedTimer(lambda: rung.append("rung"))
+    loop, level = asyncio.get_running_loop(), list[str]()
+    alarm = SharedTimer(lambda: level.append("rung"))
     alarm.set(loop.time())
     alarm.stop()
-    behind: asyncio.Future[None] = loop.create_future()
-    loop.call_later(0.001, behind.set_result, None)
-    await behind
-    assert not rung
+    after: asyncio.Future[None] = loop.create_future()
+    loop.call_later(0.001, after.set_result, None)
+    await after
+    assert not level

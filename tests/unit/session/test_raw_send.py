@@ -47,9 +47,9 @@ async def bytewise(stage: Stage) -> tuple[Stage, ByteWire]:
 
 
 def answer_of(reply: RawReply) -> Message:
-    (answer,) = reply.answers
+    (response,) = reply.responses
     assert reply.failure is None
-    return answer
+    return response
 
 
 # ------------------------------------------------------------------ requests
@@ -61,9 +61,9 @@ async def test_request_is_sent_as_written_and_gets_its_response(
     stage, wire = bytewise
     sent = await stage.session.send_raw(CALL % b'"mine"')
     assert wire.bytes == [CALL % b'"mine"']
-    assert (sent.request.kind, sent.request.id, sent.awaits_answer) == (Kind.REQUEST, "mine", True)
-    wire.say(id="mine", result={"ok": True})
-    assert answer_of(await sent.answer()).result == {"ok": True}
+    assert (sent.request.kind, sent.request.id, sent.awaits_response) == (Kind.REQUEST, "mine", True)
+    wire.show_message(id="mine", result={"ok": True})
+    assert answer_of(await sent.response()).result == {"ok": True}
     row = stage.log.record(sent.row)
     assert (row.raw, row.status, row.method) == (CALL % b'"mine"', Status.OK, "tools/call")
     assert stage.rows()[-1].problem == ""
@@ -71,9 +71,9 @@ async def test_request_is_sent_as_written_and_gets_its_response(
 
 async def test_response_that_arrives_before_anyone_waits_is_kept(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
-    connected.wire.say(id=70, error={"code": 1, "message": "no"})
+    connected.wire.show_message(id=70, error={"code": 1, "message": "no"})
     await settle()
-    assert answer_of(await sent.answer()).kind is Kind.ERROR
+    assert answer_of(await sent.response()).kind is Kind.ERROR
 
 
 async def test_unawaited_message_is_harmless_when_the_connection_ends(connected: Stage) -> None:
@@ -87,7 +87,7 @@ async def test_unanswered_request_times_out_and_the_server_is_notified(connected
     time = LoopTime()
     sent = await connected.session.send_raw(CALL % b"70", timeout=3)
     await connected.wire.next()
-    waiting = connected.start(sent.answer())
+    waiting = connected.start(sent.response())
     await time.advance(3.1)
     reply = await waiting
     assert isinstance(reply.failure, RequestTimedOut)
@@ -99,7 +99,7 @@ async def test_unanswered_request_times_out_and_the_server_is_notified(connected
 async def test_cancelled_wait_notifies_the_server(connected: Stage) -> None:
     sent = await connected.session.send_raw(CALL % b"70")
     await connected.wire.next()
-    waiting = connected.start(sent.answer())
+    waiting = connected.start(sent.response())
     await settle()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -111,20 +111,20 @@ async def test_progress_under_its_own_token_extends_the_timeout(connected: Stage
     time = LoopTime()
     raw = b'{"jsonrpc":"2.0","id":70,"method":"x","params":{"_meta":{"progressToken":"p"}}}'
     sent = await connected.session.send_raw(raw, timeout=5)
-    waiting = connected.start(sent.answer())
+    waiting = connected.start(sent.response())
     await time.advance(4)
-    connected.wire.say(method="notifications/progress", params={"progressToken": "p", "progress": 1})
+    connected.wire.show_message(method="notifications/progress", params={"progressToken": "p", "progress": 1})
     await time.advance(4)
     assert not waiting.done()
-    connected.wire.say(id=70, result={})
+    connected.wire.show_message(id=70, result={})
     assert answer_of(await waiting).result == {}
 
 
 @pytest.mark.parametrize("id", [b"null", b"1.5", b"true", b"{}", b"[1]"])
 async def test_without_a_valid_id_there_is_nothing_to_wait_for(connected: Stage, id: bytes) -> None:
     sent = await connected.session.send_raw(CALL % id)
-    assert not sent.awaits_answer
-    assert await sent.answer() == RawReply()
+    assert not sent.awaits_response
+    assert await sent.response() == RawReply()
 
 
 async def test_disconnected_session_raises_the_usual_error(stage: Stage) -> None:
@@ -146,7 +146,7 @@ async def test_server_that_stopped_reading_is_a_reported_failure_and_not_an_exce
     await settle()
     await time.advance(2.1)
     sent = await sending
-    assert str((await sent.answer()).failure).startswith("The server did not take it within 2.")
+    assert str((await sent.response()).failure).startswith("The server did not take it within 2.")
 
 
 # ------------------------------------------------------------------ ids
@@ -173,11 +173,11 @@ async def test_reusing_a_pending_id_gives_the_response_to_the_newer_request(
         await call
     assert connected.wire.sends_nothing()  # a notice would name the newer one
     assert connected.wire.forgotten == []
-    connected.wire.say(id=id, result={"to": "the newer"})
-    assert answer_of(await sent.answer()).result == {"to": "the newer"}
+    connected.wire.show_message(id=id, result={"to": "the newer"})
+    assert answer_of(await sent.response()).result == {"to": "the newer"}
     listed, called = connected.rows(RecordKind.REQUEST)[-2:]
     assert (listed.status, called.status) == (Status.GIVEN_UP, Status.OK)
-    connected.wire.say(id=id, result={})
+    connected.wire.show_message(id=id, result={})
     assert connected.rows()[-1].problem == "answers a request that was answered before (id 2)"
 
 
@@ -185,16 +185,16 @@ async def test_failure_of_the_older_request_does_not_affect_the_newer(connected:
     older = await connected.session.send_raw(CALL % b"70")
     newer = await connected.session.send_raw(CALL % b"70")
     connected.wire.happen(RequestFailed(older.request, ConnectionLost("It broke.", ""), 0))
-    connected.wire.say(id=70, result={})
-    assert isinstance((await older.answer()).failure, RequestCancelled)
-    assert answer_of(await newer.answer()).result == {}
+    connected.wire.show_message(id=70, result={})
+    assert isinstance((await older.response()).failure, RequestCancelled)
+    assert answer_of(await newer.response()).result == {}
 
 
 async def test_id_can_be_reused_once_answered(connected: Stage) -> None:
     for _ in range(2):
         sent = await connected.session.send_raw(CALL % b"70")
-        connected.wire.say(id=70, result={})
-        assert answer_of(await sent.answer()).result == {}
+        connected.wire.show_message(id=70, result={})
+        assert answer_of(await sent.response()).result == {}
     assert [row.problem for row in connected.rows(RecordKind.RESULT)[-2:]] == ["", ""]
 
 
@@ -226,33 +226,33 @@ async def test_any_bytes_are_sent_and_recorded(
     assert wire.bytes == [raw]
     assert stage.rows()[-1].number == sent.row
     assert (stage.rows()[-1].kind, stage.rows()[-1].raw) == (kind, raw)
-    assert await sent.answer() == RawReply()
+    assert await sent.response() == RawReply()
 
 
 async def test_a_batch_waits_for_every_request_in_it(connected: Stage) -> None:
     request = b'{"jsonrpc":"2.0","id":%d,"method":"x"}'
     raw = b"[%s, %s,\t%s]" % (request % 70, request % 71, b'{"jsonrpc":"2.0","method":"n"}')
     sent = await connected.session.send_raw(raw)
-    connected.wire.say(id=71, result={"n": 71})
-    connected.wire.say(id=70, result={"n": 70})
-    reply = await sent.answer()
-    assert [answer.result for answer in reply.answers] == [{"n": 70}, {"n": 71}]
+    connected.wire.show_message(id=71, result={"n": 71})
+    connected.wire.show_message(id=70, result={"n": 70})
+    reply = await sent.response()
+    assert [response.result for response in reply.responses] == [{"n": 70}, {"n": 71}]
     assert all(not row.problem for row in connected.rows(RecordKind.RESULT))
 
 
 async def test_manual_reply_is_the_only_one_the_server_gets(stage: Stage) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def think(params: dict[str, JSON]) -> dict[str, JSON]:
-        await asked.wait()
+        await requested.wait()
         return {"roots": []}
 
     stage.answer_with("roots/list", think)
     await stage.connect()
-    stage.wire.say(id="s1", method="roots/list")
+    stage.wire.show_message(id="s1", method="roots/list")
     await settle()
     await stage.session.send_raw(b'{"jsonrpc":"2.0","id":"s1","result":{"roots":"mine"}}')
-    asked.set()
+    requested.set()
     await settle()
     assert (await stage.wire.next())["result"] == {"roots": "mine"}
     assert stage.wire.sends_nothing()
@@ -263,8 +263,8 @@ async def test_transport_rejection_is_returned_as_the_failure(bytewise: tuple[St
     wire.refusal = refusal = HttpRefused("The server answered it with HTTP 400: no.", "", 400, b"no")
     for raw in (b"{", CALL % b"70"):
         sent = await stage.session.send_raw(raw)
-        assert (sent.failure, sent.awaits_answer) == (refusal, False)
-        assert (await sent.answer()).failure is refusal
+        assert (sent.failure, sent.awaits_response) == (refusal, False)
+        assert (await sent.response()).failure is refusal
     assert stage.rows(RecordKind.REQUEST)[-1].status is Status.GIVEN_UP
 
 
@@ -274,16 +274,17 @@ async def test_manually_opened_change_stream_is_not_a_server_violation() -> None
     async with era(R5) as stage:
         time = LoopTime()
         sent = await stage.session.send_raw(raw)
-        waiting = stage.start(sent.answer())
-        told: JSON = {f"{META}subscriptionId": "L"}
-        asked: JSON = {"toolsListChanged": True}
-        stage.wire.say(
-            method="notifications/subscriptions/acknowledged", params={"_meta": told, "notifications": asked}
+        waiting = stage.start(sent.response())
+        reported: JSON = {f"{META}subscriptionId": "L"}
+        requested: JSON = {"toolsListChanged": True}
+        stage.wire.show_message(
+            method="notifications/subscriptions/acknowledged",
+            params={"_meta": reported, "notifications": requested},
         )
-        stage.wire.say(method="notifications/tools/list_changed", params={"_meta": told})
+        stage.wire.show_message(method="notifications/tools/list_changed", params={"_meta": reported})
         await time.advance(3600)
         assert not waiting.done()  # it is answered when it is over, and that may take hours
-        stage.wire.say(id="L", result={"_meta": told})
+        stage.wire.show_message(id="L", result={"_meta": reported})
         assert answer_of(await waiting).kind is Kind.RESULT
         assert stage.notes() == []
 
@@ -296,9 +297,9 @@ async def test_manual_call_mirrors_its_arguments_in_headers_and_user_headers_win
     raw = b'{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":%s,"arguments":%s}}'
     arguments = b'{"region":"eu","colour":"red"}'
     async with era(R5, offered={"tools": {}}, over_http=True) as stage:
-        asking = stage.start(stage.client.list_tools())
+        pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool])
-        await asking
+        await pending
         for sent in (raw % (b'"x"', arguments), raw % (b"{}", arguments), raw % (b'"x"', b"7"), b"{"):
             await stage.client.send_raw(sent, headers=(("mcp-param-colour", "blue"),))
         mine = ("mcp-param-colour", "blue")
@@ -324,9 +325,9 @@ async def test_when_split_each_line_is_a_separate_message(bytewise: tuple[Stage,
     sent = await stage.session.send_raw(b"%s\n{\n%s\n" % (CALL % b"70", CALL % b"71"), split=True)
     assert wire.bytes == [CALL % b"70", b"{", CALL % b"71"]
     assert [row.number for row in stage.rows()[-3:]] == [sent.row, sent.row + 1, sent.row + 2]
-    wire.say(id=70, result={"n": 70})
-    wire.say(id=71, result={"n": 71})
-    assert [answer.result for answer in (await sent.answer()).answers] == [{"n": 70}, {"n": 71}]
+    wire.show_message(id=70, result={"n": 70})
+    wire.show_message(id=71, result={"n": 71})
+    assert [response.result for response in (await sent.response()).responses] == [{"n": 70}, {"n": 71}]
 
 
 async def test_line_break_is_allowed_on_other_transports() -> None:

@@ -14,16 +14,16 @@ from inspector.session.client import Client
 from tests.helpers.stage import Stage
 
 
-async def serve(stage: Stage, answer: Callable[[JSONObject], JSONObject]) -> None:
+async def serve(stage: Stage, response: Callable[[JSONObject], JSONObject]) -> None:
     while True:
         request = await stage.wire.next()
-        stage.wire.say(id=request["id"], **answer(request))
+        stage.wire.show_message(id=request["id"], **response(request))
 
 
 async def list_tools(
-    stage: Stage, answer: Callable[[JSONObject], JSONObject], most_pages: int = 100
+    stage: Stage, response: Callable[[JSONObject], JSONObject], most_pages: int = 100
 ) -> Listing[Tool]:
-    server = stage.start(serve(stage, answer))
+    server = stage.start(serve(stage, response))
     try:
         return await Client(stage.session, most_pages).list_tools()
     finally:
@@ -51,11 +51,11 @@ async def test_every_page_is_fetched_in_order(connected: Stage) -> None:
 
 
 async def test_first_page_is_requested_without_params(connected: Stage) -> None:
-    asking = connected.start(Client(connected.session, 10).list_prompts())
+    pending = connected.start(Client(connected.session, 10).list_prompts())
     request = await connected.wire.next()
     assert request == {"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}
-    connected.wire.say(id=2, result={"prompts": [{"name": "p"}]})
-    assert [prompt.name for prompt in (await asking).items] == ["p"]
+    connected.wire.show_message(id=2, result={"prompts": [{"name": "p"}]})
+    assert [prompt.name for prompt in (await pending).items] == ["p"]
 
 
 async def test_malformed_items_are_kept_beside_the_others(connected: Stage) -> None:
@@ -96,11 +96,11 @@ async def test_error_in_the_middle_of_a_list_is_a_server_error(connected: Stage)
 
 
 async def test_unreadable_response_says_so(connected: Stage) -> None:
-    asking = connected.start(Client(connected.session, 10).list_tools())
+    pending = connected.start(Client(connected.session, 10).list_tools())
     await connected.wire.next()
     connected.wire.send_frames(b'{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name": oops}]}}')
     with pytest.raises(RemoteProtocolError, match="the answer cannot be read: Expecting value"):
-        await asking
+        await pending
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ async def test_tool_is_called_with_its_arguments_and_returns_the_raw_response(co
     assert request["params"] == {"name": "add", "arguments": {"a": 1}}
     connected.wire.send_frames(b'{ "id":2, "result":{"isError":true}, "jsonrpc":"2.0" }')
     exchange = (await call).exchange
-    assert exchange.answer.raw == b'{ "id":2, "result":{"isError":true}, "jsonrpc":"2.0" }'
+    assert exchange.response.raw == b'{ "id":2, "result":{"isError":true}, "jsonrpc":"2.0" }'

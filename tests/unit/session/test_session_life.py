@@ -63,7 +63,7 @@ async def test_transport_that_cannot_be_opened_fails_with_its_reason(
 async def test_rejected_handshake_fails_and_closes_the_transport(stage: Stage) -> None:
     connecting = stage.start(stage.session.connect())
     request = await stage.wire_next()
-    stage.wire.say(id=request["id"], error={"code": -32603, "message": "not today"})
+    stage.wire.show_message(id=request["id"], error={"code": -32603, "message": "not today"})
     with pytest.raises(ConnectFailed, match="not today"):
         await connecting
     assert stage.session.state.status is Status.FAILED
@@ -115,7 +115,7 @@ async def test_transport_is_closed_whatever_goes_wrong_while_connecting(stage: S
         def first(self) -> None:
             raise ZeroDivisionError("a bug of ours")
 
-        def receive(self, answer: Message) -> None: ...
+        def receive(self, response: Message) -> None: ...
 
     stage.negotiation = Broken  # type: ignore[assignment]
     with pytest.raises(ConnectFailed, match="a bug of ours"):
@@ -208,8 +208,10 @@ async def test_messages_that_arrive_while_the_transport_closes_are_recorded(conn
     connected.wire.closes_when.clear()
     closing = connected.start(connected.session.close())
     await asyncio.sleep(0)
-    connected.wire.say(method="notifications/message", params={"level": "info", "data": "last words"})
-    connected.wire.say(id=77, method="ping")
+    connected.wire.show_message(
+        method="notifications/message", params={"level": "info", "data": "last words"}
+    )
+    connected.wire.show_message(id=77, method="ping")
     connected.wire.end()
     connected.wire.closes_when.set()
     await closing
@@ -234,10 +236,10 @@ async def test_request_that_fails_on_the_transport_fails_alone(connected: Stage)
     error = ConnectionLost("The server answered HTTP 500.", "Try again.")
     message = connected.sent("tools/call")
     connected.wire.happen(RequestFailed(message, error, 0))
-    connected.wire.say(id=fine["id"], result={})
+    connected.wire.show_message(id=fine["id"], result={})
     with pytest.raises(ConnectionLost, match="HTTP 500"):
         await failing
-    assert (await other).answer.result == {}
+    assert (await other).response.result == {}
     assert request["method"] == "tools/call"
     assert connected.session.state.status is Status.CONNECTED
     assert connected.notes(RecordKind.LOCAL) == ["tools/call: The server answered HTTP 500. Try again."]

@@ -25,9 +25,9 @@ async def test_response_is_returned_with_the_row_of_its_request(connected: Stage
     call = connected.start(connected.session.request("tools/list", {"cursor": "x"}))
     request = await connected.wire.next()
     assert request == {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"cursor": "x"}}
-    connected.wire.say(id=2, result={"tools": []})
+    connected.wire.show_message(id=2, result={"tools": []})
     exchange = await call
-    assert exchange.answer.result == {"tools": []}
+    assert exchange.response.result == {"tools": []}
     assert connected.log.record(exchange.row).status is Status.OK
 
 
@@ -76,7 +76,7 @@ async def test_late_response_is_recorded_and_otherwise_ignored(connected: Stage)
     await time.advance(1.1)
     with pytest.raises(RequestTimedOut):
         await call
-    connected.wire.say(id=2, result={})
+    connected.wire.show_message(id=2, result={})
     assert connected.rows()[-1].problem == "answers a request that was given up (id 2)"
 
 
@@ -89,7 +89,9 @@ async def test_progress_extends_the_timeout_but_not_endlessly(connected: Stage) 
     for step in range(1, 4):  # 9, 18 and 25 s: the idle limit is 10, the longest 25
         await time.advance(9 if step < 3 else 6.9)
         assert not call.done()
-        connected.wire.say(method="notifications/progress", params={"progressToken": 2, "progress": step})
+        connected.wire.show_message(
+            method="notifications/progress", params={"progressToken": 2, "progress": step}
+        )
     await time.advance(0.2)
     with pytest.raises(RequestTimedOut):
         await call
@@ -101,7 +103,7 @@ async def test_unrequested_progress_does_not_extend_the_timeout(connected: Stage
     call = connected.start(connected.session.request("tools/call"))
     await connected.wire.next()
     await time.advance(9)
-    connected.wire.say(method="notifications/progress", params={"progressToken": 7, "progress": 1})
+    connected.wire.show_message(method="notifications/progress", params={"progressToken": 7, "progress": 1})
     await time.advance(2)
     with pytest.raises(RequestTimedOut):
         await call
@@ -158,8 +160,8 @@ async def test_transport_lost_while_sending_fails_the_call_once(connected: Stage
 async def test_notifications_are_forwarded_in_order(connected: Stage) -> None:
     seen: list[Message] = []
     connected.session.notified.connect(seen.append)
-    connected.wire.say(method="notifications/tools/list_changed")
-    connected.wire.say(method="notifications/message", params={"level": "info"})
+    connected.wire.show_message(method="notifications/tools/list_changed")
+    connected.wire.show_message(method="notifications/message", params={"level": "info"})
     assert [message.method for message in seen] == [
         "notifications/tools/list_changed",
         "notifications/message",
@@ -178,7 +180,7 @@ async def test_failing_receiver_does_not_lose_later_messages(
     connected.wire.send_frames(
         b'{"jsonrpc":"2.0","method":"notifications/message"}', b'{"jsonrpc":"2.0","id":2,"result":{}}'
     )
-    assert (await call).answer.result == {}
+    assert (await call).response.result == {}
     assert "a bug of ours" in caplog.text
 
 
@@ -204,14 +206,14 @@ async def test_every_received_message_is_recorded_whatever_it_is(connected: Stag
 
 
 async def test_a_ping_is_answered(connected: Stage) -> None:
-    connected.wire.say(id="p", method="ping")
+    connected.wire.show_message(id="p", method="ping")
     assert await connected.wire.next() == {"jsonrpc": "2.0", "id": "p", "result": {}}
 
 
 async def test_unsupported_request_is_rejected(connected: Stage) -> None:
-    connected.wire.say(id=1, method="sampling/createMessage", params={})
-    answer = await connected.wire.next()
-    assert answer["error"] == {
+    connected.wire.show_message(id=1, method="sampling/createMessage", params={})
+    response = await connected.wire.next()
+    assert response["error"] == {
         "code": -32601,
         "message": "We do not offer sampling/createMessage: no such capability was declared",
     }
@@ -220,7 +222,7 @@ async def test_unsupported_request_is_rejected(connected: Stage) -> None:
 async def test_configured_roots_are_declared_and_returned(stage: Stage, tmp_path: Path) -> None:
     stage.answer_with("roots/list", roots_of(lambda: (str(tmp_path), "~")))
     await stage.connect()
-    stage.wire.say(id=1, method="roots/list")
+    stage.wire.show_message(id=1, method="roots/list")
     assert (await stage.wire.next())["result"] == {
         "roots": [
             {"uri": tmp_path.as_uri(), "name": tmp_path.name},
@@ -242,16 +244,16 @@ async def test_failing_request_handler_sends_an_error(stage: Stage, error: Excep
 
     stage.answer_with("roots/list", fail)
     await stage.connect()
-    stage.wire.say(id=1, method="roots/list")
+    stage.wire.show_message(id=1, method="roots/list")
     assert (await stage.wire.next())["error"] == expected
 
 
 async def test_unreadable_request_is_rejected(connected: Stage) -> None:
     deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 9000 + b"]" * 9000 + b"}}"
     connected.wire.send_frames(deep)
-    answer = await connected.wire.next()
-    assert answer["id"] == 1
-    assert answer["error"] == {
+    response = await connected.wire.next()
+    assert response["id"] == 1
+    assert response["error"] == {
         "code": -32602,
         "message": "The params cannot be read: nested too deeply to be read",
     }
@@ -267,10 +269,10 @@ async def test_cancelled_server_request_is_not_answered(stage: Stage) -> None:
 
     stage.answer_with("roots/list", think)
     await stage.connect()
-    stage.wire.say(id=1, method="roots/list")
+    stage.wire.show_message(id=1, method="roots/list")
     await started.wait()
-    stage.wire.say(method="notifications/cancelled", params={"requestId": 1})
-    stage.wire.say(id=2, method="ping")
+    stage.wire.show_message(method="notifications/cancelled", params={"requestId": 1})
+    stage.wire.show_message(id=2, method="ping")
     assert (await stage.wire.next())["id"] == 2
     assert stage.wire.sends_nothing()
 
@@ -278,9 +280,9 @@ async def test_cancelled_server_request_is_not_answered(stage: Stage) -> None:
 async def test_request_cancelled_immediately_is_not_our_error(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    connected.wire.say(id=1, method="ping")
-    connected.wire.say(method="notifications/cancelled", params={"requestId": 1})
-    connected.wire.say(id=2, method="ping")
+    connected.wire.show_message(id=1, method="ping")
+    connected.wire.show_message(method="notifications/cancelled", params={"requestId": 1})
+    connected.wire.show_message(id=2, method="ping")
     assert (await connected.wire.next())["id"] == 2
     assert caplog.text == ""
 
@@ -288,9 +290,9 @@ async def test_request_cancelled_immediately_is_not_our_error(
 async def test_two_pending_requests_with_one_id_are_answered_as_one(
     connected: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    connected.wire.say(id=1, method="ping")
-    connected.wire.say(id=1, method="ping")
+    connected.wire.show_message(id=1, method="ping")
+    connected.wire.show_message(id=1, method="ping")
     assert (await connected.wire.next())["id"] == 1
-    connected.wire.say(id=1, method="ping")  # after the answer the id is free again
+    connected.wire.show_message(id=1, method="ping")  # after the answer the id is free again
     assert (await connected.wire.next())["id"] == 1
     assert caplog.text == ""

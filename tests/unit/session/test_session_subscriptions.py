@@ -75,10 +75,10 @@ async def test_a_stream_may_be_quiet_for_hours() -> None:
 
 async def test_notifications_on_a_stream_are_delivered() -> None:
     async with listening() as (stage, stream):
-        heard: list[str] = []
-        stage.session.notified.connect(lambda message: heard.append(message.method))
-        stage.tell("tools/list_changed", stream)
-        assert heard == ["notifications/tools/list_changed"]
+        received: list[str] = []
+        stage.session.notified.connect(lambda message: received.append(message.method))
+        stage.notify("tools/list_changed", stream)
+        assert received == ["notifications/tools/list_changed"]
         assert stage.notes() == []
 
 
@@ -91,10 +91,10 @@ async def test_notifications_on_a_stream_are_delivered() -> None:
 )
 async def test_invalid_notifications_are_delivered_and_reported(meta: JSONObject, problem: str) -> None:
     async with listening() as (stage, _):
-        heard: list[str] = []
-        stage.session.notified.connect(lambda message: heard.append(message.method))
-        stage.wire.say(method="notifications/tools/list_changed", params={"_meta": meta})
-        assert heard == ["notifications/tools/list_changed"]
+        received: list[str] = []
+        stage.session.notified.connect(lambda message: received.append(message.method))
+        stage.wire.show_message(method="notifications/tools/list_changed", params={"_meta": meta})
+        assert received == ["notifications/tools/list_changed"]
         assert stage.notes() == [f"notifications/tools/list_changed: {problem}"]
 
 
@@ -113,10 +113,10 @@ async def test_subscription_extends_the_filter_and_replaces_the_stream_once_ackn
         notice = await stage.next()
         assert notice["method"] == "notifications/cancelled"
         assert params_of(notice)["requestId"] == old["id"]
-        heard: list[str] = []
-        stage.session.notified.connect(lambda message: heard.append(message.method))
-        stage.tell("resources/updated", new, uri="file:///a")
-        assert heard == ["notifications/resources/updated"]
+        received: list[str] = []
+        stage.session.notified.connect(lambda message: received.append(message.method))
+        stage.notify("resources/updated", new, uri="file:///a")
+        assert received == ["notifications/resources/updated"]
         assert stage.notes() == []
 
 
@@ -166,21 +166,21 @@ async def test_stream_is_closed_when_nothing_is_subscribed_any_more() -> None:
 
 async def test_session_mode_subscribes_by_request() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        asking = stage.start(stage.client.subscribe("file:///a"))
+        pending = stage.start(stage.client.subscribe("file:///a"))
         request = await stage.reply()
-        await asking
+        await pending
         assert (request["method"], request["params"]) == ("resources/subscribe", {"uri": "file:///a"})
-        asking = stage.start(stage.client.unsubscribe("file:///a"))
+        pending = stage.start(stage.client.unsubscribe("file:///a"))
         assert (await stage.reply())["method"] == "resources/unsubscribe"
-        await asking
+        await pending
 
 
 async def test_subscriptions_are_restored_on_a_new_connection() -> None:
     async with connected(R4, offered=OFFERED) as stage:
         for name in "ab":
-            asking = stage.start(stage.client.subscribe(f"file:///{name}"))
+            pending = stage.start(stage.client.subscribe(f"file:///{name}"))
             await stage.reply()
-            await asking
+            await pending
         await stage.session.close()
         await stage.connect(**OFFERED)
         stage.client.resume()
@@ -191,10 +191,10 @@ async def test_subscriptions_are_restored_on_a_new_connection() -> None:
 
 async def test_a_refused_subscription_is_not_kept() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        asking = stage.start(stage.client.subscribe("file:///a"))
+        pending = stage.start(stage.client.subscribe("file:///a"))
         await stage.refuse(-32602, "no such resource")
         with pytest.raises(RpcError):
-            await asking
+            await pending
         stage.client.resume()
         assert await stage.sends_nothing_more()
 
@@ -215,7 +215,7 @@ async def test_streams_are_opened_again_on_a_new_connection() -> None:
 async def test_stream_ended_by_the_server_is_not_reopened() -> None:
     async with listening() as (stage, stream):
         time = LoopTime()
-        stage.wire.say(id=stream["id"], result={"_meta": {f"{META}subscriptionId": stream["id"]}})
+        stage.wire.show_message(id=stream["id"], result={"_meta": {f"{META}subscriptionId": stream["id"]}})
         await time.advance(60)
         assert await stage.sends_nothing_more()
         assert stage.notes(RecordKind.STATE)[-1] == "no longer listening: the server ended it with its result"
@@ -225,7 +225,7 @@ async def test_stream_cancelled_by_the_server_is_not_reopened() -> None:
     async with listening() as (stage, stream):
         time = LoopTime()
         params: JSONObject = {"requestId": stream["id"], "reason": "tidying"}
-        stage.wire.say(method="notifications/cancelled", params=params)
+        stage.wire.show_message(method="notifications/cancelled", params=params)
         await time.advance(60)
         assert await stage.sends_nothing_more()
         assert stage.notes(RecordKind.STATE)[-1] == "no longer listening: the server cancelled it tidying"

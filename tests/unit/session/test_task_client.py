@@ -9,7 +9,7 @@ from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.revisions import R4, R5
 from inspector.protocol.tasks import TaskStatus
 from tests.helpers.fakes import LoopTime
-from tests.unit.session.session_stage import TASKS, answering, connected, meta_of, params_of
+from tests.unit.session.session_stage import TASKS, capabilities_for_methods, connected, meta_of, params_of
 
 CORE: JSONObject = {
     "tools": {},
@@ -48,7 +48,7 @@ async def test_server_may_still_answer_immediately() -> None:
             await stage.reply(**OUTCOME)
             done = await call
         assert done.task is None
-        assert done.exchange.answer.result == OUTCOME
+        assert done.exchange.response.result == OUTCOME
 
 
 async def test_error_instead_of_a_task_is_returned_unchanged() -> None:
@@ -57,7 +57,7 @@ async def test_error_instead_of_a_task_is_returned_unchanged() -> None:
         await stage.refuse(-32602, "no such tool")
         done = await call
     assert done.task is None
-    assert b"no such tool" in done.exchange.answer.raw
+    assert b"no such tool" in done.exchange.response.raw
 
 
 async def test_unreadable_task_is_a_violation() -> None:
@@ -71,28 +71,28 @@ async def test_unreadable_task_is_a_violation() -> None:
 async def test_every_other_task_request_has_a_timeout() -> None:
     async with connected(R4, offered=CORE) as stage:
         time = LoopTime()
-        asking = stage.start(stage.client.tasks.get("t"))
+        pending = stage.start(stage.client.tasks.get("t"))
         await stage.next()
         await time.advance(10.1)
         with pytest.raises(RequestTimedOut):
-            await asking
+            await pending
 
 
 async def test_tasks_are_listed_across_all_pages() -> None:
     async with connected(R4, offered=CORE) as stage:
-        asking = stage.start(stage.client.tasks.list())
+        pending = stage.start(stage.client.tasks.list())
         await stage.reply(tasks=[state("working"), {"taskId": "bad"}], nextCursor="2")
         await stage.reply(tasks=[state("completed")])
-        listing = await asking
+        listing = await pending
     assert [task.status for task in listing.items] == [TaskStatus.WORKING, TaskStatus.COMPLETED]
     assert [malformed.value for malformed in listing.malformed] == [{"taskId": "bad"}]
 
 
 async def test_task_is_cancelled_where_supported() -> None:
     async with connected(R4, offered=CORE) as stage:
-        asking = stage.start(stage.client.tasks.cancel("t"))
+        pending = stage.start(stage.client.tasks.cancel("t"))
         request = await stage.reply(**state("cancelled"))
-        await asking
+        await pending
     assert (request["method"], params_of(request)) == ("tasks/cancel", {"taskId": "t"})
     async with connected(R4, offered={"tasks": {}}) as stage:
         with pytest.raises(NotOffered, match=r"“tasks\.cancel”"):
@@ -115,15 +115,15 @@ async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:
         assert meta_of(request)["clientCapabilities"] == declared
         assert params_of(request) == {"name": "x", "arguments": {}}  # the wish is in the capability alone
         assert done.task is not None
-        asking = stage.start(stage.client.tasks.get("t"))
+        pending = stage.start(stage.client.tasks.get("t"))
         assert meta_of(await stage.reply(**state("working")))["clientCapabilities"] == declared
-        await asking
+        await pending
 
 
 async def test_rounds_may_precede_the_task() -> None:
-    answerers = {"elicitation/create": answering(ACCEPT)}
+    handlers = {"elicitation/create": capabilities_for_methods(ACCEPT)}
     capabilities: JSONObject = {"elicitation": {"form": {}}}
-    async with connected(R5, offered=EXTENSION, capabilities=capabilities, answerers=answerers) as stage:
+    async with connected(R5, offered=EXTENSION, capabilities=capabilities, handlers=handlers) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
         await stage.reply(resultType="input_required", inputRequests={"k": ASK})
         await stage.reply(resultType="task", **state("working"))
@@ -141,6 +141,6 @@ async def test_the_extension_has_no_list() -> None:
 
 async def test_extension_cancels_with_a_single_request() -> None:
     async with connected(R5, offered=EXTENSION) as stage:
-        asking = stage.start(stage.client.tasks.cancel("t"))
+        pending = stage.start(stage.client.tasks.cancel("t"))
         assert (await stage.reply())["method"] == "tasks/cancel"
-        await asking
+        await pending

@@ -34,17 +34,17 @@ class Tape:
             params.setdefault("name", "ask")
         return self.recorder.sent(jsonrpc.request(id, method, params))
 
-    def answer(self, id: int, /, **result: JSON) -> None:
+    def response(self, id: int, /, **result: JSON) -> None:
         self.receive(message(id=id, result=result))
 
     def ask_back(self, id: int, state: JSON = None, *keys: str) -> None:
         """An `input_required` result."""
-        asked: JSONObject = {"resultType": "input_required"}
+        requested: JSONObject = {"resultType": "input_required"}
         if state is not None:
-            asked["requestState"] = state
+            requested["requestState"] = state
         if keys:
-            asked["inputRequests"] = dict.fromkeys(keys, ASK)
-        self.answer(id, **asked)
+            requested["inputRequests"] = dict.fromkeys(keys, ASK)
+        self.response(id, **requested)
 
     def receive(self, frame: Message, exchange: int | None = None) -> None:
         self.recorder.received([frame], self.clock.monotonic_ns(), exchange=exchange)
@@ -70,8 +70,8 @@ def responses(*keys: str) -> JSONObject:
 def test_own_request_starts_an_operation_that_includes_its_response(tape: Tape) -> None:
     tape.call(1)
     tape.call(2)
-    tape.answer(2)
-    tape.answer(1)
+    tape.response(2)
+    tape.response(1)
     assert tape.operations == [0, 1, 1, 0]
 
 
@@ -113,10 +113,10 @@ CASES: dict[str, tuple[list[Ask], list[tuple[str, JSON, Sequence[str], int | str
 
 @pytest.mark.parametrize("case", CASES)
 def test_retry_continues_the_matching_operation(tape: Tape, case: str) -> None:
-    asked, retries = CASES[case]
-    for id, (name, _, _) in enumerate(asked):
+    requested, retries = CASES[case]
+    for id, (name, _, _) in enumerate(requested):
         tape.call(id, name=name)
-    for id, (_, state, keys) in enumerate(asked):
+    for id, (_, state, keys) in enumerate(requested):
         tape.ask_back(id, state, *keys)
     for id, (name, state, keys, expected) in enumerate(retries, 100):
         params: JSONObject = {"name": name}
@@ -133,7 +133,7 @@ def test_call_with_many_rounds_is_one_operation(tape: Tape) -> None:
     for round in range(1, 6):
         tape.ask_back(round, f"s{round}", "k")
         tape.call(round + 1, requestState=f"s{round}", inputResponses=responses("k"))
-    tape.answer(6, content=[])
+    tape.response(6, content=[])
     assert set(tape.operations) == {0}
 
 
@@ -150,7 +150,7 @@ def test_the_state_of_a_finished_operation_is_forgotten(tape: Tape) -> None:
     tape.call(1)
     tape.ask_back(1, "s1", "k")
     tape.call(2, requestState="s1", inputResponses=responses("k"))
-    tape.answer(2, content=[])
+    tape.response(2, content=[])
     row = tape.call(3, requestState="s1", inputResponses=responses("k"))
     assert tape.log.operation(row) == row
 
@@ -185,7 +185,7 @@ def test_state_may_be_bigger_than_the_eager_parse_limit(tape: Tape) -> None:
 
 
 def test_pending_rounds_are_forgotten_beyond_a_limit(tape: Tape, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "_MOST_ASKED", 2)
+    monkeypatch.setattr(operations, "_MAX_REQUESTS", 2)
     for id in range(5):
         tape.call(id)
         tape.ask_back(id, f"s{id}", "k")
@@ -206,10 +206,10 @@ CREATED: dict[str, JSONObject] = {
 @pytest.mark.parametrize("design", CREATED)
 def test_task_requests_belong_to_the_call_that_created_the_task(tape: Tape, design: str) -> None:
     tape.call(1)
-    tape.answer(1, **CREATED[design])
+    tape.response(1, **CREATED[design])
     for id, verb in enumerate(("get", "result", "update", "cancel"), 2):
         tape.call(id, f"tasks/{verb}", taskId="t-9")
-        tape.answer(id, taskId="t-9", status="working")
+        tape.response(id, taskId="t-9", status="working")
     tape.receive(message(method="notifications/tasks/status", params={"taskId": "t-9"}))
     tape.receive(message(method="notifications/tasks", params={"taskId": "t-9"}))
     assert set(tape.operations) == {0}
@@ -217,7 +217,7 @@ def test_task_requests_belong_to_the_call_that_created_the_task(tape: Tape, desi
 
 def test_task_without_a_call_is_a_separate_operation(tape: Tape) -> None:
     tape.call(1)
-    tape.answer(1, content=[], task={"taskId": "t-9"})  # a tool's own member, beside its outcome
+    tape.response(1, content=[], task={"taskId": "t-9"})  # a tool's own member, beside its outcome
     tape.call(2, "tasks/get", taskId="t-9")
     tape.call(3, "tasks/get", taskId=["t-9"])
     tape.call(4, "tasks/list")
@@ -228,7 +228,7 @@ def test_task_is_recognized_after_rounds_and_after_a_reconnect(tape: Tape) -> No
     tape.call(1)
     tape.ask_back(1, "s1", "k")
     tape.call(2, requestState="s1", inputResponses=responses("k"))
-    tape.answer(2, **CREATED["extension"])
+    tape.response(2, **CREATED["extension"])
     tape.recorder.new_conversation()
     tape.call(1, "tasks/get", taskId="t-9")
     assert tape.operations == [0, 0, 0, 0, 0]
@@ -236,7 +236,7 @@ def test_task_is_recognized_after_rounds_and_after_a_reconnect(tape: Tape) -> No
 
 def test_task_request_belongs_to_its_task_whatever_else_is_pending(tape: Tape) -> None:
     tape.call(1)
-    tape.answer(1, **CREATED["2025-11-25"])
+    tape.response(1, **CREATED["2025-11-25"])
     tape.call(2)
     tape.call(3)
     meta: JSONObject = {RELATED: {"taskId": "t-9"}}
@@ -259,7 +259,7 @@ def test_progress_belongs_to_the_request_with_the_token(tape: Tape) -> None:
 
 def test_late_progress_still_belongs_to_its_request(tape: Tape) -> None:
     tape.call(1, _meta={"progressToken": 5})
-    tape.answer(1)
+    tape.response(1)
     tape.receive(message(method="notifications/progress", params={"progressToken": 5}))
     assert tape.operations == [0, 0, 0]
 
@@ -267,11 +267,11 @@ def test_late_progress_still_belongs_to_its_request(tape: Tape) -> None:
 def test_our_cancellation_belongs_to_the_cancelled_request_and_a_server_one_does_not(tape: Tape) -> None:
     """The ids of both sides overlap: a server cancels requests of its own."""
     tape.call(1)
-    tape.recorder.given_up(1)
+    tape.recorder.abandoned(1)
     tape.recorder.sent(jsonrpc.notification("notifications/cancelled", {"requestId": 1}))
     tape.receive(message(method="notifications/cancelled", params={"requestId": 1}))
     tape.recorder.sent(jsonrpc.notification("notifications/progress", {"progressToken": 1}))
-    tape.answer(1)  # too late
+    tape.response(1)  # too late
     assert tape.operations == [0, 0, None, None, 0]
 
 
@@ -296,7 +296,7 @@ def test_server_request_belongs_to_the_only_pending_call(tape: Tape, method: str
 
 
 @pytest.mark.parametrize(
-    ("open", "question"),
+    ("open", "input_request"),
     [
         ([], "roots/list"),
         (["tools/call", "tools/call"], "elicitation/create"),
@@ -306,11 +306,11 @@ def test_server_request_belongs_to_the_only_pending_call(tape: Tape, method: str
     ],
 )
 def test_server_request_with_an_ambiguous_cause_belongs_to_no_operation(
-    tape: Tape, open: list[str], question: str
+    tape: Tape, open: list[str], input_request: str
 ) -> None:
     for id, method in enumerate(open):
         tape.call(id, method)
-    tape.receive(message(id=7, method=question))
+    tape.receive(message(id=7, method=input_request))
     tape.recorder.sent(jsonrpc.result(7, {}))
     assert tape.operations[len(open) :] == [None, None]
 
@@ -319,15 +319,15 @@ def test_answered_or_cancelled_call_is_no_longer_pending(tape: Tape) -> None:
     tape.call(1)
     tape.call(2)
     tape.call(3)
-    tape.answer(1)
-    tape.recorder.given_up(2)
+    tape.response(1)
+    tape.recorder.abandoned(2)
     tape.receive(message(id=7, method="elicitation/create"))
     assert tape.operations[-1] == 2
 
 
 def test_awaited_task_counts_as_its_call(tape: Tape) -> None:
     tape.call(1)
-    tape.answer(1, **CREATED["2025-11-25"])
+    tape.response(1, **CREATED["2025-11-25"])
     tape.call(2, "tasks/result", taskId="t-9")
     tape.call(3, "tasks/get", taskId="t-9")
     tape.receive(message(id=7, method="elicitation/create"))
@@ -384,8 +384,8 @@ def test_stream_of_the_older_transport_belongs_to_no_call_although_it_carries_al
 def test_a_batch_of_requests_is_one_operation(tape: Tape) -> None:
     batch: list[JSON] = [{"jsonrpc": "2.0", "id": id, "method": "ping"} for id in (1, 2)]
     tape.recorder.sent(read(json.dumps(batch).encode()))
-    tape.answer(2)
-    tape.answer(1)
+    tape.response(2)
+    tape.response(1)
     assert tape.operations == [0, 0, 0]
 
 

@@ -38,12 +38,12 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 async def engine() -> AsyncIterator[Engine]:
-    async def answer(params: JSONObject) -> JSONObject:
+    async def response(params: JSONObject) -> JSONObject:
         await asyncio.sleep(0)
         return PROFILE
 
     settings = Settings(connect_timeout=20, request_timeout=20)
-    engine = Engine(settings=settings, answerers={"elicitation/create": answer})
+    engine = Engine(settings=settings, handlers={"elicitation/create": response})
     yield engine
     await engine.close()
 
@@ -58,7 +58,7 @@ async def elicit(engine: Engine, entry: Entry) -> int:
     return next(row for row in range(len(log)) if log.method(row) == "tools/call")
 
 
-def told(log: TrafficLog, row: int) -> Rows:
+def reported(log: TrafficLog, row: int) -> Rows:
     """How many steps of each role the story of a row has."""
     found: Rows = {}
     for step in related_messages(log, row).steps:
@@ -68,8 +68,8 @@ def told(log: TrafficLog, row: int) -> Rows:
 
 async def test_multi_round_call_over_http_is_one_operation(engine: Engine, url: str) -> None:
     call = await elicit(engine, HttpEntry(name="srv", url=url, era="2026-07-28"))
-    story = told(engine.log, call)
-    assert story.items() >= {Role.REQUEST: 1, Role.RETRY: 1, Role.RESPONSE: 2, Role.HTTP: 2}.items()
+    related = reported(engine.log, call)
+    assert related.items() >= {Role.REQUEST: 1, Role.RETRY: 1, Role.RESPONSE: 2, Role.HTTP: 2}.items()
     timeline = Timeline(engine.log)
     timeline.extend(range(len(engine.log)))
     bar = timeline.bar(call)
@@ -82,6 +82,6 @@ async def test_multi_round_call_over_http_is_one_operation(engine: Engine, url: 
 
 async def test_server_request_during_a_call_over_http_belongs_to_it(engine: Engine, url: str) -> None:
     call = await elicit(engine, HttpEntry(name="srv", url=url, era="2025-11-25"))
-    story = told(engine.log, call)
+    related = reported(engine.log, call)
     expected = {Role.REQUEST: 1, Role.QUESTION: 1, Role.REPLY: 1, Role.RESPONSE: 1, Role.HTTP: 2}
-    assert story.items() >= expected.items()
+    assert related.items() >= expected.items()

@@ -44,13 +44,13 @@ def test_call_and_response_link_to_each_other(tape: Taped) -> None:
     tape.clock.advance(0.042)
     tape.receive(message(id=1, result={}))
 
-    request, answer = tape.rows
-    assert (request.partner, answer.partner) == (1, 0)
-    assert (request.status, answer.status) == (Status.OK, Status.OK)
-    assert request.duration_ns == answer.duration_ns == 42 * MS
-    assert (answer.method, answer.subject) == ("tools/call", "add")
-    assert (request.direction, answer.direction) == (Direction.OUT, Direction.IN)
-    assert (request.kind, answer.kind) == (RecordKind.REQUEST, RecordKind.RESULT)
+    request, response = tape.rows
+    assert (request.partner, response.partner) == (1, 0)
+    assert (request.status, response.status) == (Status.OK, Status.OK)
+    assert request.duration_ns == response.duration_ns == 42 * MS
+    assert (response.method, response.subject) == ("tools/call", "add")
+    assert (request.direction, response.direction) == (Direction.OUT, Direction.IN)
+    assert (request.kind, response.kind) == (RecordKind.REQUEST, RecordKind.RESULT)
 
 
 def test_request_is_pending_until_its_response_arrives(tape: Taped) -> None:
@@ -88,10 +88,12 @@ def test_big_successful_result_is_not_parsed_for_its_status(
     tape: Taped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The official SDKs write "isError": false into every result, also into one of 50 MB."""
-    answer = read(b'{"jsonrpc":"2.0","id":1,"result":{"content":["%s"],"isError": false}}' % (b"x" * 70_000))
+    response = read(
+        b'{"jsonrpc":"2.0","id":1,"result":{"content":["%s"],"isError": false}}' % (b"x" * 70_000)
+    )
     tape.recorder.sent(jsonrpc.request(1, "tools/call", {"name": "add"}))
     monkeypatch.setattr("inspector.protocol.jsonrpc.parse", lambda text: pytest.fail("it was parsed"))
-    tape.receive(answer)
+    tape.receive(response)
     assert tape.rows[0].status is Status.OK
 
 
@@ -113,7 +115,7 @@ def test_unmatched_responses_say_so_and_change_nothing(tape: Taped) -> None:
 def test_long_server_strings_do_not_stay_in_memory(tape: Taped) -> None:
     long = "x" * 100_000
     tape.receive(message(id=long, result={}), message(method=long), message(id=10**4000, result={}))
-    assert sum(len(tape.log.words.text(number)) for number in range(len(tape.log.words))) < 10_000
+    assert sum(len(tape.log.strings.text(number)) for number in range(len(tape.log.strings))) < 10_000
     assert tape.rows[0].problem.startswith("answers no request that was sent (id 'xxx")
     assert len(str(tape.rows[0].id)) < 10_000
     assert long in tape.rows[0].raw.decode()
@@ -121,16 +123,16 @@ def test_long_server_strings_do_not_stay_in_memory(tape: Taped) -> None:
 
 def test_cancelled_request_stays_cancelled_when_its_response_is_late(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
-    tape.recorder.given_up(1)
+    tape.recorder.abandoned(1)
     tape.receive(message(id=1, result={}))
-    request, answer = tape.rows
+    request, response = tape.rows
     assert request.status is Status.GIVEN_UP
-    assert answer.problem == "answers a request that was given up (id 1)"
+    assert response.problem == "answers a request that was given up (id 1)"
 
 
 def test_response_to_a_stream_we_ended_is_not_a_problem(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "subscriptions/listen"))
-    tape.recorder.given_up(1)
+    tape.recorder.abandoned(1)
     tape.receive(message(id=1, error={"code": -32000, "message": "Connection closed"}))
     assert [row.problem for row in tape.rows] == ["", ""]
 
@@ -144,7 +146,7 @@ def test_request_cancelled_by_the_server_is_no_longer_pending(tape: Taped) -> No
 def test_cancelling_an_answered_request_changes_nothing(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.receive(message(id=1, result={}))
-    tape.recorder.given_up(1)
+    tape.recorder.abandoned(1)
     assert tape.rows[0].status is Status.OK
 
 
@@ -171,11 +173,11 @@ def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:
     tape.recorder.sent(jsonrpc.request(1, "ping"))
     tape.recorder.sent(jsonrpc.request(2, "tools/call", {"name": "add"}))
     tape.clock.advance(0.5)
-    answers: list[JSON] = [
+    responses: list[JSON] = [
         {"jsonrpc": "2.0", "id": 1, "result": {}},
         {"jsonrpc": "2.0", "id": 2, "result": {"isError": True}},
     ]
-    tape.receive(read(json.dumps(answers).encode()))
+    tape.receive(read(json.dumps(responses).encode()))
     first, second, batch = tape.rows
     assert (first.status, second.status) == (Status.OK, Status.TOOL_ERROR)
     assert (first.partner, second.partner) == (2, 2)
@@ -186,9 +188,9 @@ def test_batched_responses_are_linked_to_their_requests(tape: Taped) -> None:
 def test_batched_request_is_linked_to_our_response(tape: Taped) -> None:
     tape.receive(read(b'[{"jsonrpc":"2.0","id":"a","method":"ping"}]'))
     tape.recorder.sent(jsonrpc.result("a", {}))
-    batch, answer = tape.rows
-    assert (batch.partner, answer.partner) == (1, 0)
-    assert answer.problem == ""
+    batch, response = tape.rows
+    assert (batch.partner, response.partner) == (1, 0)
+    assert response.problem == ""
 
 
 @pytest.mark.parametrize(

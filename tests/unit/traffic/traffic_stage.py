@@ -28,7 +28,7 @@ class Talk:
         self.log = TrafficLog()
         self.recorders = [Recorder(self.log, name, self.clock) for name in servers or ("srv",)]
         self._open: list[tuple[int, int]] = []  # the servers and ids of calls that wait
-        self._asked: list[tuple[int, int]] = []
+        self._requested: list[tuple[int, int]] = []
         self._paused: list[tuple[int, str]] = []  # the servers and states of calls that wait for us
         self._id = 0
 
@@ -50,7 +50,7 @@ class Talk:
         self.recorders[server].received(frames, self.clock.monotonic_ns(), exchange=exchange)
         return len(self.log) - 1
 
-    def answer(self, id: int, result: JSONObject | None = None, server: int = 0) -> int:
+    def response(self, id: int, result: JSONObject | None = None, server: int = 0) -> int:
         return self.receive(server, id=id, result=result or {})
 
     def log_message(self, server: int = 0, exchange: int | None = None) -> int:
@@ -80,28 +80,28 @@ class Talk:
             case "list":
                 self._open.append((server, self.send("tools/list", server)))
             case "answer" if self._open:
-                self._answer(number, {"content": []})
+                self._response(number, {"content": []})
             case "tool error" if self._open:
-                self._answer(number, {"content": [], "isError": True})
+                self._response(number, {"content": [], "isError": True})
             case "error" if self._open:
                 server, id = self._open.pop(number % len(self._open))
                 self.receive(server, id=id, error={"code": 1, "message": ""})
             case "give up" if self._open:
                 server, id = self._open.pop(number % len(self._open))
-                self.recorders[server].given_up(id)
+                self.recorders[server].abandoned(id)
             case "pause" if self._open:
                 server, id = self._open[number % len(self._open)]
                 self._paused.append((server, f"state{id}"))
-                self._answer(number, {"resultType": "input_required", "requestState": f"state{id}"})
+                self._response(number, {"resultType": "input_required", "requestState": f"state{id}"})
             case "go on" if self._paused:
                 server, state = self._paused.pop(number % len(self._paused))
                 self._open.append((server, self.call(f"tool{number}", server, requestState=state)))
             case "ask":
                 self._id += 1
-                self._asked.append((server, self._id))
+                self._requested.append((server, self._id))
                 self.receive(server, id=self._id, method="elicitation/create", params={})
-            case "reply" if self._asked:
-                server, id = self._asked.pop(number % len(self._asked))
+            case "reply" if self._requested:
+                server, id = self._requested.pop(number % len(self._requested))
                 self.recorders[server].sent(jsonrpc.result(id, {}))
             case "log":
                 self.log_message(server)
@@ -110,13 +110,13 @@ class Talk:
             case "restart":
                 self.recorders[server].new_conversation()
                 self.recorders[server].note(RecordKind.STATE, "again")
-                for kept in (self._open, self._asked):
+                for kept in (self._open, self._requested):
                     kept[:] = [one for one in kept if one[0] != server]
         self.pass_ms(milliseconds)
 
-    def _answer(self, number: int, result: JSONObject) -> None:
+    def _response(self, number: int, result: JSONObject) -> None:
         server, id = self._open.pop(number % len(self._open))
-        self.answer(id, result, server)
+        self.response(id, result, server)
 
 
 _ACTIONS = (

@@ -24,11 +24,11 @@ async def refuse(call: Call) -> None:
 class Sender:
     """An authorization that gives out numbered tokens, and says what it was told."""
 
-    def __init__(self, most: int = 1, error: Exception | None = None) -> None:
+    def __init__(self, maximum: int = 1, error: Exception | None = None) -> None:
         self.begun: list[str] = []
         self.refusals: list[tuple[int, bytes]] = []
         self.statuses: list[int] = []
-        self._most = most
+        self._most = maximum
         self._error = error
         self._number = 0
 
@@ -40,7 +40,7 @@ class Sender:
         self._number += 1
         return (("Authorization", f"Bearer {self._number}"),)
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
+    def responded(self, status: int, url: str, headers: Headers) -> None:
         self.statuses.append(status)
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:
@@ -99,7 +99,7 @@ async def test_a_refused_request_is_sent_again_with_other_credentials(stage: Sta
 
 async def test_last_rejection_is_returned_with_its_body(stage: Stage) -> None:
     stage.server.order("GET", refuse, refuse)
-    await stage.run(Sender(most=1))
+    await stage.run(Sender(maximum=1))
     assert stage.taken == [(401, b"who are you?")]
     kept = [event.body for event in stage.events if isinstance(event, HttpEnded)]
     assert kept == [b"who are you?", b"who are you?"], "both are in the traffic"

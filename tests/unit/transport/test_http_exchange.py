@@ -51,18 +51,18 @@ async def test_request_and_response_are_reported_with_their_headers_in_order(
     server.order("GET", faults.replies(200, b"hello", "text/plain", X_One="1"))
     async with http.begin("GET", server.url(), (("Accept", "*/*"),), tag=9) as exchange:
         assert await exchange.read(nothing) == b"hello"
-    requested, answered, ended = log.events
+    requested, responded, ended = log.events
     assert isinstance(requested, HttpRequested)
-    assert isinstance(answered, HttpAnswered)
+    assert isinstance(responded, HttpAnswered)
     assert isinstance(ended, HttpEnded)
     assert (requested.exchange, requested.method, requested.url) == (1, "GET", server.url())
     assert (requested.size, requested.tag) == (0, 9)
     assert ("Accept", "*/*") in requested.headers
     assert ("Accept-Encoding", "identity") in requested.headers
-    assert (answered.status, answered.http_version) == (200, "HTTP/1.1")
-    assert ("X-One", "1") in answered.headers
+    assert (responded.status, responded.http_version) == (200, "HTTP/1.1")
+    assert ("X-One", "1") in responded.headers
     assert (ended.size, ended.error, ended.body) == (5, "", b"")
-    assert requested.at <= answered.at <= ended.at
+    assert requested.at <= responded.at <= ended.at
 
 
 async def test_reported_request_is_exactly_what_was_sent(
@@ -162,10 +162,10 @@ def raw_deflate(data: bytes) -> bytes:
     st.lists(st.integers(min_value=0), max_size=8),
 )
 def test_compressed_body_unpacks_the_same_however_it_is_split(
-    data: bytes, encoding: str, places: list[int]
+    data: bytes, encoding: str, locations: list[int]
 ) -> None:
     packed = gzip.compress(data) if encoding == "gzip" else zlib.compress(data)
-    edges = [0, *sorted(place % (len(packed) + 1) for place in places), len(packed)]
+    edges = [0, *sorted(location % (len(packed) + 1) for location in locations), len(packed)]
     inflater = inflater_for(encoding)
     assert inflater is not None
     pieces = [inflater.feed(packed[start:end]) for start, end in itertools.pairwise(edges)]

@@ -40,7 +40,7 @@ class OldServer(FaultServer):
         return fault
 
     async def _take(self, call: Call) -> None:
-        self.to_stream.put_nowait(call.answer())
+        self.to_stream.put_nowait(call.response())
         await call.reply(202, b"Accepted", "text/plain")
 
 
@@ -101,7 +101,7 @@ async def test_endpoint_at_another_origin_is_rejected(endpoint: str) -> None:
         (faults.replies(404), "answered the GET for its event stream with HTTP 404. Check the URL"),
         (faults.replies(200, b"{}", "application/json"), "with HTTP 200 and application/json"),
         (faults.drops(), "broke the connection before it had answered"),
-        (faults.stream(answer=False), "The server ended the event stream."),
+        (faults.stream(response=False), "The server ended the event stream."),
     ],
 )
 async def test_connection_fails_without_a_stream(fault: Fault, sentence: str) -> None:
@@ -154,7 +154,7 @@ async def test_post_held_until_the_response_blocks_nothing() -> None:
             slow = await stage.request()
             await stage.call()
             gate.set()
-            await stage.log.answer(slow)
+            await stage.log.response(slow)
 
 
 @pytest.mark.parametrize("clean", [True, False])

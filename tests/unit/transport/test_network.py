@@ -89,14 +89,14 @@ async def test_client_certificate_is_sent_to_a_server_that_requires_one(authorit
 
 
 @contextmanager
-def peer(talk: Callable[[socket.socket], object]) -> Iterator[str]:
+def peer(conversation: Callable[[socket.socket], object]) -> Iterator[str]:
     """A server of one connection on a thread of its own: its URL. asyncio's would send no TLS alerts."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
             connection, _ = listener.accept()
             with connection:
-                talk(connection)
+                conversation(connection)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -112,7 +112,7 @@ async def ask_url(url: str, **network: Any) -> str:
 def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
     """The server's part of a handshake that fails."""
 
-    def talk(connection: socket.socket) -> None:
+    def conversation(connection: socket.socket) -> None:
         wrapped = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with wrapped:
             with pytest.raises(ssl.SSLError):
@@ -123,7 +123,7 @@ def refusing(context: ssl.SSLContext) -> Callable[[socket.socket], None]:
                 while raw.recv(65536):
                     pass  # or the alert is lost to a reset
 
-    return talk
+    return conversation
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -156,11 +156,11 @@ async def test_hang_up_without_a_certificate_mentions_that_possible_cause(
 
 
 async def test_plain_http_where_tls_was_expected_is_recognised() -> None:
-    def talk(connection: socket.socket) -> None:
+    def conversation(connection: socket.socket) -> None:
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    with peer(talk) as url:
+    with peer(conversation) as url:
         assert re.search(r"does not speak TLS on this port\. Try http://", await ask_url(url))
 
 
@@ -353,7 +353,7 @@ async def test_invalid_proxy_is_rejected(proxy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "url", "proxy"),
+    ("requested", "url", "proxy"),
     [
         (False, "http://server.example/", ""),
         (True, "http://server.example/", "http://plain.example:1"),
@@ -363,12 +363,12 @@ async def test_invalid_proxy_is_rejected(proxy: str) -> None:
     ],
 )
 def test_environment_proxy_is_used_only_on_request(
-    monkeypatch: pytest.MonkeyPatch, asked: bool, url: str, proxy: str
+    monkeypatch: pytest.MonkeyPatch, requested: bool, url: str, proxy: str
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://plain.example:1")
     monkeypatch.setenv("https_proxy", "secure.example:2")
     monkeypatch.setenv("no_proxy", "inside.example")
-    assert proxy_for(Network(use_environment_proxy=asked), url) == proxy
+    assert proxy_for(Network(use_environment_proxy=requested), url) == proxy
 
 
 def test_a_configured_proxy_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,8 +396,8 @@ async def test_http2_is_used_on_request(authority: Authority) -> None:
         network = Network(ca_file=authority.ca_file, http2=True)
         async with on_stage(StreamableHttpTransport(url, network, SystemClock())) as stage:
             await asyncio.gather(*[stage.call() for _ in range(3)])
-            (answered, *_) = stage.log.all(HttpAnswered)
-            assert answered.http_version == "HTTP/2"
+            (responded, *_) = stage.log.all(HttpAnswered)
+            assert responded.http_version == "HTTP/2"
             assert (await stage.log.ended(1)).timings.first_byte is not None
 
 

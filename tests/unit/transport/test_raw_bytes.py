@@ -170,11 +170,11 @@ async def test_old_transport_posts_any_bytes_and_user_headers() -> None:
 async def test_over_a_websocket_text_is_a_text_frame_and_other_bytes_a_binary_one() -> None:
     got: asyncio.Queue[str | bytes] = asyncio.Queue()
 
-    async def talk(connection: ServerConnection) -> None:
+    async def conversation(connection: ServerConnection) -> None:
         async for frame in connection:
             got.put_nowait(frame)
 
-    async with serve(talk, "127.0.0.1", 0) as peer:
+    async with serve(conversation, "127.0.0.1", 0) as peer:
         url = f"ws://127.0.0.1:{next(iter(peer.sockets)).getsockname()[1]}/"
         async with on_stage(WebSocketTransport(url, Network(), SystemClock())) as stage:
             for raw in (BROKEN, "Grüße".encode(), b"\xff\xfe", b""):

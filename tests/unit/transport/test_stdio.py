@@ -40,11 +40,11 @@ class Wire:
         self.guard = OrphanGuard()
         self.transport = StdioTransport(Command(argv, {}), self.guard, SystemClock(), cap)
         self.events: list[WireEvent] = []
-        self._news = asyncio.Event()
+        self._changes = asyncio.Event()
 
     def report(self, event: WireEvent) -> None:
         self.events.append(event)
-        self._news.set()
+        self._changes.set()
 
     async def until(self, kind: type[Kind]) -> Kind:
         """The first event of this kind, as soon as it has happened."""
@@ -56,8 +56,8 @@ class Wire:
 
     async def more(self) -> None:
         """Until something more was reported."""
-        self._news.clear()
-        await self._news.wait()
+        self._changes.clear()
+        await self._changes.wait()
 
     def count(self, kind: type[object]) -> int:
         return sum(isinstance(event, kind) for event in self.events)

@@ -57,17 +57,17 @@ BROKEN = [
         "illegal status line",
     ),
     (
-        faults.stream(b'data: {"jsonrpc":"2.', answer=False, clean=False),
+        faults.stream(b'data: {"jsonrpc":"2.', response=False, clean=False),
         r"broke the connection in the middle of its answer",
         "in the middle of its answer",
     ),
     (
-        faults.stream(b'data: {"text":"gr\xc3', answer=False, clean=False),
+        faults.stream(b'data: {"text":"gr\xc3', response=False, clean=False),
         r"broke the connection in the middle of its answer",
         "in the middle of its answer",
     ),
     (
-        faults.stream(b'data: {"text":"gr\xc3', answer=False),
+        faults.stream(b'data: {"text":"gr\xc3', response=False),
         r"ended in the middle of an event \(18 bytes of it had come\)\. An event ends with an empty line",
         "in the middle of an event",
     ),
@@ -118,14 +118,14 @@ REFUSED = [
     (faults.replies(200, b'{"id": 1, ', JSON_TYPE), r"HTTP 200 and a body that is not valid JSON"),
     (faults.replies(200), r"answered tools/call with HTTP 200\. Is this the URL of an MCP endpoint\?"),
     (faults.replies(202), r"took the request like a notification \(HTTP 202\)"),
-    (faults.replies_with(lambda call: call.answer(id=77)), r"not its answer \(id 77 instead of 1\)"),
-    (faults.replies_with(lambda call: call.answer(id="1")), r"not its answer \(id '1' instead of 1\)"),
+    (faults.replies_with(lambda call: call.response(id=77)), r"not its answer \(id 77 instead of 1\)"),
+    (faults.replies_with(lambda call: call.response(id="1")), r"not its answer \(id '1' instead of 1\)"),
     (faults.replies(200, faults.notice(), JSON_TYPE), r"a message that is not its answer \(no answer\)"),
     (
-        faults.stream(faults.event(faults.notice()), answer=False),
+        faults.stream(faults.event(faults.notice()), response=False),
         r"ended before the answer, and its events had",
     ),
-    (faults.stream(answer=False), r"The event stream of tools/call ended before the answer.*Call again"),
+    (faults.stream(response=False), r"The event stream of tools/call ended before the answer.*Call again"),
 ]
 
 
@@ -162,8 +162,8 @@ async def test_error_without_an_id_belongs_to_the_posted_request(
     server: FaultServer, stage: Stage, status: int
 ) -> None:
     server.order("tools/call", faults.replies(status, nameless_error(), JSON_TYPE))
-    answer = await stage.call()
-    assert error_of(answer).message == "No."
+    response = await stage.call()
+    assert error_of(response).message == "No."
     assert stage.log.all(FramesReceived)[0].request == 1
 
 
@@ -175,7 +175,7 @@ async def test_an_html_page_is_kept_with_its_exchange(server: FaultServer, stage
 
 
 async def test_message_with_the_wrong_id_is_still_recorded(server: FaultServer, stage: Stage) -> None:
-    server.order("tools/call", faults.replies_with(lambda call: call.answer(id=77)))
+    server.order("tools/call", faults.replies_with(lambda call: call.response(id=77)))
     await stage.fail()
     assert b'"id": 77' in stage.log.frames()[0]
 
@@ -183,7 +183,7 @@ async def test_message_with_the_wrong_id_is_still_recorded(server: FaultServer, 
 async def test_partial_data_of_a_broken_event_is_kept_with_its_exchange(
     server: FaultServer, stage: Stage
 ) -> None:
-    server.order("tools/call", faults.stream(b'data: {"text":"gr\xc3', answer=False, clean=False))
+    server.order("tools/call", faults.stream(b'data: {"text":"gr\xc3', response=False, clean=False))
     await stage.fail()
     assert (await stage.log.ended(1)).body == b'data: {"text":"gr\xc3'
 
@@ -197,11 +197,11 @@ async def test_a_flood_in_one_body_is_kept_up_to_64_kib(server: FaultServer, sta
 TOLERATED = [
     (faults.bytewise, "Grüße 👋"),
     (faults.packed(1000), "x" * 1000),
-    (faults.replies_with(lambda call: call.answer(), content_type=SSE_TYPE), "done"),
-    (faults.replies_with(lambda call: faults.event(call.answer()), content_type=JSON_TYPE), "done"),
-    (faults.replies_with(lambda call: call.answer(), content_type="text/plain"), "done"),
-    (faults.replies_with(lambda call: call.answer(), status=500), "done"),
-    (faults.replies_with(lambda call: b"[" + call.answer() + b"]"), "done"),
+    (faults.replies_with(lambda call: call.response(), content_type=SSE_TYPE), "done"),
+    (faults.replies_with(lambda call: faults.event(call.response()), content_type=JSON_TYPE), "done"),
+    (faults.replies_with(lambda call: call.response(), content_type="text/plain"), "done"),
+    (faults.replies_with(lambda call: call.response(), status=500), "done"),
+    (faults.replies_with(lambda call: b"[" + call.response() + b"]"), "done"),
     (faults.stream(b": a comment\n\n", faults.event(faults.notice())), "done"),
 ]
 
@@ -211,15 +211,15 @@ async def test_unusually_shaped_response_is_still_accepted(
     server: FaultServer, stage: Stage, fault: Fault, text: str
 ) -> None:
     server.order("tools/call", fault)
-    answer = await stage.call()
-    assert answer.result["content"] == [{"type": "text", "text": text}]
+    response = await stage.call()
+    assert response.result["content"] == [{"type": "text", "text": text}]
     await stage.call()
 
 
 async def test_duplicate_response_is_recorded_and_ignored(server: FaultServer, stage: Stage) -> None:
     async def twice(call: faults.Call) -> None:
         await call.start(200, SSE_TYPE)
-        await call.chunk(faults.event(call.answer("first")) + faults.event(call.answer("second")))
+        await call.chunk(faults.event(call.response("first")) + faults.event(call.response("second")))
         await call.end()
 
     server.order("tools/call", twice)
@@ -235,7 +235,7 @@ async def test_a_slow_server_does_not_hold_up_other_requests(server: FaultServer
     slow = await stage.request()
     await stage.call("tools/list")
     gate.set()
-    await stage.log.answer(slow)
+    await stage.log.response(slow)
 
 
 async def test_many_requests_at_once_are_all_answered(server: FaultServer, stage: Stage) -> None:
@@ -245,7 +245,7 @@ async def test_many_requests_at_once_are_all_answered(server: FaultServer, stage
     await server.wait_for("tools/call", 150)
     gate.set()
     for request in requests:
-        await stage.log.answer(request)
+        await stage.log.response(request)
 
 
 async def test_unreachable_server_is_named(server: FaultServer) -> None:

@@ -33,11 +33,11 @@ async def stage(server: FaultServer) -> AsyncIterator[Stage]:
 
 def primed(*parts: bytes, clean: bool = True, retry: int = RETRY_MS) -> Fault:
     """A stream that begins with an id and a delay, and ends before the answer."""
-    return faults.stream(faults.event(b"", id="e-0", retry=retry), *parts, answer=False, clean=clean)
+    return faults.stream(faults.event(b"", id="e-0", retry=retry), *parts, response=False, clean=clean)
 
 
 def brings(text: bytes, *, id: str = "", clean: bool = True) -> Fault:
-    return faults.stream(faults.event(text, id=id), answer=False, clean=clean)
+    return faults.stream(faults.event(text, id=id), response=False, clean=clean)
 
 
 ANSWER = b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'
@@ -98,7 +98,7 @@ async def test_session_id_on_another_response_is_ignored(server: FaultServer, st
 
 async def test_probe_header_does_not_leak_into_initialize(server: FaultServer, stage: Stage) -> None:
     probe = await stage.request("server/discover", Envelope(revision=R5))
-    await stage.log.answer(probe)
+    await stage.log.response(probe)
     await stage.call("initialize")
     assert server.calls[0].headers["mcp-protocol-version"] == "2026-07-28"
     assert "mcp-protocol-version" not in server.calls[1].headers
@@ -262,8 +262,8 @@ async def test_stream_with_ids_is_resumed_after_the_requested_delay(
     await server.wait_for("GET")
     server.order("tools/call", primed(clean=clean))
     server.order("GET", brings(ANSWER))
-    answer = await stage.call()
-    assert answer.result == {"content": []}
+    response = await stage.call()
+    assert response.result == {"content": []}
     get = server.called("GET")[-1]
     assert get.headers["last-event-id"] == "e-0"
     assert get.headers["mcp-session-id"] == "s-1"
@@ -275,7 +275,7 @@ async def test_polling_continues_while_the_server_ends_cleanly(server: FaultServ
     await stage.handshake()
     await server.wait_for("GET")
     server.order("tools/call", primed(retry=1))
-    nothing = faults.stream(answer=False)
+    nothing = faults.stream(response=False)
     server.order("GET", *[nothing] * 5, brings(faults.notice(), id="e-1"), nothing, brings(ANSWER))
     await stage.call()
     ids = [call.headers.get("last-event-id") for call in server.called("GET")[1:]]
@@ -341,7 +341,7 @@ async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: St
         await call.start(200, SSE_TYPE)
         await call.chunk(faults.event(faults.notice()))
         await more.wait()
-        await call.chunk(faults.event(call.answer()))
+        await call.chunk(faults.event(call.response()))
         await call.end()
         enough.set()
 
@@ -354,7 +354,7 @@ async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: St
     await stage.notify("notifications/x")  # a whole exchange later the rest has arrived, and waits
     assert len(stage.log.frames()) == 1
     stage.transport.resume()
-    await stage.log.answer(request)
+    await stage.log.response(request)
 
 
 async def test_nothing_is_sent_after_closing(server: FaultServer, stage: Stage) -> None:

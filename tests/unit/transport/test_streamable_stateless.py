@@ -38,7 +38,7 @@ async def test_headers_mirror_the_message(server: FaultServer, stage: Stage) -> 
 
 async def test_mirrored_arguments_of_the_envelope_are_sent(server: FaultServer, stage: Stage) -> None:
     envelope = Envelope(headers=(("Mcp-Param-Region", "eu-1"),), tag=42)
-    await stage.log.answer(await stage.request("tools/call", envelope, name="x"))
+    await stage.log.response(await stage.request("tools/call", envelope, name="x"))
     assert server.calls[0].headers["mcp-param-region"] == "eu-1"
     assert stage.log.all(HttpRequested)[0].tag == 42
 
@@ -84,7 +84,7 @@ async def test_bare_404_is_a_rejection_and_not_a_lost_session(server: FaultServe
 async def test_stream_that_ends_before_the_response_is_lost_even_with_ids(
     server: FaultServer, stage: Stage, clean: bool
 ) -> None:
-    server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), answer=False, clean=clean))
+    server.order("tools/call", faults.stream(faults.event(b"", id="e-0"), response=False, clean=clean))
     sentence = "ended before the answer. Call again" if clean else "broke the connection in the middle"
     assert sentence in await stage.fail()
     assert server.called("GET") == []

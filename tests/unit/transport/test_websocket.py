@@ -36,9 +36,9 @@ async def good(connection: ServerConnection) -> None:
 
 
 @asynccontextmanager
-async def peer(talk: Talk = good, scheme: str = "ws", **options: Any) -> AsyncIterator[str]:
+async def peer(conversation: Talk = good, scheme: str = "ws", **options: Any) -> AsyncIterator[str]:
     options.setdefault("subprotocols", [Subprotocol("mcp")])
-    async with serve(talk, "127.0.0.1", 0, **options) as server:
+    async with serve(conversation, "127.0.0.1", 0, **options) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         yield f"{scheme}://127.0.0.1:{port}/ws"
 
@@ -56,7 +56,9 @@ async def refusal(url: str, **network: Any) -> UserError:
     return caught.value
 
 
-def answering(status: HTTPStatus, **headers: str) -> Callable[[ServerConnection, Request], Response]:
+def capabilities_for_methods(
+    status: HTTPStatus, **headers: str
+) -> Callable[[ServerConnection, Request], Response]:
     def process(connection: ServerConnection, request: Request) -> Response:
         response = connection.respond(status, "no")
         for name, value in headers.items():
@@ -78,14 +80,14 @@ async def test_messages_are_sent_and_received_as_text_frames() -> None:
 async def test_handshake_is_reported_as_the_exchange_that_carries_the_messages() -> None:
     async with peer() as url, connected(url, headers=(("X-Team", "blue"),)) as stage:
         await stage.call()
-    requested, answered = stage.log.events[:2]
+    requested, responded = stage.log.events[:2]
     assert isinstance(requested, HttpRequested)
-    assert isinstance(answered, HttpAnswered)
+    assert isinstance(responded, HttpAnswered)
     assert (requested.method, requested.url) == ("GET", url)
     assert ("X-Team", "blue") in requested.headers
     assert ("Sec-WebSocket-Protocol", "mcp") in requested.headers
-    assert answered.status == 101
-    assert ("Sec-WebSocket-Protocol", "mcp") in answered.headers
+    assert responded.status == 101
+    assert ("Sec-WebSocket-Protocol", "mcp") in responded.headers
     assert stage.log.all(FramesReceived)[0].exchange == requested.exchange
     assert stage.log.all(HttpEnded)[0].error == ""
 
@@ -96,11 +98,11 @@ async def test_server_that_does_not_name_the_subprotocol_is_accepted() -> None:
 
 
 async def test_binary_frame_is_accepted_too() -> None:
-    async def talk(connection: ServerConnection) -> None:
+    async def conversation(connection: ServerConnection) -> None:
         await connection.send(b'{"jsonrpc":"2.0","method":"x"}')
         await connection.wait_closed()
 
-    async with peer(talk) as url, connected(url) as stage:
+    async with peer(conversation) as url, connected(url) as stage:
         frames = await stage.log.first(FramesReceived)
         assert frames.frames == [b'{"jsonrpc":"2.0","method":"x"}']
 
@@ -110,13 +112,13 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
         await stage.call()
         stage.transport.pause()
         first, second = await stage.request(), await stage.request()
-        await stage.log.answer(first)  # this one was being waited for already
+        await stage.log.response(first)  # this one was being waited for already
         assert isinstance(stage.transport, WebSocketTransport)
         assert stage.transport._connection is not None
         await (await stage.transport._connection.ping())  # what was sent before the pong has arrived
         assert len(stage.log.frames()) == 2
         stage.transport.resume()
-        await stage.log.answer(second)
+        await stage.log.response(second)
 
 
 # ------------------------------------------------------------------ the end
@@ -131,11 +133,11 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
     ],
 )
 async def test_close_frame_ends_the_connection_with_its_reason(code: int, reason: str, sentence: str) -> None:
-    async def talk(connection: ServerConnection) -> None:
+    async def conversation(connection: ServerConnection) -> None:
         await connection.recv()
         await connection.close(code, reason)
 
-    async with peer(talk) as url, connected(url) as stage:
+    async with peer(conversation) as url, connected(url) as stage:
         await stage.request()
         closed = await stage.log.first(Closed)
         assert re.search(sentence, f"{closed.summary} {closed.next_step}")
@@ -144,11 +146,11 @@ async def test_close_frame_ends_the_connection_with_its_reason(code: int, reason
 
 
 async def test_broken_connection_ends_the_session() -> None:
-    async def talk(connection: ServerConnection) -> None:
+    async def conversation(connection: ServerConnection) -> None:
         await connection.recv()
         connection.transport.abort()
 
-    async with peer(talk) as url, connected(url) as stage:
+    async with peer(conversation) as url, connected(url) as stage:
         await stage.request()
         closed = await stage.log.first(Closed)
         assert closed.summary == "The connection to the server broke."
@@ -156,11 +158,11 @@ async def test_broken_connection_ends_the_session() -> None:
 
 
 async def test_oversized_message_ends_the_connection_and_is_reported() -> None:
-    async def talk(connection: ServerConnection) -> None:
+    async def conversation(connection: ServerConnection) -> None:
         await connection.send("x" * 2000)
         await connection.wait_closed()
 
-    async with peer(talk) as url, connected(url, message_cap=1000) as stage:
+    async with peer(conversation) as url, connected(url, message_cap=1000) as stage:
         closed = await stage.log.first(Closed)
         assert "larger than the limit" in closed.summary
 
@@ -177,7 +179,7 @@ async def test_nothing_is_sent_after_closing() -> None:
 
 
 async def test_rejected_handshake_shows_the_status_and_is_recorded() -> None:
-    async with peer(process_request=answering(HTTPStatus.NOT_FOUND)) as url:
+    async with peer(process_request=capabilities_for_methods(HTTPStatus.NOT_FOUND)) as url:
         transport = WebSocketTransport(url, Network(), SystemClock())
         events: list[object] = []
         with pytest.raises(ConnectFailed, match="WebSocket handshake with HTTP 404 instead of 101"):
@@ -186,13 +188,13 @@ async def test_rejected_handshake_shows_the_status_and_is_recorded() -> None:
 
 
 async def test_401_requires_a_login() -> None:
-    async with peer(process_request=answering(HTTPStatus.UNAUTHORIZED)) as url:
+    async with peer(process_request=capabilities_for_methods(HTTPStatus.UNAUTHORIZED)) as url:
         assert isinstance(await refusal(url), NeedsLogin)
 
 
 async def test_a_redirect_is_not_followed() -> None:
     async with peer() as good_url:
-        moved = answering(HTTPStatus.FOUND, Location=good_url)
+        moved = capabilities_for_methods(HTTPStatus.FOUND, Location=good_url)
         async with peer(process_request=moved) as url:
             assert "HTTP 302 instead of 101" in str(await refusal(url))
 

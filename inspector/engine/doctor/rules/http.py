@@ -28,15 +28,15 @@ class AlternativeEndpoint:
     type: Literal["http", "sse"]
 
 
-def message_in(seen: ObservedHttp) -> str:
-    return shorten(one_line(seen.body[:600].decode(errors="replace")).strip(), 200)
+def message_in(http: ObservedHttp) -> str:
+    return shorten(one_line(http.body[:600].decode(errors="replace")).strip(), 200)
 
 
-def evidence_of(seen: ObservedHttp) -> tuple[str, ...]:
-    what = f"{seen.method} {masked_url(seen.url)}: HTTP {seen.status}"
-    label = f", {seen.content_type}" if seen.content_type else ""
-    said = message_in(seen)
-    return (what + label, *((said,) if said else ()))
+def evidence_of(http: ObservedHttp) -> tuple[str, ...]:
+    what = f"{http.method} {masked_url(http.url)}: HTTP {http.status}"
+    label = f", {http.content_type}" if http.content_type else ""
+    reported = message_in(http)
+    return (what + label, *((reported,) if reported else ()))
 
 
 _HTTPS_WANTED = re.compile(
@@ -50,61 +50,61 @@ _GATEWAY = {
 }
 
 
-def diagnose_answer(
-    heard: ObservedTraffic, url: str, elsewhere: AlternativeEndpoint | None, type: str = "auto"
+def diagnose_response(
+    traffic: ObservedTraffic, url: str, alternative: AlternativeEndpoint | None, type: str = "auto"
 ) -> Diagnosis:
     """Diagnose an HTTP response that is no message; for 401 see `diagnose_login`."""
-    seen = heard.deciding
-    assert seen is not None
-    found = _somewhere_else(seen, url, elsewhere, type) or _by_status(seen, url) or _by_body(heard, seen)
+    http = traffic.deciding
+    assert http is not None
+    found = _somewhere_else(http, url, alternative, type) or _by_status(http, url) or _by_body(traffic, http)
     return found or Diagnosis(
         "refused",
         "http",
-        f"The server answers HTTP {seen.status} to the first request.",
+        f"The server answers HTTP {http.status} to the first request.",
         "Look at what it says, and at its own log.",
-        evidence_of(seen),
+        evidence_of(http),
     )
 
 
 def _somewhere_else(
-    seen: ObservedHttp, url: str, elsewhere: AlternativeEndpoint | None, type: str
+    http: ObservedHttp, url: str, alternative: AlternativeEndpoint | None, type: str
 ) -> Diagnosis | None:
-    if elsewhere is None:
+    if alternative is None:
         return None
-    there = masked_url(elsewhere.url)
-    if elsewhere.type == "sse":
-        where = "" if elsewhere.url == url else f" at {urlsplit(elsewhere.url).path}"
+    there = masked_url(alternative.url)
+    if alternative.type == "sse":
+        where = "" if alternative.url == url else f" at {urlsplit(alternative.url).path}"
         return Diagnosis(
             "old-sse",
             "http",
-            f"It answers {seen.status} to {seen.method}: this is the old HTTP+SSE transport{where}.",
+            f"It answers {http.status} to {http.method}: this is the old HTTP+SSE transport{where}.",
             f"Use HTTP+SSE with {there}. Better still, update the server: that transport is deprecated.",
-            evidence_of(seen),
-            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", elsewhere.url),
+            evidence_of(http),
+            Action(ActionKind.USE_SSE, f"Use HTTP+SSE at {there}", alternative.url),
         )
-    if elsewhere.url == url:
+    if alternative.url == url:
         return Diagnosis(
             "is-streamable",
             "http",
             "The server is configured as HTTP+SSE, and speaks Streamable HTTP.",
             "Use Streamable HTTP (“http”).",
-            evidence_of(seen),
+            evidence_of(http),
             Action(ActionKind.USE_HTTP, "Use Streamable HTTP", url),
         )
     return Diagnosis(
         "wrong-path",
         "http",
         f"There is no MCP endpoint at {urlsplit(url).path or '/'}, but one at "
-        f"{urlsplit(elsewhere.url).path}.",
+        f"{urlsplit(alternative.url).path}.",
         f"Use {there}.",
-        evidence_of(seen),
-        use_url(elsewhere.url),
+        evidence_of(http),
+        use_url(alternative.url),
     )
 
 
-def diagnose_host(seen: ObservedHttp, url: str, message: str = "") -> Diagnosis | None:
+def diagnose_host(http: ObservedHttp, url: str, message: str = "") -> Diagnosis | None:
     """Diagnose a rejected Host header. `message` is the error text, if it came in a message."""
-    if seen.status != 421 and not (seen.status in (400, 403) and _HOST.search(message or message_in(seen))):
+    if http.status != 421 and not (http.status in (400, 403) and _HOST.search(message or message_in(http))):
         return None
     return Diagnosis(
         "host-refused",
@@ -112,15 +112,15 @@ def diagnose_host(seen: ObservedHttp, url: str, message: str = "") -> Diagnosis 
         f"The server does not serve the name {urlsplit(url).netloc}: it protects itself against foreign "
         "names and origins.",
         "Use the name that it expects (localhost or 127.0.0.1, mostly), or allow this one in its settings.",
-        (*evidence_of(seen), *((message,) if message else ())),
+        (*evidence_of(http), *((message,) if message else ())),
     )
 
 
-def _by_status(seen: ObservedHttp, url: str) -> Diagnosis | None:
-    status, evidence, host = seen.status, evidence_of(seen), urlsplit(url).netloc
+def _by_status(http: ObservedHttp, url: str) -> Diagnosis | None:
+    status, evidence, host = http.status, evidence_of(http), urlsplit(url).netloc
     if 300 <= status < 400:
-        return _redirected(seen, url)
-    if status == 400 and _HTTPS_WANTED.search(message_in(seen)):
+        return _redirected(http, url)
+    if status == 400 and _HTTPS_WANTED.search(message_in(http)):
         better = use_url(with_parts(url, scheme="https"))
         return Diagnosis(
             "needs-https",
@@ -130,7 +130,7 @@ def _by_status(seen: ObservedHttp, url: str) -> Diagnosis | None:
             evidence,
             better,
         )
-    if (refused := diagnose_host(seen, url)) is not None:
+    if (refused := diagnose_host(http, url)) is not None:
         return refused
     if status in _GATEWAY:
         return Diagnosis(
@@ -145,8 +145,8 @@ def _by_status(seen: ObservedHttp, url: str) -> Diagnosis | None:
         return None
     id, cause, fix = simple
     wait = (
-        f" It says: try again in {seen.header('retry-after')} s."
-        if status == 429 and seen.header("retry-after")
+        f" It says: try again in {http.header('retry-after')} s."
+        if status == 429 and http.header("retry-after")
         else ""
     )
     return Diagnosis(id, "http", cause.replace("{status}", str(status)) + wait, fix, evidence)
@@ -198,8 +198,8 @@ _SIMPLE = {
 }
 
 
-def _redirected(seen: ObservedHttp, url: str) -> Diagnosis:
-    target = seen.header("location")
+def _redirected(http: ObservedHttp, url: str) -> Diagnosis:
+    target = http.header("location")
     try:
         target = urljoin(url, target)
         is_web = urlsplit(target).scheme in ("http", "https") and "@" not in urlsplit(target).netloc
@@ -213,26 +213,26 @@ def _redirected(seen: ObservedHttp, url: str) -> Diagnosis:
             "It, or a proxy before it, knows only logins by cookie: give it a header that says who asks, or "
             "ask its "
             "operator for an MCP login.",
-            evidence_of(seen),
+            evidence_of(http),
         )
     return Diagnosis(
         "redirected",
         "http",
-        f"The server moved: HTTP {seen.status} to {masked_url(target) or 'nowhere'}. Your headers do not "
+        f"The server moved: HTTP {http.status} to {masked_url(target) or 'nowhere'}. Your headers do not "
         "follow to "
         "other hosts or schemes.",
         "If you trust the new address, use it.",
-        evidence_of(seen),
+        evidence_of(http),
         use_url(target) if is_web else None,
     )
 
 
-def is_other_json(heard: ObservedTraffic) -> bool:
+def is_other_json(traffic: ObservedTraffic) -> bool:
     """True if the first response was JSON but not JSON-RPC."""
-    seen = heard.deciding
-    if seen is None or heard.messages or seen.content_type != "application/json":
+    http = traffic.deciding
+    if http is None or traffic.messages or http.content_type != "application/json":
         return False
-    text = heard.broken[-1] if heard.broken else seen.body.decode(errors="replace")
+    text = traffic.broken[-1] if traffic.broken else http.body.decode(errors="replace")
     try:
         value = parse(text)
     except JSONProblem:
@@ -240,19 +240,19 @@ def is_other_json(heard: ObservedTraffic) -> bool:
     return not (isinstance(value, dict) and "jsonrpc" in value)
 
 
-def _by_body(heard: ObservedTraffic, seen: ObservedHttp) -> Diagnosis | None:
-    if not 200 <= seen.status < 300:
+def _by_body(traffic: ObservedTraffic, http: ObservedHttp) -> Diagnosis | None:
+    if not 200 <= http.status < 300:
         return None
-    if seen.content_type == "text/html" or seen.body.lstrip()[:1] == b"<":
+    if http.content_type == "text/html" or http.body.lstrip()[:1] == b"<":
         return Diagnosis(
             "web-page",
             "content",
             "A web page came instead of a message: this is a site, or a login page of a proxy, and no MCP "
             "endpoint.",
             "Check the path of the URL; many servers listen at /mcp.",
-            evidence_of(seen),
+            evidence_of(http),
         )
-    if seen.method == "GET" and seen.content_type == "text/event-stream" and "endpoint" not in heard.events:
+    if http.method == "GET" and http.content_type == "text/event-stream" and "endpoint" not in traffic.events:
         return Diagnosis(
             "no-endpoint-event",
             "content",
@@ -260,91 +260,91 @@ def _by_body(heard: ObservedTraffic, seen: ObservedHttp) -> Diagnosis | None:
             "event.",
             "This is some other event stream, or the server speaks Streamable HTTP: check the path and the "
             "type.",
-            evidence_of(seen),
+            evidence_of(http),
         )
-    if is_other_json(heard):
+    if is_other_json(traffic):
         return Diagnosis(
             "other-json",
             "content",
             "The answer is JSON, but no message: this is some other service, and no MCP endpoint.",
             "Check the path of the URL; many servers listen at /mcp.",
-            (*evidence_of(seen), *heard.broken[:1]),
+            (*evidence_of(http), *traffic.broken[:1]),
         )
-    if seen.status in (202, 204):
+    if http.status in (202, 204):
         return Diagnosis(
             "request-unanswered",
             "http",
-            f"The server takes the first request and will not answer it (HTTP {seen.status}).",
+            f"The server takes the first request and will not answer it (HTTP {http.status}).",
             "This is a fault of the server: a request must be answered.",
-            evidence_of(seen),
+            evidence_of(http),
         )
-    if seen.content_type not in MESSAGE_TYPES:
+    if http.content_type not in MESSAGE_TYPES:
         return Diagnosis(
             "wrong-content",
             "content",
-            f"The answer is {seen.content_type or 'of no stated type'}, and no message.",
+            f"The answer is {http.content_type or 'of no stated type'}, and no message.",
             "Is this the URL of an MCP endpoint? Answers must be application/json or text/event-stream.",
-            evidence_of(seen),
+            evidence_of(http),
         )
     return None
 
 
-def diagnose_content_type(heard: ObservedTraffic) -> Diagnosis | None:
+def diagnose_content_type(traffic: ObservedTraffic) -> Diagnosis | None:
     """Warn about a working server that sends the wrong Content-Type."""
-    seen = heard.deciding
-    if seen is None or seen.content_type in MESSAGE_TYPES:
+    http = traffic.deciding
+    if http is None or http.content_type in MESSAGE_TYPES:
         return None
     if (
-        not 200 <= seen.status < 300
-        or seen.status == 202
-        or "HTTP+SSE" in (heard.agreement.how if heard.agreement else "")
+        not 200 <= http.status < 300
+        or http.status == 202
+        or "HTTP+SSE" in (traffic.agreement.how if traffic.agreement else "")
     ):
         return None
     return Diagnosis(
         "wrong-label",
         "content",
-        f"The answer is a message, but is labelled {seen.content_type or 'as nothing'}. Other clients refuse "
+        f"The answer is a message, but is labelled {http.content_type or 'as nothing'}. Other clients refuse "
         "that.",
         "Make the server say application/json, or text/event-stream.",
-        evidence_of(seen),
+        evidence_of(http),
         is_warning=True,
     )
 
 
-def diagnose_websocket(heard: ObservedTraffic, url: str) -> Diagnosis | None:
-    seen = heard.deciding
-    if seen is None or seen.status in (101, 401):
+def diagnose_websocket(traffic: ObservedTraffic, url: str) -> Diagnosis | None:
+    http = traffic.deciding
+    if http is None or http.status in (101, 401):
         return None
     scheme = "https" if url.startswith("wss:") else "http"
     return Diagnosis(
         "no-websocket",
         "http",
-        f"The host answers HTTP {seen.status} where a WebSocket (101) was asked for.",
+        f"The host answers HTTP {http.status} where a WebSocket (101) was asked for.",
         "Most servers speak Streamable HTTP: use the http URL.",
-        evidence_of(seen),
+        evidence_of(http),
         use_url(with_parts(url, scheme=scheme)),
     )
 
 
 def causes_of(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    http: set[int] = set()
+    while error is not None and id(error) not in http:
+        http.add(id(error))
         yield error
         error = error.__cause__ or error.__context__
 
 
-def diagnose_no_answer(
-    heard: ObservedTraffic, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
+def diagnose_no_response(
+    traffic: ObservedTraffic, url: str, *, speaks_tls: bool = False, greeting: str = "", proxy: str = ""
 ) -> Diagnosis:
     """Diagnose a request that got no response.
 
     `speaks_tls`: TLS works on this port although the URL does not use it. `greeting` is what the port
     sends, by itself or in response to a probe.
     """
-    host, error, said = urlsplit(url).netloc.rpartition("@")[2], heard.error, greeting
+    host, error, reported = urlsplit(url).netloc.rpartition("@")[2], traffic.error, greeting
     summary = error.summary if error is not None else "No answer came."
-    for failure in (error, *heard.failures):
+    for failure in (error, *traffic.failures):
         if isinstance(failure, ConfigError):  # from values resolved only when needed, e.g. a token
             fix = failure.next_step or "Edit the server."
             return Diagnosis("settings-unusable", "settings", failure.summary, fix)
@@ -367,8 +367,8 @@ def diagnose_no_answer(
     names = {type(cause).__name__ for cause in causes_of(error)}
     if proxy and ("ProxyError" in names or "InvalidProxyStatus" in names):
         return _proxy(summary, proxy)
-    if "sent what is not HTTP" in summary or (said and not said.startswith("HTTP/")):
-        return not_http(host, said or summary, "http")
+    if "sent what is not HTTP" in summary or (reported and not reported.startswith("HTTP/")):
+        return not_http(host, reported or summary, "http")
     if "broke the connection" in summary:
         return Diagnosis(
             "hung-up",

@@ -17,9 +17,9 @@ from inspector.engine.doctor.results import Action, ActionKind, Diagnosis
 from inspector.engine.doctor.rules.http import evidence_of
 from inspector.oauth.http import LoginHttp, LoginRecorder, get_document
 from inspector.protocol.auth.challenge import choose_challenge, read_challenges
-from inspector.protocol.auth.resource_metadata import resource_places
+from inspector.protocol.auth.resource_metadata import resource_metadata_urls
 from inspector.protocol.auth.responses import Candidate, Outcome, Reply, read_document
-from inspector.protocol.auth.server_metadata import server_places
+from inspector.protocol.auth.server_metadata import server_metadata_urls
 from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.revisions import NEWEST_HANDSHAKE
 from inspector.traffic.log import TrafficLog
@@ -27,10 +27,10 @@ from inspector.transport.network import Network
 
 
 def diagnose_login(
-    seen: ObservedHttp, known: WellKnownDocuments, *, has_header: bool, has_token: bool
+    probe: ObservedHttp, known: WellKnownDocuments, *, has_header: bool, has_token: bool
 ) -> Diagnosis:
     """Diagnose HTTP 401. `has_header`: credentials are configured; `has_token`: from a login."""
-    evidence = (*evidence_of(seen), *(f"{url}: {came}" for url, came in known.places))
+    evidence = (*evidence_of(probe), *(f"{url}: {came}" for url, came in known.locations))
     if known.challenge:
         evidence = (f"WWW-Authenticate: {known.challenge}", *evidence)
     if has_header:
@@ -121,7 +121,7 @@ _LIMIT = 10.0
 class WellKnownDocuments:
     """Well-known documents that were found.
 
-    `resource` and `issuer_document` are their URLs; `problem` is what is wrong with one. `places` are the
+    `resource` and `issuer_document` are their URLs; `problem` is what is wrong with one. `locations` are the
     URLs requested, with the outcome of each.
     """
 
@@ -130,7 +130,7 @@ class WellKnownDocuments:
     issuer: str = ""
     issuer_document: str = ""
     problem: str = ""
-    places: tuple[tuple[str, str], ...] = ()
+    locations: tuple[tuple[str, str], ...] = ()
     problem_at: str = ""  # URL of the problem, if not the usual one
     schemes: tuple[str, ...] = ()  # challenge schemes, lower case
 
@@ -148,10 +148,10 @@ async def fetch_well_known(
     challenges = read_challenges(values)
     challenge = choose_challenge(challenges, refused.status if refused is not None else 401)
     schemes = tuple(dict.fromkeys(one_line(each.scheme.lower())[:20] for each in challenges.all))
-    places: list[tuple[str, str]] = []
+    locations: list[tuple[str, str]] = []
     try:
-        resources = resource_places(url, challenge, allowance, NEWEST_HANDSHAKE).candidates
-        resource, content, problem = await _first(http, resources, places)
+        resources = resource_metadata_urls(url, challenge, allowance, NEWEST_HANDSHAKE).candidates
+        resource, content, problem = await _first(http, resources, locations)
         listed = content.get("authorization_servers")
         issuer = (
             next((each for each in listed if isinstance(each, str)), "") if isinstance(listed, list) else ""
@@ -160,12 +160,12 @@ async def fetch_well_known(
         if resource and not issuer:
             problem = "it names no authorization server"
         elif issuer and refused is not None:
-            found, _, problem = await _first(http, server_places(issuer), places)
+            found, _, problem = await _first(http, server_metadata_urls(issuer), locations)
         named = challenge.resource_metadata if challenge is not None and not resource else ""
-        came = next((came for url, came in places if url == named), "")
+        came = next((came for url, came in locations if url == named), "")
         if named and not problem:
             problem = came or "it may not be fetched from there"
-        shown, kept = ", ".join(values), tuple(places)
+        shown, kept = ", ".join(values), tuple(locations)
         return WellKnownDocuments(
             shown, resource, issuer, found, problem, kept, masked_url(named or ""), schemes
         )
@@ -179,21 +179,21 @@ def _challenges(refused: ObservedHttp | None) -> list[str]:
 
 
 async def _first(
-    http: LoginHttp, candidates: tuple[Candidate, ...], places: list[tuple[str, str]]
+    http: LoginHttp, candidates: tuple[Candidate, ...], locations: list[tuple[str, str]]
 ) -> tuple[str, dict[str, object], str]:
     """Return the first document found, its content, and problems of those before it."""
     problem = ""
     for candidate in candidates:
         try:
-            answer = await http.send(get_document(candidate.url))
+            response = await http.send(get_document(candidate.url))
         except UserError as exc:
-            places.append((candidate.url, exc.summary))
+            locations.append((candidate.url, exc.summary))
             continue
-        reply = Reply(candidate.url, answer.status, answer.headers, answer.body)
+        reply = Reply(candidate.url, response.status, response.headers, response.body)
         document = read_document(reply)
         if document.outcome is Outcome.FOUND and document.content is not None:
-            places.append((candidate.url, "found"))
+            locations.append((candidate.url, "found"))
             return candidate.url, dict(document.content), ""
         problem = document.problem or problem
-        places.append((candidate.url, document.problem or f"HTTP {answer.status}"))
+        locations.append((candidate.url, document.problem or f"HTTP {response.status}"))
     return "", {}, problem

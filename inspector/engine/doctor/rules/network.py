@@ -55,31 +55,31 @@ def use_url(url: str) -> Action:
 # ------------------------------------------------------------------ name and connection
 
 
-def diagnose_name(seen: ResolvedName) -> Diagnosis | None:
-    if seen.addresses:
+def diagnose_name(probe: ResolvedName) -> Diagnosis | None:
+    if probe.addresses:
         return None
-    if seen.is_timeout:
+    if probe.is_timeout:
         return Diagnosis(
             "dns-silent",
             "dns",
-            f"The name {seen.host} could not be looked up in time: the DNS does not answer.",
+            f"The name {probe.host} could not be looked up in time: the DNS does not answer.",
             "Check the network and the VPN.",
         )
     return Diagnosis(
         "name-unknown",
         "dns",
-        f"There is no host called {seen.host}, as far as the DNS of this machine knows.",
+        f"There is no host called {probe.host}, as far as the DNS of this machine knows.",
         "Check the spelling. Names inside of a company or of containers need its network (VPN, the same "
         "compose "
         "project).",
-        (seen.error,) if seen.error else (),
+        (probe.error,) if probe.error else (),
     )
 
 
-def diagnose_connection(seen: ConnectionProbe, url: str, *, proxy: str = "") -> Diagnosis | None:
-    if seen.accepted:
+def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") -> Diagnosis | None:
+    if probe.accepted:
         return None
-    evidence = tuple(f"{address} port {seen.port}: {error}" for address, error in seen.tried)
+    evidence = tuple(f"{address} port {probe.port}: {error}" for address, error in probe.tried)
     if proxy:
         return Diagnosis(
             "proxy-unreachable",
@@ -89,18 +89,18 @@ def diagnose_connection(seen: ConnectionProbe, url: str, *, proxy: str = "") -> 
             evidence,
         )
     where = urlsplit(url).netloc.rpartition("@")[2]
-    if seen.other_loopback:
-        better = with_parts(url, host=seen.other_loopback)
+    if probe.other_loopback:
+        better = with_parts(url, host=probe.other_loopback)
         return Diagnosis(
             "other-loopback",
             "tcp",
-            f"Nothing listens at {where}, but at {seen.other_loopback}: the server uses the other kind of "
+            f"Nothing listens at {where}, but at {probe.other_loopback}: the server uses the other kind of "
             "IP address.",
             "Use that address, or make the server listen on both.",
             evidence,
             use_url(better),
         )
-    if seen.is_timeout:
+    if probe.is_timeout:
         return Diagnosis(
             "connection-silent",
             "tcp",
@@ -108,7 +108,7 @@ def diagnose_connection(seen: ConnectionProbe, url: str, *, proxy: str = "") -> 
             "Check the address and the port, the firewall and the VPN.",
             evidence,
         )
-    if seen.is_refused:
+    if probe.is_refused:
         return Diagnosis(
             "nothing-listens",
             "tcp",
@@ -133,84 +133,84 @@ _UNKNOWN_ISSUER = (2, 20, 21)
 _SOON = timedelta(days=14)
 
 
-def diagnose_tls(seen: TlsProbe, url: str, said: str = "") -> Diagnosis | None:
-    """Diagnose TLS. `said` is what a port without TLS sends in plain text."""
+def diagnose_tls(probe: TlsProbe, url: str, banner: str = "") -> Diagnosis | None:
+    """Diagnose TLS. `banner` is what a port without TLS sends in plain text."""
     now = datetime.now(UTC)
-    if seen.code:
-        return _certificate(seen, now)
-    if seen.error:
-        return _no_tls(seen, url, said)
-    return _warnings(seen, now)
+    if probe.code:
+        return _certificate(probe, now)
+    if probe.error:
+        return _no_tls(probe, url, banner)
+    return _warnings(probe, now)
 
 
-def is_without_tls(seen: TlsProbe) -> bool:
+def is_without_tls(probe: TlsProbe) -> bool:
     """True if the port seems to speak something other than TLS."""
-    return seen.reason in _PLAIN or seen.is_timeout
+    return probe.reason in _PLAIN or probe.is_timeout
 
 
-def _warnings(seen: TlsProbe, now: datetime) -> Diagnosis | None:
-    if not seen.is_verified:
+def _warnings(probe: TlsProbe, now: datetime) -> Diagnosis | None:
+    if not probe.is_verified:
         return Diagnosis(
             "not-verified",
             "tls",
             "Certificates are not checked for this server: anybody on the way can read and change "
             "everything.",
             "Switch checking on again, and trust the one certificate instead.",
-            _lines(seen),
+            _lines(probe),
             is_warning=True,
         )
-    if seen.chain and seen.chain[0].valid_until - now < _SOON:
+    if probe.chain and probe.chain[0].valid_until - now < _SOON:
         return Diagnosis(
             "expires-soon",
             "tls",
-            f"The certificate of {seen.host} expires on {seen.chain[0].valid_until:%Y-%m-%d %H:%M} UTC.",
+            f"The certificate of {probe.host} expires on {probe.chain[0].valid_until:%Y-%m-%d %H:%M} UTC.",
             "Renew it on the server.",
-            _lines(seen),
+            _lines(probe),
             is_warning=True,
         )
     return None
 
 
-def _lines(seen: TlsProbe) -> tuple[str, ...]:
-    return tuple(line for certificate in seen.chain for line in certificate.lines())
+def _lines(probe: TlsProbe) -> tuple[str, ...]:
+    return tuple(line for certificate in probe.chain for line in certificate.lines())
 
 
-def _certificate(seen: TlsProbe, now: datetime) -> Diagnosis:
+def _certificate(probe: TlsProbe, now: datetime) -> Diagnosis:
     """Diagnose a certificate error.
 
     OpenSSL stops at the first fault. Faults that trusting the certificate would not fix take precedence.
     """
-    own = seen.chain[0] if seen.chain else None
-    is_trusted = seen.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
+    own = probe.chain[0] if probe.chain else None
+    is_trusted = probe.code not in (_SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, *_UNKNOWN_ISSUER)
     signed = "" if is_trusted or own is None else " It is self-signed, too." * own.is_self_signed
     is_over = own is not None and own.valid_until < now
-    if seen.code == _EXPIRED or (is_over and not is_trusted):
+    if probe.code == _EXPIRED or (is_over and not is_trusted):
         when = f" on {own.valid_until:%Y-%m-%d}" if own is not None else ""
-        cause = f"The certificate of {seen.host} expired{when}.{signed}"
-        return _refused(seen, "certificate-expired", cause, _RENEW)
-    if seen.code == _NOT_YET:
+        cause = f"The certificate of {probe.host} expired{when}.{signed}"
+        return _refused(probe, "certificate-expired", cause, _RENEW)
+    if probe.code == _NOT_YET:
         when = f" before {own.valid_from:%Y-%m-%d %H:%M} UTC" if own is not None else " yet"
-        cause = f"The certificate of {seen.host} is not valid{when}."
-        return _refused(seen, "certificate-not-yet-valid", cause, "Compare the clocks of both machines.")
-    is_of_other = own is not None and not is_made_out_to(own, seen.host)
-    if seen.code in _WRONG_NAMES or (is_of_other and not is_trusted):
+        cause = f"The certificate of {probe.host} is not valid{when}."
+        return _refused(probe, "certificate-not-yet-valid", cause, "Compare the clocks of both machines.")
+    is_of_other = own is not None and not is_made_out_to(own, probe.host)
+    if probe.code in _WRONG_NAMES or (is_of_other and not is_trusted):
         names = ", ".join(own.names[:5]) if own is not None and own.names else "no name at all"
-        cause = f"The certificate is made out to {names}, and not to {seen.host}.{signed}"
-        return _refused(seen, "certificate-wrong-name", cause, _WRONG_NAME)
-    if seen.code == _SELF_SIGNED:
-        cause = f"{seen.host} has a self-signed certificate: nobody vouches for it."
-        return _refused(seen, "certificate-self-signed", cause, _TRUST_IT, own)
-    if seen.code == _SELF_SIGNED_IN_CHAIN:
+        cause = f"The certificate is made out to {names}, and not to {probe.host}.{signed}"
+        return _refused(probe, "certificate-wrong-name", cause, _WRONG_NAME)
+    if probe.code == _SELF_SIGNED:
+        cause = f"{probe.host} has a self-signed certificate: nobody vouches for it."
+        return _refused(probe, "certificate-self-signed", cause, _TRUST_IT, own)
+    if probe.code == _SELF_SIGNED_IN_CHAIN:
         cause = (
-            f"The certificate of {seen.host} is signed by an authority of its own, unknown to this machine."
+            f"The certificate of {probe.host} is signed by an authority of its own, unknown to this machine."
         )
         return _refused(
-            seen, "authority-unknown", cause, _TRUST_AUTHORITY, seen.chain[-1] if seen.chain else own
+            probe, "authority-unknown", cause, _TRUST_AUTHORITY, probe.chain[-1] if probe.chain else own
         )
-    if seen.code in _UNKNOWN_ISSUER:
-        return _cut_chain(seen, own)
-    cause = f"The certificate of {seen.host} was refused: {seen.error}."
-    return _refused(seen, "certificate-refused", cause, "Check the certificate on the server.")
+    if probe.code in _UNKNOWN_ISSUER:
+        return _cut_chain(probe, own)
+    cause = f"The certificate of {probe.host} was refused: {probe.error}."
+    return _refused(probe, "certificate-refused", cause, "Check the certificate on the server.")
 
 
 def is_made_out_to(certificate: CertificateInfo, host: str) -> bool:
@@ -236,31 +236,31 @@ _TRUST_AUTHORITY = (
 )
 
 
-def _cut_chain(seen: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
-    if own is not None and own.names_its_issuer and len(seen.chain) == 1:
+def _cut_chain(probe: TlsProbe, own: CertificateInfo | None) -> Diagnosis:
+    if own is not None and own.names_its_issuer and len(probe.chain) == 1:
         cause = (
-            f"{seen.host} sends its own certificate only, and not that of its issuer ({own.issuer}): the "
+            f"{probe.host} sends its own certificate only, and not that of its issuer ({own.issuer}): the "
             "chain is "
             "incomplete. Browsers fetch what is missing, programs do not."
         )
         return _refused(
-            seen, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
+            probe, "chain-incomplete", cause, "Configure the full chain on the server (fullchain.pem)."
         )
     issuer = f" ({own.issuer})" if own is not None else ""
     cause = (
-        f"The certificate of {seen.host} is signed by an authority{issuer} that this machine does not trust."
+        f"The certificate of {probe.host} is signed by an authority{issuer} that this machine does not trust."
     )
-    return _refused(seen, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
+    return _refused(probe, "issuer-unknown", cause, _TRUST_AUTHORITY, own)
 
 
 def _refused(
-    seen: TlsProbe, id: str, cause: str, fix: str, trusted: CertificateInfo | None = None
+    probe: TlsProbe, id: str, cause: str, fix: str, trusted: CertificateInfo | None = None
 ) -> Diagnosis:
     action = None
     if trusted is not None:
         label = "Trust this certificate for this server…"
         action = Action(ActionKind.TRUST_CERTIFICATE, label, trusted.pem)
-    return Diagnosis(id, "tls", cause, fix, _lines(seen) or (seen.error,), action)
+    return Diagnosis(id, "tls", cause, fix, _lines(probe) or (probe.error,), action)
 
 
 _PLAIN = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
@@ -329,46 +329,46 @@ _SERVICES = (
 )
 
 
-def not_http(host: str, said: str, step: str) -> Diagnosis:
+def not_http(host: str, banner: str, step: str) -> Diagnosis:
     """Diagnose a port that sends something other than HTTP."""
-    service = next((name for words, name in _SERVICES if re.match(words, said, re.IGNORECASE)), "")
+    service = next((name for text, name in _SERVICES if re.match(text, banner, re.IGNORECASE)), "")
     named = f": it sounds like {service}" if service else ""
     return Diagnosis(
         "not-http",
         step,
         f"Something listens at {host}, but it does not speak HTTP{named}.",
         "Check the port: this one belongs to another service.",
-        (said,),
+        (banner,),
     )
 
 
-def _no_tls(seen: TlsProbe, url: str, said: str) -> Diagnosis:
-    if (found := diagnose_alert(seen.reason, seen.host)) is not None:
+def _no_tls(probe: TlsProbe, url: str, banner: str) -> Diagnosis:
+    if (found := diagnose_alert(probe.reason, probe.host)) is not None:
         return found
-    is_http = said.startswith("HTTP/")
-    if said and not is_http:
-        return not_http(urlsplit(url).netloc.rpartition("@")[2], said, "tls")
-    if seen.reason in _PLAIN or is_http:
+    is_http = banner.startswith("HTTP/")
+    if banner and not is_http:
+        return not_http(urlsplit(url).netloc.rpartition("@")[2], banner, "tls")
+    if probe.reason in _PLAIN or is_http:
         scheme = "ws" if url.startswith("ws") else "http"
         return Diagnosis(
             "not-tls",
             "tls",
-            f"{seen.host} does not speak TLS on this port.",
+            f"{probe.host} does not speak TLS on this port.",
             f"Use {scheme}:// instead of {scheme}s:// if this is your own machine; else ask for the right "
             "port.",
-            (seen.error,),
+            (probe.error,),
             use_url(with_parts(url, scheme=scheme)),
         )
-    if seen.is_timeout:
+    if probe.is_timeout:
         return Diagnosis(
             "tls-silent",
             "tls",
-            f"{seen.host} took the connection, but does not answer to TLS.",
+            f"{probe.host} took the connection, but does not answer to TLS.",
             "Check the port: what listens there? The server may hang, too.",
         )
     return Diagnosis(
         "tls-broken",
         "tls",
-        f"TLS with {seen.host} failed: {seen.error.rstrip('.')}.",
+        f"TLS with {probe.host} failed: {probe.error.rstrip('.')}.",
         "Check the port and the server's TLS settings.",
     )

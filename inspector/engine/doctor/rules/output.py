@@ -27,8 +27,10 @@ _IN_GROUP = re.compile(r"^\s*\| ?")  # prefix of the parts of an exception group
 
 def most_telling_line(lines: Sequence[str]) -> str:
     """Return the last line that mentions an error, else the last line; "" if there is none."""
-    said = [line.strip() for line in lines if line.strip() and not _SAYS_NOTHING.search(line)]
-    return next((line for line in reversed(said) if _TELLS.search(line)), said[-1] if said else "")
+    reported = [line.strip() for line in lines if line.strip() and not _SAYS_NOTHING.search(line)]
+    return next(
+        (line for line in reversed(reported) if _TELLS.search(line)), reported[-1] if reported else ""
+    )
 
 
 def exception_in(lines: Sequence[str]) -> tuple[str, str]:
@@ -49,26 +51,28 @@ def exception_in(lines: Sequence[str]) -> tuple[str, str]:
 
 
 # Limits of the search: a server may write anything to keep us busy.
-_MOST_LINES = 80
-_LONGEST_LINE = 300
+_MAX_LINES = 80
+_MAX_LINE_LENGTH = 300
 
 
-def _lines(heard: ObservedTraffic) -> list[str]:
-    return [line[:_LONGEST_LINE] for line in heard.said.splitlines()[-_MOST_LINES:]]
+def _lines(traffic: ObservedTraffic) -> list[str]:
+    return [line[:_MAX_LINE_LENGTH] for line in traffic.output.splitlines()[-_MAX_LINES:]]
 
 
-def diagnose_exit(heard: ObservedTraffic) -> Diagnosis:
+def diagnose_exit(traffic: ObservedTraffic) -> Diagnosis:
     """Diagnose a process that ended before it answered, by its output, else by its exit status."""
-    return _by_words(heard) or _by_exception(heard) or _by_status(heard)
+    return _by_words(traffic) or _by_exception(traffic) or _by_status(traffic)
 
 
-def says_why(heard: ObservedTraffic) -> bool:
+def explains(traffic: ObservedTraffic) -> bool:
     """True if the output clearly says why it ended, so that a retry would fail again."""
-    return _by_words(heard) is not None
+    return _by_words(traffic) is not None
 
 
-def _by_words(heard: ObservedTraffic, words: tuple[OutputPattern, ...] = OUTPUT_PATTERNS) -> Diagnosis | None:
-    lines = _lines(heard)
+def _by_words(
+    traffic: ObservedTraffic, words: tuple[OutputPattern, ...] = OUTPUT_PATTERNS
+) -> Diagnosis | None:
+    lines = _lines(traffic)
     for rule in words:
         found = [(match, line) for line in lines if (match := rule.needle.search(line)) is not None]
         if found:  # a line that names its subject says more
@@ -89,26 +93,26 @@ def _worded(rule: OutputPattern, what: str, line: str) -> Diagnosis:
     return Diagnosis(rule.id, rule.step, cause, rule.fix, (shorten(one_line(line), 300),))
 
 
-def _by_exception(heard: ObservedTraffic) -> Diagnosis | None:
-    what, where = exception_in(_lines(heard))
+def _by_exception(traffic: ObservedTraffic) -> Diagnosis | None:
+    what, where = exception_in(_lines(traffic))
     if not what:
         return None
-    place = f" ({where})" if where else ""
+    location = f" ({where})" if where else ""
     return Diagnosis(
         "raised",
         "handshake",
-        f"The server's own code failed: {shorten(one_line(what), 200).rstrip('.')}{place}.",
+        f"The server's own code failed: {shorten(one_line(what), 200).rstrip('.')}{location}.",
         "Correct the server there, or what it was given: its arguments, its variables, its files.",
-        _last_lines(heard),
+        _last_lines(traffic),
     )
 
 
-def _last_lines(heard: ObservedTraffic) -> tuple[str, ...]:
-    return tuple(shorten(one_line(line), 300) for line in list(heard.stderr)[-8:])
+def _last_lines(traffic: ObservedTraffic) -> tuple[str, ...]:
+    return tuple(shorten(one_line(line), 300) for line in list(traffic.stderr)[-8:])
 
 
-def _by_status(heard: ObservedTraffic) -> Diagnosis:
-    status, last = heard.exit_status or heard.closed, _last_lines(heard)
+def _by_status(traffic: ObservedTraffic) -> Diagnosis:
+    status, last = traffic.exit_status or traffic.closed, _last_lines(traffic)
     match = re.search(r"signal (\w+)", status)
     if match is not None:
         return _by_signal(match[1], status, last)
@@ -131,12 +135,12 @@ def _by_status(heard: ObservedTraffic) -> Diagnosis:
             "Install it, or give the server a PATH on which it is.",
             last,
         )
-    line = shorten(one_line(most_telling_line(_lines(heard))), 200)
-    said = f": “{line}”" if line else ". It said nothing on stderr."
+    line = shorten(one_line(most_telling_line(_lines(traffic))), 200)
+    reported = f": “{line}”" if line else ". It said nothing on stderr."
     return Diagnosis(
         "exited",
         "handshake",
-        f"The process {status or 'ended'} before it had answered{said}{'.' if line else ''}",
+        f"The process {status or 'ended'} before it had answered{reported}{'.' if line else ''}",
         "Run the same command in a terminal, in the same folder, and see what it lacks.",
         last,
     )
@@ -171,23 +175,25 @@ _BUSY = re.compile(r"download|install|resolv|pulling|building|fetching|compil|pr
 _OF_INSTALLER = re.compile(r"(?:npm|npx|yarn|pnpm|bun|uvx?|pip|docker)\b|warn", re.IGNORECASE)
 
 
-def diagnose_silence(heard: ObservedTraffic, limit: float, *, is_installer: bool = False) -> Diagnosis:
+def diagnose_silence(traffic: ObservedTraffic, limit: float, *, is_installer: bool = False) -> Diagnosis:
     """Diagnose a process that runs but sends no response.
 
     `is_installer`: it may first have to download the server, as npx and uvx do.
     """
-    found = _other_language(heard) or _by_words(heard, INSTALLER_PATTERNS)
+    found = _other_language(traffic) or _by_words(traffic, INSTALLER_PATTERNS)
     if found is not None:
         return found
-    said = tuple(shorten(one_line(line), 300) for line in (*heard.stray[-4:], *list(heard.stderr)[-4:]))
-    lines = _lines(heard)
+    reported = tuple(
+        shorten(one_line(line), 300) for line in (*traffic.stray[-4:], *list(traffic.stderr)[-4:])
+    )
+    lines = _lines(traffic)
     if any(_ASKS.search(line) for line in lines):
         return Diagnosis(
             "asks-the-person",
             "output",
             "The program asks a question that nobody can answer here: there is no terminal.",
             "Make it ask nothing: for npx add -y as the first argument.",
-            said,
+            reported,
         )
     if (url := _served_at(lines)) is not None:
         return Diagnosis(
@@ -195,10 +201,10 @@ def diagnose_silence(heard: ObservedTraffic, limit: float, *, is_installer: bool
             "handshake",
             f"The process runs as a server over HTTP, at {url}, and does not speak on stdin and stdout.",
             "Use that URL instead of the command, or give the argument that makes it speak stdio.",
-            said,
+            reported,
         )
-    if heard.broken or heard.stray:
-        return _only_text(heard, said)
+    if traffic.broken or traffic.stray:
+        return _only_text(traffic, reported)
     if any(_BUSY.search(line) for line in lines) or (is_installer and all(map(_OF_INSTALLER.match, lines))):
         return Diagnosis(
             "still-installing",
@@ -206,16 +212,16 @@ def diagnose_silence(heard: ObservedTraffic, limit: float, *, is_installer: bool
             f"After {limit:g} s the server had not started: it was still being downloaded or installed.",
             "Run the command once in a terminal until it is done, or raise the connect timeout of this "
             "server.",
-            said,
+            reported,
         )
-    if heard.stderr:
+    if traffic.stderr:
         return Diagnosis(
             "log-only",
             "handshake",
             f"The process runs and writes to stderr, but did not answer on stdout within {limit:g} s.",
             "Its log may say what it waits for. If it is slow to start, raise the connect timeout of this "
             "server.",
-            said,
+            reported,
         )
     return Diagnosis(
         "silent",
@@ -227,8 +233,8 @@ def diagnose_silence(heard: ObservedTraffic, limit: float, *, is_installer: bool
     )
 
 
-def _other_language(heard: ObservedTraffic) -> Diagnosis | None:
-    lines = [*heard.stray, *heard.broken]
+def _other_language(traffic: ObservedTraffic) -> Diagnosis | None:
+    lines = [*traffic.stray, *traffic.broken]
     shown = tuple(shorten(one_line(line), 200) for line in lines[:4])
     if any(line.lower().startswith("content-length:") for line in lines):
         return Diagnosis(
@@ -246,8 +252,8 @@ def _other_language(heard: ObservedTraffic) -> Diagnosis | None:
             "Set its output to UTF-8 (PYTHONIOENCODING=utf-8, or the console's code page).",
             shown,
         )
-    if len(heard.broken) > 1 or (heard.broken and heard.stray):
-        is_spread = heard.broken[0].strip() in ("{", "[") or heard.broken[0].rstrip().endswith(("{", ","))
+    if len(traffic.broken) > 1 or (traffic.broken and traffic.stray):
+        is_spread = traffic.broken[0].strip() in ("{", "[") or traffic.broken[0].rstrip().endswith(("{", ","))
         if is_spread:
             return Diagnosis(
                 "json-over-lines",
@@ -268,29 +274,29 @@ def _served_at(lines: list[str]) -> str | None:
     return None
 
 
-def _only_text(heard: ObservedTraffic, said: tuple[str, ...]) -> Diagnosis:
-    if heard.broken:
+def _only_text(traffic: ObservedTraffic, reported: tuple[str, ...]) -> Diagnosis:
+    if traffic.broken:
         return Diagnosis(
             "broken-messages",
             "handshake",
             "The server wrote what looks like messages, but cannot be read as such.",
             "The Traffic view has the bytes. This is a fault of the server.",
-            tuple(shorten(one_line(line), 200) for line in heard.broken[:4]),
+            tuple(shorten(one_line(line), 200) for line in traffic.broken[:4]),
         )
     return Diagnosis(
         "only-text",
         "stray",
         "The process writes text for people to stdout, and no messages. This may be no MCP server.",
         "Check the arguments: many servers need one such as “stdio”. Logs belong on stderr.",
-        said,
+        reported,
     )
 
 
-def diagnose_stray(heard: ObservedTraffic) -> Diagnosis | None:
+def diagnose_stray(traffic: ObservedTraffic) -> Diagnosis | None:
     """Warn about a working server that writes non-protocol text to stdout."""
-    if not heard.stray:
+    if not traffic.stray:
         return None
-    count = len(heard.stray)
+    count = len(traffic.stray)
     return Diagnosis(
         "stray-output",
         "stray",
@@ -298,6 +304,6 @@ def diagnose_stray(heard: ObservedTraffic) -> Diagnosis | None:
         f"{'is' if count == 1 else 'are'} "
         "no message. Some clients give up on that.",
         "Write logs and banners to stderr (print(…, file=sys.stderr), console.error).",
-        tuple(shorten(one_line(line), 200) for line in heard.stray[:4]),
+        tuple(shorten(one_line(line), 200) for line in traffic.stray[:4]),
         is_warning=True,
     )

@@ -21,10 +21,10 @@ def diagnose_settings(entry: Entry, error: ConfigError, *, is_secret: bool) -> D
     return Diagnosis("settings-unusable", "settings", error.summary, error.next_step or "Edit the server.")
 
 
-def diagnose_messages(heard: ObservedTraffic, entry: Entry) -> Diagnosis | None:
+def diagnose_messages(traffic: ObservedTraffic, entry: Entry) -> Diagnosis | None:
     """Diagnose a failed negotiation from the messages; None if they do not explain it."""
-    error = _last_error(heard)
-    version = _version_of(heard)
+    error = _last_error(traffic)
+    version = _version_of(traffic)
     if version is not None and find_revision(version) is None:
         return _no_common_version(
             f"The server wants protocol version {version}, which MCP Lens does not speak."
@@ -33,39 +33,39 @@ def diagnose_messages(heard: ObservedTraffic, entry: Entry) -> Diagnosis | None:
         if entry.era != "auto":
             return _pinned(entry, f"It says that it supports {supported}.")
         return _no_common_version(f"The server speaks only {supported}.")
-    if _has_foreign_ids(heard):
+    if _has_foreign_ids(traffic):
         return Diagnosis(
             "wrong-id",
             "handshake",
             "The server answers under another id than the request had: nobody can tell what it answers.",
             "This is a fault of the server: an answer has the id of its request, of the same JSON type.",
-            _shown(heard),
+            _shown(traffic),
         )
     if error is not None:
-        if entry.era != "auto" and heard.error is not None:
-            return _pinned(entry, f"It answered “{_said(error)}”.")
+        if entry.era != "auto" and traffic.error is not None:
+            return _pinned(entry, f"It answered “{_quote(error)}”.")
         return Diagnosis(
             "initialize-refused",
             "handshake",
-            f"The server refuses to begin: {_said(error)}.",
+            f"The server refuses to begin: {_quote(error)}.",
             "Its own log may say more; a missing setting is the usual reason.",
-            _shown(heard),
+            _shown(traffic),
         )
-    if heard.answers(Kind.RESULT) and heard.error is not None:
+    if traffic.responses(Kind.RESULT) and traffic.error is not None:
         return Diagnosis(
             "initialize-malformed",
             "handshake",
             "The server's answer to the first request lacks what both sides must agree on.",
             "This is a fault of the server: compare its answer with the specification's InitializeResult.",
-            (heard.error.summary, *_shown(heard)),
+            (traffic.error.summary, *_shown(traffic)),
         )
-    if heard.messages:
+    if traffic.messages:
         return Diagnosis(
             "no-answer",
             "handshake",
             "The server sends messages, but none of them answers the first request.",
             "It may wait for something else, or be overwhelmed: look at its own log.",
-            _shown(heard),
+            _shown(traffic),
         )
     return None
 
@@ -80,27 +80,27 @@ def _no_common_version(cause: str) -> Diagnosis:
     )
 
 
-def _pinned(entry: Entry, said: str) -> Diagnosis:
+def _pinned(entry: Entry, reported: str) -> Diagnosis:
     return Diagnosis(
         "era-pinned",
         "era",
-        f"The era of this server is set to {entry.era}, and it does not speak that. {said}",
+        f"The era of this server is set to {entry.era}, and it does not speak that. {reported}",
         "Set the era to “auto”.",
         action=Action(ActionKind.USE_AUTO_ERA, "Set the era to auto"),
     )
 
 
-def _last_error(heard: ObservedTraffic) -> ErrorObject | None:
+def _last_error(traffic: ObservedTraffic) -> ErrorObject | None:
     """Return the last response's error; earlier ones were about another era or version."""
-    last = next((each for each in reversed(heard.messages) if each.kind.is_answer), None)
+    last = next((each for each in reversed(traffic.messages) if each.kind.is_response), None)
     try:
         return error_of(last) if last is not None and last.kind is Kind.ERROR else None
     except JSONProblem:
         return None
 
 
-def _version_of(heard: ObservedTraffic) -> str | None:
-    for message in reversed(heard.answers(Kind.RESULT)):
+def _version_of(traffic: ObservedTraffic) -> str | None:
+    for message in reversed(traffic.responses(Kind.RESULT)):
         try:
             value = message.result.get("protocolVersion")
         except JSONProblem:
@@ -117,22 +117,22 @@ def _supported(error: ErrorObject) -> str:
     return ", ".join(one_line(shorten(each, 20)) for each in listed[:8] if isinstance(each, str))
 
 
-def _said(error: ErrorObject) -> str:
+def _quote(error: ErrorObject) -> str:
     return f"{shorten(one_line(error.message), 200).rstrip('.')} ({error.code})"
 
 
-def _has_foreign_ids(heard: ObservedTraffic) -> bool:
+def _has_foreign_ids(traffic: ObservedTraffic) -> bool:
     """True if no response has a numeric id like ours. Errors may have none and are ignored."""
-    answers = [
+    responses = [
         each
-        for each in heard.messages
-        if each.kind.is_answer and not (each.kind is Kind.ERROR and each.id is None)
+        for each in traffic.messages
+        if each.kind.is_response and not (each.kind is Kind.ERROR and each.id is None)
     ]
-    return bool(answers) and all(not isinstance(each.id, int) for each in answers)
+    return bool(responses) and all(not isinstance(each.id, int) for each in responses)
 
 
-def _shown(heard: ObservedTraffic) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_line(message) for message in heard.messages[:3]))
+def _shown(traffic: ObservedTraffic) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_line(message) for message in traffic.messages[:3]))
 
 
 def _line(message: Message) -> str:
@@ -170,32 +170,32 @@ def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
     return found
 
 
-def diagnose_list(seen: ObservedList) -> Diagnosis | None:
-    if seen.is_timeout:
+def diagnose_list(probe: ObservedList) -> Diagnosis | None:
+    if probe.is_timeout:
         return Diagnosis(
             "list-silent",
             "list",
-            f"The server is connected, but does not answer {seen.method}.",
+            f"The server is connected, but does not answer {probe.method}.",
             "It hangs while it makes the list (a back end that does not answer?): look at its own log.",
-            (seen.error,),
+            (probe.error,),
         )
-    if seen.is_malformed:
+    if probe.is_malformed:
         return Diagnosis(
             "list-malformed",
             "list",
-            f"The answer to {seen.method} cannot be used: {seen.error.rstrip('.')}.",
+            f"The answer to {probe.method} cannot be used: {probe.error.rstrip('.')}.",
             "This is a fault of the server.",
         )
-    if seen.error:
+    if probe.error:
         return Diagnosis(
             "list-refused",
             "list",
-            f"The server declares it, but answers {seen.method} with an error: "
-            f"{shorten(one_line(seen.error), 200)}.",
+            f"The server declares it, but answers {probe.method} with an error: "
+            f"{shorten(one_line(probe.error), 200)}.",
             "Implement the method, or do not declare the capability.",
         )
-    if seen.method and not seen.count:
-        kind = seen.method.partition("/")[0]
+    if probe.method and not probe.count:
+        kind = probe.method.partition("/")[0]
         return Diagnosis(
             "list-empty",
             "list",

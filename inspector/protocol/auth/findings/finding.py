@@ -18,9 +18,9 @@ from inspector.protocol.revisions import Revision
 
 __all__ = ["FINDING_TEMPLATES", "Finding", "Severity", "finding", "quoted"]
 
-LONGEST_QUOTE = 300
-_LONGEST_VALUE = 160
-_MOST_VALUES = 8
+MAX_QUOTE_LENGTH = 300
+_MAX_VALUE_LENGTH = 160
+_MAX_VALUES = 8
 
 Value: TypeAlias = str | int | Iterable[str]
 
@@ -63,14 +63,14 @@ def finding(id: str, revision: Revision, /, *, evidence: str = "", **seen: Value
 
 def quoted(text: str) -> str:
     """Return foreign text for display: invisible characters escaped, truncated."""
-    return visible(text) if len(text) <= LONGEST_QUOTE else visible(text[: LONGEST_QUOTE - 1]) + "…"
+    return visible(text) if len(text) <= MAX_QUOTE_LENGTH else visible(text[: MAX_QUOTE_LENGTH - 1]) + "…"
 
 
 def _shown(value: Value) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return one_line(value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…")
+        return one_line(value if len(value) <= _MAX_VALUE_LENGTH else value[: _MAX_VALUE_LENGTH - 1] + "…")
     every = list(value)
-    rest = f" and {len(every) - _MOST_VALUES:,} more" if len(every) > _MOST_VALUES else ""
-    return ", ".join(map(_shown, every[:_MOST_VALUES])) + rest
+    rest = f" and {len(every) - _MAX_VALUES:,} more" if len(every) > _MAX_VALUES else ""
+    return ", ".join(map(_shown, every[:_MAX_VALUES])) + rest

@@ -28,8 +28,8 @@ class FindingTemplate:
 
     def severity(self, revision: Revision) -> Severity:
         """Return the severity for a protocol version; INFO before the rule existed."""
-        place = REVISIONS.index(revision)
-        levels = [severity for since, severity in self.levels if REVISIONS.index(since) <= place]
+        location = REVISIONS.index(revision)
+        levels = [severity for since, severity in self.levels if REVISIONS.index(since) <= location]
         return levels[-1] if levels else Severity.INFO
 
 

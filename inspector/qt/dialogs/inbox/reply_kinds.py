@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from inspector.base.json.values import JSON, JSONObject, JSONProblem
 from inspector.config.json_file import read_exactly, write_exactly
-from inspector.config.reply_rules import MOST_PER_MINUTE, ReplyRule, reply_problem
+from inspector.config.reply_rules import MAX_PER_MINUTE, ReplyRule, reply_problem
 from inspector.protocol.server_requests.replies import (
     ACCEPT,
     CANCEL,
@@ -37,9 +37,9 @@ from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 _CODE_WIDTH = 90
-_LEAST_BOX = 90
+_MIN_BOX = 90
 _WORDS_WIDTH = 90
 
 TEXT, ACCEPTED, DECLINED, CANCELLED, REFUSED, RAW = range(6)
@@ -67,14 +67,14 @@ class ReplyKindPage(QWidget):
         self._theme = theme
         self._grid = field_grid(self)
 
-    def _add(self, row: int, words: str, field: QWidget, *, beside: QLayout | None = None) -> None:
+    def _add(self, row: int, text: str, field: QWidget, *, extra: QLayout | None = None) -> None:
         """Add a labelled field over the available width, or with a layout beside it."""
         is_box = isinstance(field, QPlainTextEdit)
-        place = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
-        self._grid.addWidget(MutedLabel(self._theme, words), row, 0, place)
-        self._grid.addWidget(field, row, 1, 1, 1 if beside is not None else 2)
-        if beside is not None:
-            self._grid.addLayout(beside, row, 2)
+        position = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
+        self._grid.addWidget(MutedLabel(self._theme, text), row, 0, position)
+        self._grid.addWidget(field, row, 1, 1, 1 if extra is not None else 2)
+        if extra is not None:
+            self._grid.addLayout(extra, row, 2)
 
     def show_rule(self, rule: ReplyRule) -> None:
         """Show `rule` without emitting `edited`."""
@@ -97,7 +97,7 @@ def field_grid(owner: QWidget | None = None) -> QGridLayout:
 
 def line(name: str, placeholder: str = "") -> QLineEdit:
     field = QLineEdit(placeholderText=placeholder)
-    field.setMaxLength(_LONGEST)
+    field.setMaxLength(_MAX_LENGTH)
     field.setAccessibleName(name)
     return field
 
@@ -116,8 +116,8 @@ def json_object(text: str, what: str) -> JSONObject:
 class EchoPage(ReplyKindPage):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        words = "The model is said to answer what the user said last. For sampling only."
-        self._add(0, "", MutedLabel(theme, words, wrap=True))
+        text = "The model is said to answer what the user said last. For sampling only."
+        self._add(0, "", MutedLabel(theme, text, wrap=True))
         self._grid.setRowStretch(1, 1)
 
 
@@ -162,22 +162,22 @@ class CannedPage(ReplyKindPage):
     def show_rule(self, rule: ReplyRule) -> None:
         self.blockSignals(True)
         which = _which(rule.answer)
-        answer = rule.answer if isinstance(rule.answer, dict) else {}
-        error = answer.get("error") if which == REFUSED else None
+        reply = rule.answer if isinstance(rule.answer, dict) else {}
+        error = reply.get("error") if which == REFUSED else None
         refusal = error if isinstance(error, dict) else {}
         code, message = refusal.get("code", USER_REJECTED), refusal.get("message", SAMPLING_REFUSED)
         self.text.set_text(rule.answer if isinstance(rule.answer, str) else "")
-        self.content.set_text(write_exactly(answer["content"]) if "content" in answer else "")
-        self.raw.set_text(write_exactly(answer) if answer else "{}")
+        self.content.set_text(write_exactly(reply["content"]) if "content" in reply else "")
+        self.raw.set_text(write_exactly(reply) if reply else "{}")
         self.code.setValue(code if isinstance(code, int) else USER_REJECTED)
         self.message.setText(str(message))
         self.what.setCurrentIndex(which)
         self.blockSignals(False)
 
     def changed(self, rule: ReplyRule) -> ReplyRule:
-        return replace(rule, answer=self._answer())
+        return replace(rule, answer=self._response())
 
-    def _answer(self) -> JSON:
+    def _response(self) -> JSON:
         match self.what.currentIndex():
             case 0:  # TEXT
                 return self.text.text()
@@ -192,10 +192,10 @@ class CannedPage(ReplyKindPage):
                 return {"action": CANCEL}
             case 4:  # REFUSED
                 return {"error": {"code": self.code.value(), "message": self.message.text()}}
-        answer = json_object(self.raw.text(), "The result")
-        if problem := reply_problem(answer):
+        reply = json_object(self.raw.text(), "The result")
+        if problem := reply_problem(reply):
             raise ValueError(f"The result cannot be used: {problem}.")
-        return answer
+        return reply
 
     def _error(self) -> QWidget:
         holder = QWidget()
@@ -208,15 +208,15 @@ class CannedPage(ReplyKindPage):
         return holder
 
 
-def _which(answer: JSON) -> int:
+def _which(reply: JSON) -> int:
     """Return the choice that shows a reply completely; any object can be shown as JSON."""
-    if not isinstance(answer, dict):
+    if not isinstance(reply, dict):
         return TEXT
-    if list(answer) == ["error"]:
-        error = answer["error"]
+    if list(reply) == ["error"]:
+        error = reply["error"]
         return REFUSED if isinstance(error, dict) and set(error) == {"code", "message"} else RAW
-    action, others = answer.get("action"), set(answer) - {"action"}
-    if action == ACCEPT and (not others or (others == {"content"} and isinstance(answer["content"], dict))):
+    action, others = reply.get("action"), set(reply) - {"action"}
+    if action == ACCEPT and (not others or (others == {"content"} and isinstance(reply["content"], dict))):
         return ACCEPTED
     if others or action not in (DECLINE, CANCEL):
         return RAW
@@ -227,7 +227,7 @@ def _json_box(theme: Theme, name: str) -> JsonEdit:
     box = JsonEdit(theme)
     box.setAccessibleName(name)
     box.setPlaceholderText(name)
-    box.setMinimumHeight(_LEAST_BOX)
+    box.setMinimumHeight(_MIN_BOX)
     return box
 
 
@@ -257,23 +257,23 @@ class ScriptPage(ReplyKindPage):
         super().__init__(theme)
         self.path = line("Script file", "Path of a file")
         self.loops = QCheckBox("Begin again after the last answer")
-        self.place = MutedLabel(theme, "", wrap=True)
-        self._beside_path, self._beside_place = QHBoxLayout(), QHBoxLayout()
-        self._add(0, "File", self.path, beside=self._beside_path)
+        self.position = MutedLabel(theme, "", wrap=True)
+        self._compared_path, self._compared_position = QHBoxLayout(), QHBoxLayout()
+        self._add(0, "File", self.path, extra=self._compared_path)
         self._grid.addWidget(self.loops, 1, 1)
-        self._add(2, "", self.place, beside=self._beside_place)
-        words = (
+        self._add(2, "", self.position, extra=self._compared_position)
+        text = (
             "A JSON array of answers, or one on each line: a text (what a model says), a result as JSON, or "
             '{"error": {"code": -1, "message": "…"}}. After the last one, you are asked.'
         )
-        self._grid.addWidget(MutedLabel(theme, words, wrap=True), 3, 1, 1, 2)
+        self._grid.addWidget(MutedLabel(theme, text, wrap=True), 3, 1, 1, 2)
         self._grid.setRowStretch(4, 1)
         self.path.textEdited.connect(self.edited)
         self.loops.clicked.connect(self.edited)
 
     def add_buttons(self, choose: QWidget, start_over: QWidget) -> None:
-        self._beside_path.addWidget(choose)
-        self._beside_place.addWidget(start_over)
+        self._compared_path.addWidget(choose)
+        self._compared_position.addWidget(start_over)
 
     def show_rule(self, rule: ReplyRule) -> None:
         self.path.setText(rule.script)
@@ -298,18 +298,18 @@ class EndpointPage(ReplyKindPage):
         self.timeout = QSpinBox(minimum=1, maximum=86_400, suffix=" s")
         self.timeout.setAccessibleName("Time limit")
         self.timeout.setFixedWidth(_CODE_WIDTH)
-        self.per_minute = QSpinBox(minimum=1, maximum=MOST_PER_MINUTE, suffix=" a minute")
+        self.per_minute = QSpinBox(minimum=1, maximum=MAX_PER_MINUTE, suffix=" a minute")
         self.per_minute.setAccessibleName("How often the endpoint is asked at most")
         self.per_minute.setToolTip(
             "A server that asks in a loop could spend your money. Beyond this, you are asked."
         )
         self.extra = _json_box(theme, "More members of the request, as JSON; null leaves one out")
-        self.key_words = MutedLabel(theme, "", wrap=True)
-        self._beside_key = QHBoxLayout()
+        self.key_text = MutedLabel(theme, "", wrap=True)
+        self._compared_key = QHBoxLayout()
         self._add(0, "Address", self.url)
         self._add(1, "Model", self.model)
-        self._add(2, "Key", self.key, beside=self._beside_key)
-        self._grid.addWidget(self.key_words, 3, 1, 1, 2)
+        self._add(2, "Key", self.key, extra=self._compared_key)
+        self._grid.addWidget(self.key_text, 3, 1, 1, 2)
         self._add(4, "Time limit", self._limits())
         self._add(5, "Extra", self.extra)
         self._grid.setRowStretch(5, 1)
@@ -322,7 +322,7 @@ class EndpointPage(ReplyKindPage):
 
     def add_key_buttons(self, *buttons: QWidget) -> None:
         for button in buttons:
-            self._beside_key.addWidget(button)
+            self._compared_key.addWidget(button)
 
     def show_rule(self, rule: ReplyRule) -> None:
         endpoint = rule.endpoint

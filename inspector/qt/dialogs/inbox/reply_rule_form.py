@@ -43,13 +43,13 @@ from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
-KIND_WORDS = {
+KIND_LABELS = {
     RuleKind.CANNED: "Canned answer",
     RuleKind.ECHO: "Echo",
     RuleKind.SCRIPT: "Script of answers",
     RuleKind.ENDPOINT: "Model endpoint",
 }
-_KINDS = tuple(KIND_WORDS)
+_KINDS = tuple(KIND_LABELS)
 _SETTLE_MS = 250
 _SHOWN_ANSWER = 150
 
@@ -73,7 +73,7 @@ class ReplyRuleForm(QWidget):
         self.filter.setAccessibleName("Filter: which questions the rule answers")
         self.kind = QComboBox()
         self.kind.setAccessibleName("How the rule answers")
-        self.kind.addItems(list(KIND_WORDS.values()))
+        self.kind.addItems(list(KIND_LABELS.values()))
         self.canned, self.script, self.endpoint = CannedPage(theme), ScriptPage(theme), EndpointPage(theme)
         self.alert = Alert(theme)
         self.try_action = QAction("Try on the last question", self)
@@ -103,12 +103,12 @@ class ReplyRuleForm(QWidget):
         self.name.setText(rule.name)
         self.filter.setText(rule.filter)
         self.filter.settle()
-        self.filter.set_complaint(self._check(rule.filter))
+        self.filter.set_error(self._check(rule.filter))
         self.kind.setCurrentIndex(_KINDS.index(rule.kind))
         for page in self._pages():
             page.show_rule(rule)
         self._forget_trial()
-        self._complain()
+        self._show_error()
 
     def settle(self) -> None:
         """Apply pending edits now instead of waiting for typing to pause."""
@@ -122,17 +122,17 @@ class ReplyRuleForm(QWidget):
             self._hand_on(replace(self._rule, endpoint=replace(self._rule.endpoint, key=key)))
 
     def show_attempt(self, attempt: Attempt) -> None:
-        asked = attempt.asked
-        about = f"{asked.question.method} of {asked.server}"
-        self.alert.close_about("try")
+        requested = attempt.requested
+        about = f"{requested.input_request.method} of {requested.server}"
+        self.alert.close_topic("try")
         self.answer.setVisible(attempt.reply is not None)
         if attempt.reply is None:
-            self.alert.say("try", f"Asked by {about}: no answer. {attempt.reason}")
+            self.alert.show_message("try", f"Asked by {about}: no answer. {attempt.reason}")
             return
         self.answer.set_text(write_exactly(_sent(attempt.reply)))
-        remarks = " ".join(attempt.remarks)
-        self.alert.say(
-            "try", f"{about} would be answered so. {remarks}".strip(), tone="warn" if remarks else "ok"
+        notes = " ".join(attempt.notes)
+        self.alert.show_message(
+            "try", f"{about} would be answered so. {notes}".strip(), tone="warn" if notes else "ok"
         )
 
     # --------------------------------------------------------------
@@ -153,7 +153,7 @@ class ReplyRuleForm(QWidget):
         self._soon.start()
 
     def _on_filter(self, text: str) -> None:
-        self.filter.set_complaint(self._check(text))
+        self.filter.set_error(self._check(text))
         if self._rule is not None and text.strip() != self._rule.filter:
             self._take()
 
@@ -172,36 +172,36 @@ class ReplyRuleForm(QWidget):
         try:
             rule = page.changed(rule) if isinstance(page, ReplyKindPage) else rule
         except ValueError as exc:
-            self.alert.say("rule", str(exc), "The rule keeps its answer until then.", tone="error")
+            self.alert.show_message("rule", str(exc), "The rule keeps its answer until then.", tone="error")
         else:
-            self.alert.close_about("rule")
+            self.alert.close_topic("rule")
         self._hand_on(rule)
 
     def _hand_on(self, rule: ReplyRule) -> None:
         if rule != self._rule:
             self._rule = rule
             self._forget_trial()
-            self._complain()
+            self._show_error()
             self.changed.emit(rule)
 
     def _forget_trial(self) -> None:
-        self.alert.close_about("try")
+        self.alert.close_topic("try")
         self.answer.hide()
 
-    def _complain(self) -> None:
+    def _show_error(self) -> None:
         """Show what is wrong with the endpoint's URL."""
         rule = self._rule
         url = rule.endpoint.url if rule is not None and rule.kind is RuleKind.ENDPOINT else ""
         link = read_link(url) if url else Link("")
         if problem := may_open(link):
-            self.alert.say("address", f"The address cannot be used. {problem}", tone="error")
+            self.alert.show_message("address", f"The address cannot be used. {problem}", tone="error")
         elif link.scheme == "http" and not link.is_loopback:
-            words = "The address is not encrypted (http): others can read the questions, and the key."
-            self.alert.say("address", words)
+            text = "The address is not encrypted (http): others can read the questions, and the key."
+            self.alert.show_message("address", text)
         elif link.is_international:
-            self.alert.say("address", " ".join(link.warnings))
+            self.alert.show_message("address", " ".join(link.warnings))
         else:
-            self.alert.close_about("address")
+            self.alert.close_topic("address")
 
     def _lay_out(self) -> None:
         for page in (self.canned, EchoPage(self._theme), self.script, self.endpoint):
@@ -209,10 +209,10 @@ class ReplyRuleForm(QWidget):
         self.script.add_buttons(_button(self.choose_action), _button(self.start_over_action))
         self.endpoint.add_key_buttons(_button(self.store_key_action), _button(self.delete_key_action))
         grid = field_grid()
-        for number, (words, field) in enumerate(
+        for number, (text, field) in enumerate(
             (("Name", self.name), ("Filter", self.filter), ("Answers with", self.kind))
         ):
-            grid.addWidget(MutedLabel(self._theme, words), number, 0)
+            grid.addWidget(MutedLabel(self._theme, text), number, 0)
             grid.addWidget(field, number, 1)
         row = QHBoxLayout()
         row.addWidget(_button(self.try_action))
@@ -310,5 +310,5 @@ def _item(rule: ReplyRule) -> QTreeWidgetItem:
 
 def _fill(item: QTreeWidgetItem, rule: ReplyRule) -> None:
     item.setText(0, rule.title)
-    item.setText(1, KIND_WORDS[rule.kind])
+    item.setText(1, KIND_LABELS[rule.kind])
     item.setCheckState(0, Qt.CheckState.Checked if rule.is_on else Qt.CheckState.Unchecked)

@@ -103,14 +103,16 @@ class ReplyRulesDialog(QDialog):
         rule = self._rules.pop(number)
         self._removed.append((number, rule))
         self.list.takeTopLevelItem(number)
-        self.alert.say("removed", f"“{rule.title}” is removed.", actions=[self.undo_action], tone="wait")
+        self.alert.show_message(
+            "removed", f"“{rule.title}” is removed.", actions=[self.undo_action], tone="wait"
+        )
         self._keep()
         self._on_chosen()
 
     def undo(self) -> None:
         if self._removed:
             number, rule = self._removed.pop()
-            self.alert.close_about("removed")
+            self.alert.close_topic("removed")
             self._insert(min(number, len(self._rules)), rule)
 
     def move_rule(self, step: int) -> None:
@@ -137,7 +139,7 @@ class ReplyRulesDialog(QDialog):
         if number is not None and self.form.rule is not self._rules[number]:
             self.form.show_rule(self._rules[number])
         self._update()
-        self._show_place()
+        self._show_location()
 
     def _on_toggled(self, number: int, is_on: bool) -> None:
         if not 0 <= number < len(self._rules) or self._rules[number].is_on == is_on:
@@ -149,14 +151,14 @@ class ReplyRulesDialog(QDialog):
         self._keep()
 
     def _on_rule_changed(self, rule: ReplyRule) -> None:
-        number = next((place for place, each in enumerate(self._rules) if each.id == rule.id), None)
+        number = next((position for position, each in enumerate(self._rules) if each.id == rule.id), None)
         if number is None:
             return
         self._rules[number] = rule
         self.list.show_rule(number, rule)
         self._keep()
         self._update()
-        self._show_place()
+        self._show_location()
 
     def _update(self) -> None:
         number = self._number()
@@ -172,7 +174,7 @@ class ReplyRulesDialog(QDialog):
         self._bridge.start(name, work, self)
 
     async def _load(self) -> None:
-        rules = await self._bridge.ask_answers(lambda answers: answers.rules())
+        rules = await self._bridge.ask_reply_rules(lambda responses: responses.rules())
         stored = await self._bridge.ask_secrets(lambda secrets: secrets.stored())
         if shiboken6.isValid(self):
             self._stored = frozenset(secret.name for secret in stored)
@@ -190,16 +192,18 @@ class ReplyRulesDialog(QDialog):
         """Save until the file matches the rules, including changes made meanwhile."""
         try:
             while (rules := tuple(self._rules)) != self._written:
-                await self._bridge.ask_answers(partial(_save, rules, self._written))
+                await self._bridge.ask_reply_rules(partial(_save, rules, self._written))
                 self._written = rules
         except RulesChangedElsewhere as exc:
             if shiboken6.isValid(self):
-                self.alert.say("file", exc.summary, "They are shown as they are now; change them again.")
+                self.alert.show_message(
+                    "file", exc.summary, "They are shown as they are now; change them again."
+                )
                 await self._load()
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
-            self.alert.say("file", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("file", exc.summary, exc.next_step, tone="error")
         finally:
             self._is_saving = False
 
@@ -225,24 +229,24 @@ class ReplyRulesDialog(QDialog):
         self.form.script.edited.emit()
         self.form.settle()
 
-    def _show_place(self) -> None:
+    def _show_location(self) -> None:
         rule = self.form.rule
         if self._number() is None or rule is None or rule.kind is not RuleKind.SCRIPT:
             return
         if rule.script:
-            self._start("place in a script", self._read_place(rule))
+            self._start("place in a script", self._read_location(rule))
         else:
-            self.form.script.place.setText("")
+            self.form.script.position.setText("")
 
-    async def _read_place(self, rule: ReplyRule) -> None:
+    async def _read_location(self, rule: ReplyRule) -> None:
         try:
-            place = await self._bridge.ask_answers(lambda answers: answers.script_place(rule))
+            position = await self._bridge.ask_reply_rules(lambda responses: responses.script_position(rule))
         except UserError as exc:
-            words = str(exc)
+            text = str(exc)
         else:
-            words = f"{place.given:,} of {place.total:,} answers given in this run."
+            text = f"{position.given:,} of {position.total:,} answers given in this run."
         if self.form.rule is rule:
-            self.form.script.place.setText(words)
+            self.form.script.position.setText(text)
 
     def _on_start_over(self) -> None:
         rule = self.form.rule
@@ -250,8 +254,8 @@ class ReplyRulesDialog(QDialog):
             self._start("start a script over", self._start_over(rule))
 
     async def _start_over(self, rule: ReplyRule) -> None:
-        await self._bridge.ask_answers(lambda answers: answers.start_over(rule))
-        await self._read_place(rule)
+        await self._bridge.ask_reply_rules(lambda responses: responses.start_over(rule))
+        await self._read_location(rule)
 
     def _on_store_key(self) -> None:
         rule, value = self.form.rule, self.form.endpoint.key.text().strip()
@@ -263,9 +267,9 @@ class ReplyRulesDialog(QDialog):
         try:
             await self._bridge.ask_secrets(lambda secrets: secrets.put(name, value))
         except UserError as exc:
-            self.alert.say("key", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("key", exc.summary, exc.next_step, tone="error")
             return
-        self.alert.close_about("key")
+        self.alert.close_topic("key")
         self._stored |= {name}
         self.form.endpoint.key.clear()
         self.form.replace_endpoint_key(name)
@@ -290,8 +294,8 @@ class ReplyRulesDialog(QDialog):
         self.form.delete_key_action.setEnabled(bool(key))
         is_stored = key in self._stored
         page.key.setPlaceholderText("Stored; type another one to replace it" if is_stored else "None")
-        page.key_words.setText("The key of this rule is not stored any more: store it again.")
-        page.key_words.setVisible(bool(key) and not is_stored)
+        page.key_text.setText("The key of this rule is not stored any more: store it again.")
+        page.key_text.setVisible(bool(key) and not is_stored)
 
     def _on_try(self) -> None:
         self.form.settle()
@@ -299,14 +303,14 @@ class ReplyRulesDialog(QDialog):
         if rule is not None:
             self.form.try_action.setEnabled(False)
             if rule.kind is RuleKind.ENDPOINT:
-                self.form.alert.say("try", "The endpoint is being asked…", tone="wait")
+                self.form.alert.show_message("try", "The endpoint is being asked…", tone="wait")
             self._start("try an answer rule", self._try(rule))
 
     async def _try(self, rule: ReplyRule) -> None:
         try:
-            attempt = await self._bridge.ask_answers(lambda answers: answers.attempt(rule))
+            attempt = await self._bridge.ask_reply_rules(lambda responses: responses.attempt(rule))
         except UserError as exc:
-            self.form.alert.say("try", exc.summary, exc.next_step, tone="wait")
+            self.form.alert.show_message("try", exc.summary, exc.next_step, tone="wait")
         else:
             if self.form.rule is rule:
                 self.form.show_attempt(attempt)
@@ -328,11 +332,11 @@ class ReplyRulesDialog(QDialog):
         self.form.delete_key_action.triggered.connect(self._on_delete_key)
         self.form.endpoint.key.textEdited.connect(lambda _: self._update_key())
 
-    def _action(self, words: str, slot: Callable[..., object], icon: str = "") -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: Callable[..., object], icon: str = "") -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(lambda: slot())
         if icon:
-            self._theme.dress(action, icon)
+            self._theme.set_icon(action, icon)
         return action
 
     def _lay_out(self) -> None:
@@ -354,11 +358,11 @@ class ReplyRulesDialog(QDialog):
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_3)
         column.addWidget(Heading(self._theme, "Answer rules"))
-        words = (
+        text = (
             "The first rule that is on and fits a question answers it; every such answer bears the rule's "
             "name. What no rule answers waits for you."
         )
-        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        column.addWidget(MutedLabel(self._theme, text, wrap=True))
         column.addWidget(split, 1)
         column.addWidget(self.within)
         column.addWidget(self.alert)
@@ -381,8 +385,8 @@ class ReplyRulesDialog(QDialog):
         return holder
 
 
-async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], answers: ReplyRules) -> None:
-    await answers.save(rules, instead_of=before)
+async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], responses: ReplyRules) -> None:
+    await responses.save(rules, instead_of=before)
 
 
 async def _delete_keys(names: list[str], secrets: Secrets) -> None:
@@ -390,7 +394,7 @@ async def _delete_keys(names: list[str], secrets: Secrets) -> None:
         await secrets.delete(name)
 
 
-_LONGEST = 7 * 86_400
+_MAX_LENGTH = 7 * 86_400
 
 
 class InboxTimeoutRow(QWidget):
@@ -400,7 +404,7 @@ class InboxTimeoutRow(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._alert = alert
-        self.seconds = QSpinBox(maximum=_LONGEST, suffix=" s")
+        self.seconds = QSpinBox(maximum=_MAX_LENGTH, suffix=" s")
         self.seconds.setSpecialValueText("no limit")
         self.seconds.setAccessibleName("How long a question waits for you")
         self.seconds.setToolTip(
@@ -429,8 +433,8 @@ class InboxTimeoutRow(QWidget):
 
     async def _keep(self, seconds: int) -> None:
         try:
-            await self._bridge.ask_inbox(lambda inbox: inbox.choose_answer_within(seconds or None))
+            await self._bridge.ask_inbox(lambda inbox: inbox.choose_inbox_timeout(seconds or None))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._alert.say("within", exc.summary, exc.next_step, tone="error")
+            self._alert.show_message("within", exc.summary, exc.next_step, tone="error")

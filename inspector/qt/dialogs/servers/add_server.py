@@ -38,7 +38,7 @@ _HINT = (
 )
 _LOOK_FIRST = "Look at all of it before you add it: a command runs on this machine, with your rights."
 _AT_ONCE = 20_000  # characters parsed while typing; longer text is parsed in the background
-_LEAST_LIST, _HIGHEST = 120, 760
+_MIN_LIST, _MAX_HEIGHT = 120, 760
 
 
 class AddServerDialog(QDialog):
@@ -109,8 +109,8 @@ class AddServerDialog(QDialog):
 
     # -------------------------------------------------------------- building
 
-    def _action(self, words: str, act: Callable[[], object]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, message: str, act: Callable[[], object]) -> QAction:
+        action = QAction(message, self)
         action.triggered.connect(lambda: act())
         return action
 
@@ -178,19 +178,19 @@ class AddServerDialog(QDialog):
         self._say_where_from()
         self._update()
         if problem is not None and not is_being_typed:
-            self._say(problem)
+            self._show_message(problem)
         else:
             self._error.hide()
         self._make_room()
 
     def _say_where_from(self) -> None:
         if self._file is not None and self.address.text():
-            self.alert.say("from", f"From {one_line(short_path(self._file))}.", _LOOK_FIRST)
+            self.alert.show_message("from", f"From {one_line(short_path(self._file))}.", _LOOK_FIRST)
         elif self._is_link:
-            self.alert.say("from", "This is a link that adds a server.", _LOOK_FIRST)
+            self.alert.show_message("from", "This is a link that adds a server.", _LOOK_FIRST)
         else:
             self._file = None
-            self.alert.close_about("from")
+            self.alert.close_topic("from")
         self._add_button.setDefault(not self._is_foreign)
         self._add_button.setAutoDefault(not self._is_foreign)
 
@@ -216,7 +216,7 @@ class AddServerDialog(QDialog):
         self.keep_action.setEnabled(can_add)
         self.add_action.setText(f"Add {len(chosen)} and connect" if len(chosen) > 1 else "Add and connect")
         self.fields.setVisible(self._takes_access)
-        self._summary.setText(self._words(chosen))
+        self._summary.setText(self._label(chosen))
 
     @property
     def _takes_access(self) -> bool:
@@ -224,10 +224,10 @@ class AddServerDialog(QDialog):
         entry = self._found[0].entry if len(self._found) == 1 else None
         if entry is None or isinstance(entry, StdioEntry):
             return False
-        is_said = isinstance(entry, HttpEntry) and entry.auth is not None
-        return not is_said and not any(name.lower() == "authorization" for name in entry.headers)
+        is_stated = isinstance(entry, HttpEntry) and entry.auth is not None
+        return not is_stated and not any(name.lower() == "authorization" for name in entry.headers)
 
-    def _words(self, chosen: Sequence[PastedServer]) -> str:
+    def _label(self, chosen: Sequence[PastedServer]) -> str:
         if not self._found:
             return _HINT
         if len(self._found) > 1:
@@ -235,7 +235,7 @@ class AddServerDialog(QDialog):
         if not chosen:
             return "This was understood, but cannot be used."
         what = "starts this command" if isinstance(chosen[0].entry, StdioEntry) else "connects to this URL"
-        return f"Adding {what} as server {chosen[0].name_in_words()}."
+        return f"Adding {what} as server {chosen[0].spoken_name()}."
 
     def _make_room(self) -> None:
         """Grow with the content, within limits; never shrink, since the user may have resized it."""
@@ -243,12 +243,12 @@ class AddServerDialog(QDialog):
         if layout is None:
             return
         wanted = self.list.wanted_height(self.width() - 2 * SPACE_4)
-        self.list.setMinimumHeight(min(wanted, _LEAST_LIST))
+        self.list.setMinimumHeight(min(wanted, _MIN_LIST))
         layout.activate()
-        least = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height())
-        best = least - self.list.minimumHeight() + wanted
-        highest = min(_HIGHEST, self.screen().availableGeometry().height() - _LEAST_LIST)
-        self.resize(self.width(), max(self.height(), least, min(best, highest)))
+        minimum = max(layout.totalMinimumHeightForWidth(self.width()), layout.totalMinimumSize().height())
+        best = minimum - self.list.minimumHeight() + wanted
+        highest = min(_MAX_HEIGHT, self.screen().availableGeometry().height() - _MIN_LIST)
+        self.resize(self.width(), max(self.height(), minimum, min(best, highest)))
 
     # -------------------------------------------------------------- files
 
@@ -270,8 +270,8 @@ class AddServerDialog(QDialog):
             text = await self._bridge.ask_servers(read)
         except ConfigError as exc:
             if shiboken6.isValid(self):
-                words = f"{one_line(short_path(path))}: {exc.summary}"
-                self._say(ConfigError(words, exc.next_step))
+                message = f"{one_line(short_path(path))}: {exc.summary}"
+                self._show_message(ConfigError(message, exc.next_step))
             return
         if shiboken6.isValid(self):
             self.address.clear()
@@ -300,12 +300,12 @@ class AddServerDialog(QDialog):
 
     def _on_add(self, *, connect: bool) -> None:
         if self._problem is not None:
-            self._say(self._problem)
+            self._show_message(self._problem)
             return
         try:
             chosen = self._chosen(connect)
         except ConfigError as exc:
-            self._say(exc)
+            self._show_message(exc)
             return
         self._is_busy = True  # a second Return must not add them twice
         self._update()
@@ -355,9 +355,9 @@ class AddServerDialog(QDialog):
         self.list.untick(names)  # these were added
         self._update()
         done = f"Added: {shorten(one_line(', '.join(names)), 200)}. Then: " if names else ""
-        self._say(ConfigError(f"{done}{error}"))
+        self._show_message(ConfigError(f"{done}{error}"))
 
-    def _say(self, error: Exception) -> None:
+    def _show_message(self, error: Exception) -> None:
         self._error.setText(str(error))
         self._error.show()
         self._make_room()

@@ -69,7 +69,7 @@ class EditServerDialog(QDialog):
         head.setSpacing(SPACE_2)
         head.addWidget(MutedLabel(theme, "Name"))
         head.addWidget(self.name, 1)
-        head.addWidget(self.form.way)
+        head.addWidget(self.form.mode)
         save = ActionButton(self.save_action, "primary")
         save.setDefault(True)  # else Return in a field would press Cancel
         buttons = QHBoxLayout()
@@ -107,10 +107,10 @@ class EditServerDialog(QDialog):
         except ConfigError:
             names = Names()
         shown = one_line(", ".join(f"${{{name}}}" for name in names.shown))
-        words = f"Looked up when it is connected: {shown}." if names else ""
+        text = f"Looked up when it is connected: {shown}." if names else ""
         if names.inputs:
-            words += " Inputs have their values under Server ▸ Secrets of this server…."
-        self._names.setText(words)
+            text += " Inputs have their values under Server ▸ Secrets of this server…."
+        self._names.setText(text)
         self._names.setVisible(bool(names))
 
     def _on_save(self) -> None:
@@ -120,7 +120,7 @@ class EditServerDialog(QDialog):
                 raise ConfigError("The server has no name.", "Give it one.")
             entry = self.form.read(name)
         except ConfigError as exc:
-            self._say(exc)
+            self._show_message(exc)
             return
         self._error.hide()
         self.save_action.setEnabled(False)  # a second Return must not write it twice
@@ -146,13 +146,13 @@ class EditServerDialog(QDialog):
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
-            self._say(exc)
+            self._show_message(exc)
             return
         if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.saved.emit(entry.name)
             self.accept()
 
-    def _say(self, error: Exception) -> None:
+    def _show_message(self, error: Exception) -> None:
         """Show an error below the pages and bring the page of its field to the front."""
         self.save_action.setEnabled(True)
         self._error.setText(str(error))

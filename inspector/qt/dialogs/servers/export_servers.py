@@ -30,7 +30,14 @@ from PySide6.QtWidgets import (
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.plain_text import one_line, visible
 from inspector.config.foreign.discovery import local_locations
-from inspector.config.foreign.export import CARD, EXPORT_FORMS, FORM_NAMES, Exported, claude_command, export
+from inspector.config.foreign.export import (
+    EXPORT_FORMS,
+    FORM_NAMES,
+    REQUEST_CARD,
+    Exported,
+    claude_command,
+    export,
+)
 from inspector.config.json_file import write_bytes
 from inspector.config.servers.entries import Entry
 from inspector.engine.servers.registry import ServerRegistry
@@ -44,25 +51,25 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
 _ADVICE = "Secrets do not leave: a name stands in place of each. Files of other tools are not written."
-_HIGHEST_REMARKS = 120  # pixels; longer remarks scroll, so that the text stays visible
+_MAX_REMARKS_HEIGHT = 120  # pixels; longer remarks scroll, so that the text stays visible
 _NAME = Qt.ItemDataRole.UserRole
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    words: str
+    text: str
     file_name: str
     write: Callable[[Sequence[Entry]], Exported]
 
 
 def _commands(entries: Sequence[Entry]) -> Exported:
     made = [claude_command(entry) for entry in entries]
-    remarks = tuple(remark for each in made for remark in each.remarks)
-    return Exported("".join(f"{each.text}\n" for each in made), tuple(dict.fromkeys(remarks)))
+    notes = tuple(note for each in made for note in each.notes)
+    return Exported("".join(f"{each.text}\n" for each in made), tuple(dict.fromkeys(notes)))
 
 
 def _form(name: str) -> _Form:
-    if name == CARD:
+    if name == REQUEST_CARD:
         return _Form("MCP registry · server.json", "server.json", lambda entries: export(entries, name))
     form = EXPORT_FORMS[name]
     table = "" if form.table else ", without “mcpServers”"
@@ -99,17 +106,17 @@ class ExportServersDialog(QDialog):
         self.servers.setAccessibleName("Servers")
         style_list(self.servers, theme)
         self.form = QComboBox()
-        self.form.addItems([form.words for form in self._forms])
+        self.form.addItems([form.text for form in self._forms])
         self.form.setAccessibleName("Form")
         self.preview = TextBox(theme.mono_font())
         self.preview.grow_freely()
         self.preview.setReadOnly(True)
         self.preview.setAccessibleName("What is exported")
-        self.remarks = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
-        self._remarks = QScrollArea()
-        self._remarks.setFrameShape(QFrame.Shape.NoFrame)
-        self._remarks.setWidgetResizable(True)
-        self._remarks.setWidget(self.remarks)
+        self.notes = PlainLabel(theme, tone="warn", wrap=True, selectable=True)
+        self._notes = QScrollArea()
+        self._notes.setFrameShape(QFrame.Shape.NoFrame)
+        self._notes.setWidgetResizable(True)
+        self._notes.setWidget(self.notes)
         self.alert = Alert(theme)
         self.all_action = self._action("All", lambda: self._tick(True))
         self.none_action = self._action("None", lambda: self._tick(False))
@@ -130,7 +137,9 @@ class ExportServersDialog(QDialog):
         """Save to a file, refusing to overwrite one that another tool reads."""
         try:
             if path.exists() and any(
-                path.samefile(place.path) for place in local_locations() if place.path.exists()
+                path.samefile(file_location.path)
+                for file_location in local_locations()
+                if file_location.path.exists()
             ):
                 raise ConfigError(
                     f"{path} is read by another tool, and MCP Lens never writes into such files.",
@@ -139,14 +148,14 @@ class ExportServersDialog(QDialog):
             write_bytes(path, self.preview.text().encode(), is_private=False)
         except (UserError, OSError) as exc:
             reason = f"{path} was not saved: {exc.strerror}." if isinstance(exc, OSError) else str(exc)
-            self.alert.say("saved", reason, tone="error")
+            self.alert.show_message("saved", reason, tone="error")
             return
-        self.alert.say("saved", f"Saved as {path}.", tone="ok")
+        self.alert.show_message("saved", f"Saved as {path}.", tone="ok")
 
     # --------------------------------------------------------------
 
-    def _action(self, words: str, act: Callable[[], object]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, act: Callable[[], object]) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(lambda: act())
         return action
 
@@ -177,7 +186,7 @@ class ExportServersDialog(QDialog):
         main.addWidget(Heading(self._theme, "Form"))
         main.addWidget(self.form)
         main.addWidget(self._gate, 1)
-        main.addWidget(self._remarks)
+        main.addWidget(self._notes)
         main.addWidget(MutedLabel(self._theme, _ADVICE, wrap=True))
         sides = QSplitter()
         sides.setChildrenCollapsible(False)
@@ -233,21 +242,21 @@ class ExportServersDialog(QDialog):
             self._explain("failed", "It cannot be written like that", exc.summary, exc.next_step)
             return
         self.preview.set_text(exported.text)
-        self.remarks.setText("\n".join(visible(remark) for remark in exported.remarks))
-        self._remarks.setVisible(bool(exported.remarks))
-        wanted = self.remarks.heightForWidth(self._gate.width() - SPACE_4)
-        self._remarks.setFixedHeight(min(wanted, _HIGHEST_REMARKS))
+        self.notes.setText("\n".join(visible(note) for note in exported.notes))
+        self._notes.setVisible(bool(exported.notes))
+        wanted = self.notes.heightForWidth(self._gate.width() - SPACE_4)
+        self._notes.setFixedHeight(min(wanted, _MAX_REMARKS_HEIGHT))
         self.copy_action.setEnabled(True)
         self.save_action.setEnabled(True)
         self._gate.open()
 
-    def _explain(self, look: Any, title: str, sentence: str, next_step: str = "") -> None:
-        self._remarks.hide()
-        self._gate.explain(look, "export", title, sentence, next_step)
+    def _explain(self, inspect: Any, title: str, sentence: str, next_step: str = "") -> None:
+        self._notes.hide()
+        self._gate.explain(inspect, "export", title, sentence, next_step)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.preview.text())
-        self.alert.say("saved", "Copied.", tone="ok")
+        self.alert.show_message("saved", "Copied.", tone="ok")
 
     def _choose_file(self) -> None:
         dialog = QFileDialog(self, "Export servers")

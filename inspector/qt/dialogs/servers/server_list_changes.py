@@ -23,8 +23,8 @@ from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
 _ADVICE = "They count already; a connection goes on as it was until it is made again."
 _ABSENT = "not there"
-_LONGEST = 2_000
-_MOST_ROWS = 2_000
+_MAX_LENGTH = 2_000
+_MAX_ROWS = 2_000
 _WIDTHS = (240, 220)
 
 
@@ -46,8 +46,8 @@ class ServerListChangesDialog(QDialog):
         self.tree.setAccessibleName("Changes")
         self.tree.setHeaderLabels(["Server", "Before", "Now"])
         style_tree(self.tree, theme)
-        for place, width in enumerate(_WIDTHS):
-            self.tree.setColumnWidth(place, width)
+        for file_location, width in enumerate(_WIDTHS):
+            self.tree.setColumnWidth(file_location, width)
         close = QAction("Close", self)
         close.triggered.connect(self.close)
         buttons = QHBoxLayout()
@@ -65,7 +65,7 @@ class ServerListChangesDialog(QDialog):
         self.tree.clear()
         for when, diff in reversed(changes):
             head = QTreeWidgetItem([f"{when:%H:%M:%S}  {change_text(diff)}"])
-            for item in self._rows(diff)[:_MOST_ROWS]:
+            for item in self._rows(diff)[:_MAX_ROWS]:
                 head.addChild(item)
             self.tree.addTopLevelItem(head)
             head.setFirstColumnSpanned(True)
@@ -79,14 +79,16 @@ class ServerListChangesDialog(QDialog):
         ]
         for change in diff.changed:
             row = self._row(f"≠ {one_line(change.name)}", "", "")
-            row.addChildren([self._field(field) for field in change.fields[:_MOST_ROWS]])
+            row.addChildren([self._field(field) for field in change.fields[:_MAX_ROWS]])
             rows.append(row)
         return rows
 
     def _field(self, change: FieldChange) -> QTreeWidgetItem:
         before, after = (_ABSENT if text is None else text for text in (change.before, change.after))
         row = self._row(
-            one_line(change.field), shorten(one_line(before), _LONGEST), shorten(one_line(after), _LONGEST)
+            one_line(change.field),
+            shorten(one_line(before), _MAX_LENGTH),
+            shorten(one_line(after), _MAX_LENGTH),
         )
         for column, text in ((1, before), (2, after)):
             row.setToolTip(column, plain_tooltip(text))

@@ -71,14 +71,14 @@ class ServerSecretsDialog(QDialog):
 
     def _called(self, name: str) -> str:
         """Return the display name. Names with a blank or colon need no prefix: "argument --token"."""
-        is_said = " " in name or ":" in name
-        return _shown(name) if is_said else f"the {self._what} {_shown(name)}"
+        is_stated = " " in name or ":" in name
+        return _shown(name) if is_stated else f"the {self._what} {_shown(name)}"
 
     def _make_value(self, name: str) -> QLineEdit:
         is_authorization = name.lower() == "authorization"
         hint = "new value, such as Bearer …" if is_authorization else "new value"
-        words = f"New value of {self._called(name)}"
-        return secret_line(words, f"{hint}; empty leaves it as it is")
+        text = f"New value of {self._called(name)}"
+        return secret_line(text, f"{hint}; empty leaves it as it is")
 
     def _lay_out(self, theme: Theme) -> None:
         page = QWidget()
@@ -87,10 +87,10 @@ class ServerSecretsDialog(QDialog):
         inner.setSpacing(SPACE_2)
         if self.moves:
             inner.addWidget(Heading(theme, "Move to the secret store"))
-            words = (
+            text = (
                 "These stand in the list of servers as plain text. Those that you do not choose stay there."
             )
-            inner.addWidget(MutedLabel(theme, words, wrap=True))
+            inner.addWidget(MutedLabel(theme, text, wrap=True))
             for box in self.moves.values():
                 inner.addWidget(box)
         if self.values:

@@ -174,12 +174,12 @@ class CapturesDialog(QDialog):
         self._bridge.start("delete captures", self._delete(self._chosen()), self)
 
     async def _delete(self, paths: list[Path]) -> None:
-        self._complain("")
+        self._show_error("")
         for path in paths:
             try:
                 await self._bridge.ask_captures(lambda captures: captures.delete(path))  # noqa: B023
             except UserError as exc:
-                self._complain(str(exc))
+                self._show_error(str(exc))
         await self._list()
 
     def apply(self) -> None:
@@ -191,20 +191,20 @@ class CapturesDialog(QDialog):
             self._bridge.start("limits of captures", self._apply(chosen), self)
 
     async def _apply(self, chosen: KeepCaptures) -> None:
-        self._complain("")
+        self._show_error("")
         try:
             await self._bridge.ask_captures(lambda captures: captures.set_limits(chosen))
         except UserError as exc:
-            self._complain(str(exc))
+            self._show_error(str(exc))
         await self._list()
 
-    def _complain(self, text: str) -> None:
+    def _show_error(self, text: str) -> None:
         self._error.setText(text)
         self._error.setVisible(bool(text))
 
 
-def _number(name: str, least: int, most: int, unit: str) -> QSpinBox:
-    box = QSpinBox(minimum=least, maximum=most, suffix=unit)
+def _number(name: str, minimum: int, maximum: int, unit: str) -> QSpinBox:
+    box = QSpinBox(minimum=minimum, maximum=maximum, suffix=unit)
     box.setAccessibleName(name)
     box.setGroupSeparatorShown(True)
     return box

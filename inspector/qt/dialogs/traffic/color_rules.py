@@ -176,8 +176,10 @@ class RuleLine:
         self.tint.setCurrentIndex(TINTS.index(rule.tint))
         self._up_button, self.up = _button(theme, "chevron-up", "Try it earlier")
         self._trash_button, self.trash = _button(theme, "trash", "Remove this rule")
-        self.on.toggled.connect(lambda is_on: self._say(replace(self._rule, is_on=is_on)))
-        self.tint.currentIndexChanged.connect(lambda index: self._say(replace(self._rule, tint=TINTS[index])))
+        self.on.toggled.connect(lambda is_on: self._show_message(replace(self._rule, is_on=is_on)))
+        self.tint.currentIndexChanged.connect(
+            lambda index: self._show_message(replace(self._rule, tint=TINTS[index]))
+        )
         self.field.text_settled.connect(self._on_text_settled)
 
     def put_into(self, grid: QGridLayout, row: int) -> None:
@@ -193,21 +195,21 @@ class RuleLine:
         return self.on, self.field, self.tint, self._up_button, self._trash_button
 
     def _on_text_settled(self, text: str) -> None:
-        self.field.set_complaint(self._check(text))
-        self._say(replace(self._rule, filter=text.strip()))
+        self.field.set_error(self._check(text))
+        self._show_message(replace(self._rule, filter=text.strip()))
 
-    def _say(self, rule: ColorRule) -> None:
+    def _show_message(self, rule: ColorRule) -> None:
         if rule != self._rule:
             self._rule = rule
             self.on_change(rule)
 
 
-def _button(theme: Theme, icon: str, words: str) -> tuple[QToolButton, QAction]:
+def _button(theme: Theme, icon: str, text: str) -> tuple[QToolButton, QAction]:
     button = QToolButton()
-    action = QAction(words, button)
-    theme.dress(action, icon, "muted")
+    action = QAction(text, button)
+    theme.set_icon(action, icon, "muted")
     button.setDefaultAction(action)
-    button.setAccessibleName(words)
+    button.setAccessibleName(text)
     return button, action
 
 

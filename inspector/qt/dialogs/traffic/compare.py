@@ -29,7 +29,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.compare.diff import PRESETS, ChangeKind, Cut, Diff
-from inspector.traffic.records import STATUS_WORDS
+from inspector.traffic.records import STATUS_LABELS
 
 
 class CompareDialog(QDialog):
@@ -62,7 +62,7 @@ class CompareDialog(QDialog):
         self.model = DiffRowsModel(theme)
         self.view = DiffView(self.model, theme)
         self.summary = PlainLabel(theme)
-        self.place = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
+        self.position = PlainLabel(theme, tone="muted", mono=True, elide=Qt.TextElideMode.ElideMiddle)
         self.ignore_bar = IgnoreBar(choices, theme)
         self.alert = Alert(theme)
         self.gate = ContentStack(theme, self.view)
@@ -91,8 +91,8 @@ class CompareDialog(QDialog):
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
-            words = "It was stopped before it was done."
-            self.gate.explain("empty", "stop", "Not compared", words, action=self.again_action)
+            message = "It was stopped before it was done."
+            self.gate.explain("empty", "stop", "Not compared", message, action=self.again_action)
 
     async def _compare(self) -> None:
         left, right = self._sides
@@ -109,7 +109,7 @@ class CompareDialog(QDialog):
         self.summary.setText(diff.summary())
         self.alert.close_all()
         if diff.note:
-            self.alert.say("note", diff.note, tone="muted")
+            self.alert.show_message("note", diff.note, tone="muted")
         is_ignoring = any(entry.kind is ChangeKind.IGNORED for entry in diff.entries)
         if diff.is_same and not is_ignoring:
             self.gate.explain("empty", "check", "No difference", "Both messages say the same.")
@@ -146,22 +146,22 @@ class CompareDialog(QDialog):
     def _on_row_changed(self) -> None:
         row = self.view.currentIndex().row()
         is_there = 0 <= row < self.model.rowCount()
-        self.place.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
+        self.position.setText(f"{self.model.path(row)}   {self.model.note(row)}".strip() if is_there else "")
 
     def make_menu(self, row: int) -> QMenu:
         """Create the context menu of a row."""
         menu = QMenu(self)
         for path in self.model.ignorable(row):
-            words = f"Ignore {shorten(one_line(path), 60)}".replace("&", "&&")
-            menu.addAction(words).triggered.connect(partial(self._on_ignore, path))
+            message = f"Ignore {shorten(one_line(path), 60)}".replace("&", "&&")
+            menu.addAction(message).triggered.connect(partial(self._on_ignore, path))
         menu.addSeparator()
         copies = {"Copy path": self.model.path(row)}
         values = self.model.values(row)
         if values is not None:
             copies |= {"Copy left value": _written(values[0]), "Copy right value": _written(values[1])}
-        for words, text in copies.items():
+        for message, text in copies.items():
             if text:
-                menu.addAction(words).triggered.connect(partial(_copy, text))
+                menu.addAction(message).triggered.connect(partial(_copy, text))
         menu.addSeparator()
         menu.addAction("Fold everything").triggered.connect(self.model.fold_all)
         return menu
@@ -169,10 +169,10 @@ class CompareDialog(QDialog):
     def _on_ignore(self, path: str, checked: bool = False) -> None:
         self.ignore_bar.add_path(path)
 
-    def _on_menu_requested(self, row: int, place: QPoint) -> None:
+    def _on_menu_requested(self, row: int, position: QPoint) -> None:
         menu = self.make_menu(row)
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(place)
+        menu.popup(position)
 
     # -------------------------------------------------------------- building
 
@@ -184,12 +184,12 @@ class CompareDialog(QDialog):
         self.stop_action = QAction("Stop", self)
         self.again_action = QAction("Compare again", self)
 
-    def _action(self, icon: str, words: str, keys: str) -> QAction:
-        action = QAction(words, self)
-        self._theme.dress(action, icon)
+    def _action(self, icon: str, message: str, keys: str) -> QAction:
+        action = QAction(message, self)
+        self._theme.set_icon(action, icon)
         if keys:
             action.setShortcut(QKeySequence(keys))
-            action.setToolTip(f"{words} ({keys})")
+            action.setToolTip(f"{message} ({keys})")
         self.addAction(action)
         return action
 
@@ -202,7 +202,7 @@ class CompareDialog(QDialog):
         self.again_action.triggered.connect(self.compare)
         self.parts.chosen.connect(lambda index: self.compare())
         self._choices.changed.connect(self.compare)
-        self.ignore_bar.problem_found.connect(lambda words: self.alert.say("path", words))
+        self.ignore_bar.problem_found.connect(lambda message: self.alert.show_message("path", message))
         self.view.menu_requested.connect(self._on_menu_requested)
         self.view.selectionModel().currentRowChanged.connect(lambda *rows: self._on_row_changed())
         self.finished.connect(self.stop)
@@ -233,7 +233,7 @@ class CompareDialog(QDialog):
             top.addWidget(button)
         foot = QHBoxLayout()
         foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        foot.addWidget(self.place, 1)
+        foot.addWidget(self.position, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -310,15 +310,15 @@ class _Half(QWidget):
         column.addLayout(second)
 
     def show_side(self, side: Side, row: int | None) -> None:
-        place = f"row {(side.row if row is None else row) + 1:,}"
-        self._title.setText(one_line(side.name()) or place)
-        self._where.setText(f"{one_line(side.title)}, {place}")
-        self._status.set_text(STATUS_WORDS[side.status], STATUS_TONES[side.status])
+        position = f"row {(side.row if row is None else row) + 1:,}"
+        self._title.setText(one_line(side.name()) or position)
+        self._where.setText(f"{one_line(side.title)}, {position}")
+        self._status.set_text(STATUS_LABELS[side.status], STATUS_TONES[side.status])
         self._facts.setText(side.facts(row) if row is not None else "no such message")
 
     def text(self) -> str:
-        words = [self._title.text(), self._where.text(), self._status.text, self._facts.text()]
-        return " · ".join(filter(None, words))
+        message = [self._title.text(), self._where.text(), self._status.text, self._facts.text()]
+        return " · ".join(filter(None, message))
 
 
 class IgnoreBar(QWidget):
@@ -384,7 +384,7 @@ class IgnoreBar(QWidget):
         self.paths.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.paths.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.paths.setToolTip("Places that are left out; right-click a line to add its place")
-        self._theme.dress(self.paths, "chevron-down")
+        self._theme.set_icon(self.paths, "chevron-down")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_3)

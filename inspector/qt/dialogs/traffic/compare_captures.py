@@ -46,7 +46,7 @@ from inspector.traffic.compare.messages import CaptureDiff, Verdict
 _SLICE_S = 0.008
 _STEPS = 1000
 # Larger ones are compared by structure when the pair is opened.
-_MOST_LOOKED_INTO = 32 * 1024
+_MAX_INSPECTED = 32 * 1024
 _DIFFERING = (Verdict.OTHER_STATUS, Verdict.OTHER_BYTES, Verdict.DIFFERENT)
 _FILTERS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     ("All", tuple(Verdict)),
@@ -120,7 +120,7 @@ class CompareCapturesDialog(QDialog):
         self._steps = self._work(self._diff)
         self.gate.explain("loading", "", "Comparing", "Exchanges are put in pairs.", action=self.stop_action)
         self._timer.start()
-        self._tell()
+        self._report()
 
     def stop(self) -> None:
         """Stop comparing; what was found so far stays."""
@@ -128,8 +128,8 @@ class CompareCapturesDialog(QDialog):
         self._steps = iter(())
         if self._diff is not None:
             self._show_tables()
-            self.alert.say("stopped", "Stopped: some exchanges were not looked into.", tone="muted")
-        self._tell()
+            self.alert.show_message("stopped", "Stopped: some exchanges were not looked into.", tone="muted")
+        self._report()
 
     def _work(self, diff: CaptureDiff) -> Iterator[float]:
         """Pair everything, then compare pairs with different bytes: it may only be ignored parts."""
@@ -137,10 +137,10 @@ class CompareCapturesDialog(QDialog):
             yield 0.7 * share
         self._show_tables()
         unsettled = diff.pairs(Verdict.OTHER_BYTES)
-        for place, number in enumerate(unsettled):
+        for position, number in enumerate(unsettled):
             if _is_small(diff, number):
-                diff.look_into(number)
-            yield 0.7 + 0.3 * place / len(unsettled)
+                diff.inspect_part(number)
+            yield 0.7 + 0.3 * position / len(unsettled)
 
     def _on_slice(self) -> None:
         until = time.monotonic() + _SLICE_S
@@ -151,7 +151,7 @@ class CompareCapturesDialog(QDialog):
                 return
         self._timer.stop()
         self._show_tables()
-        self._tell()
+        self._report()
 
     # -------------------------------------------------------------- what is shown
 
@@ -167,7 +167,7 @@ class CompareCapturesDialog(QDialog):
         else:
             self.gate.explain("empty", "traffic", "Nothing to compare", "Neither of them has a request.")
         if diff.note:
-            self.alert.say("note", diff.note, tone="muted")
+            self.alert.show_message("note", diff.note, tone="muted")
 
     def _show_counts(self, diff: CaptureDiff) -> None:
         """Update the counts. Each pass over all pairs takes some milliseconds, so make few."""
@@ -175,10 +175,10 @@ class CompareCapturesDialog(QDialog):
             len(diff.pairs(verdict)) for verdict in (Verdict.ONLY_LEFT, Verdict.ONLY_RIGHT, Verdict.SAME)
         )
         counts = (len(diff), len(diff) - left - right - same, left, right, same)
-        for place, ((name, _), count) in enumerate(zip(_FILTERS, counts, strict=True)):
-            self.filters.button(place).setText(f"{name} {count:,}")
+        for position, ((name, _), count) in enumerate(zip(_FILTERS, counts, strict=True)):
+            self.filters.button(position).setText(f"{name} {count:,}")
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self.bar.setVisible(self.is_comparing)
         self.stop_action.setEnabled(self.is_comparing)
         self._stop_button.setVisible(self.is_comparing)
@@ -189,16 +189,18 @@ class CompareCapturesDialog(QDialog):
 
     def _explain(self) -> None:
         if len(self._sources) < 2:
-            words = "Open a capture to compare it with the live traffic, or two to compare them."
-            self.gate.explain("empty", "open", "There is only one", words)
+            text = "Open a capture to compare it with the live traffic, or two to compare them."
+            self.gate.explain("empty", "open", "There is only one", text)
             self.compare_action.setEnabled(False)
         else:
-            words = "Exchanges are put in pairs by what was asked, in the order in which it was asked."
-            self.gate.explain("empty", "columns", "Choose two captures", words, action=self.compare_action)
-        self._tell()
+            text = "Exchanges are put in pairs by what was asked, in the order in which it was asked."
+            self.gate.explain("empty", "columns", "Choose two captures", text, action=self.compare_action)
+        self._report()
 
     def _say_same(self) -> None:
-        self.alert.say("choice", "Both sides are the same capture.", "Choose another one for one of them.")
+        self.alert.show_message(
+            "choice", "Both sides are the same capture.", "Choose another one for one of them."
+        )
 
     def open_pair(self, index: QModelIndex) -> None:
         """Show the differences in a pair; an exchange that only one side has cannot be compared."""
@@ -207,15 +209,15 @@ class CompareCapturesDialog(QDialog):
         pair = self._diff.pair(self.pairs.number(index.row()))
         if pair.left is None or pair.right is None:
             side = "left" if pair.left is not None else "right"
-            self.alert.say("pair", f"Only the {side} capture has this exchange.")
+            self.alert.show_message("pair", f"Only the {side} capture has this exchange.")
             return
         (ours, theirs), (left, right) = self._diff.logs, self._titles
-        self.alert.close_about("pair")
+        self.alert.close_topic("pair")
         self.pair_requested.emit(Side(ours, pair.left, left), Side(theirs, pair.right, right))
 
     def _on_view_chosen(self, view: int) -> None:
         self._tables.setCurrentIndex(view)
-        self._tell()
+        self._report()
 
     def _on_ignoring_changed(self) -> None:
         if self._diff is not None:
@@ -223,14 +225,14 @@ class CompareCapturesDialog(QDialog):
 
     # -------------------------------------------------------------- building
 
-    def _make_choice(self, name: str, place: int) -> QComboBox:
+    def _make_choice(self, name: str, position: int) -> QComboBox:
         box = QComboBox()
         box.setAccessibleName(name)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(20)  # the drop-down shows long names in full
         for log, title in self._sources:
             box.addItem(f"{shorten(one_line(title), 50)} · {plural(len(log), 'row')}")
-        box.setCurrentIndex(min(place, len(self._sources) - 1))
+        box.setCurrentIndex(min(position, len(self._sources) - 1))
         return box
 
     def _connect(self) -> None:
@@ -239,7 +241,7 @@ class CompareCapturesDialog(QDialog):
         self.views.chosen.connect(self._on_view_chosen)
         self.filters.chosen.connect(lambda index: self._show_tables())
         self._choices.changed.connect(self._on_ignoring_changed)
-        self.ignore_bar.problem_found.connect(lambda words: self.alert.say("path", words))
+        self.ignore_bar.problem_found.connect(lambda text: self.alert.show_message("path", text))
         self.pair_table.activated.connect(self.open_pair)
         self._timer.timeout.connect(self._on_slice)
         self.finished.connect(self._timer.stop)
@@ -281,8 +283,8 @@ class CompareCapturesDialog(QDialog):
             table.horizontalHeader().setStretchLastSection(False)
             table.horizontalHeader().setMinimumSectionSize(28)
             self._tables.addWidget(table)
-        for place, width in widths.items():
-            self.pair_table.setColumnWidth(place, width)
+        for position, width in widths.items():
+            self.pair_table.setColumnWidth(position, width)
         for column in list(SubjectColumn)[1:]:
             self.subject_table.setColumnWidth(column.value, 96)
         stretch = QHeaderView.ResizeMode.Stretch
@@ -308,5 +310,5 @@ def _is_small(diff: CaptureDiff, number: int) -> bool:
     rows = [
         (log, row) for log, row in zip(diff.logs, (pair.left, pair.right), strict=True) if row is not None
     ]
-    answers = [(log, partner) for log, row in rows if (partner := log.partner(row)) is not None]
-    return all(log.kept(row) <= _MOST_LOOKED_INTO for log, row in [*rows, *answers])
+    responses = [(log, partner) for log, row in rows if (partner := log.partner(row)) is not None]
+    return all(log.kept(row) <= _MAX_INSPECTED for log, row in [*rows, *responses])

@@ -68,9 +68,9 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export traffic")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(680, 560)
-        self.formats = _Choice([(each.words, each.hint) for each in ExportFormat], theme)
+        self.formats = _Choice([(each.text, each.hint) for each in ExportFormat], theme)
         self._scopes = scopes
-        self.scopes = _Choice([(words, plural(len(rows), "row")) for words, rows in scopes], theme)
+        self.scopes = _Choice([(text, plural(len(rows), "row")) for text, rows in scopes], theme)
         self.secrets = QTreeWidget()
         self._gate = ContentStack(theme, self._make_list(theme))
         self._advice = MutedLabel(theme, wrap=True)
@@ -79,8 +79,8 @@ class ExportDialog(QDialog):
         self._cancel = QAction("Cancel", self)
         self._cancel.triggered.connect(self.reject)
         self._lay_out(theme)
-        self.scopes.changed.connect(self._look_for_secrets)
-        self._look_for_secrets()
+        self.scopes.changed.connect(self._find_secrets)
+        self._find_secrets()
 
     def masking(self) -> Masking:
         """Return the masking as ticked in the list: what is not ticked is not masked."""
@@ -122,7 +122,7 @@ class ExportDialog(QDialog):
         column.addSpacing(SPACE_3)
         column.addLayout(buttons)
 
-    def _look_for_secrets(self) -> None:
+    def _find_secrets(self) -> None:
         self._found = None
         self.export_action.setEnabled(False)
         self.secrets.clear()
@@ -158,11 +158,11 @@ class ExportDialog(QDialog):
 
     def _on_export(self) -> None:
         format = list(ExportFormat)[self.formats.index()]
-        dialog = QFileDialog(self, f"Export as {format.words}")
+        dialog = QFileDialog(self, f"Export as {format.text}")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(format.suffix.removeprefix("."))
-        dialog.setNameFilters([f"{format.words} (*{format.suffix})"])
+        dialog.setNameFilters([f"{format.text} (*{format.suffix})"])
         dialog.selectFile(f"traffic{format.suffix}")
         dialog.fileSelected.connect(lambda name: self.export_to(Path(name)))
         dialog.open()
@@ -190,8 +190,8 @@ class _Choice(QWidget):
         grid.setHorizontalSpacing(SPACE_3)
         grid.setVerticalSpacing(SPACE_1)
         grid.setColumnStretch(1, 1)
-        for row, (words, hint) in enumerate(choices):
-            button = QRadioButton(words)
+        for row, (text, hint) in enumerate(choices):
+            button = QRadioButton(text)
             self._group.addButton(button, row)
             grid.addWidget(button, row, 0)
             grid.addWidget(MutedLabel(theme, hint), row, 1)

@@ -57,7 +57,7 @@ class ResendDialog(QDialog):
         self.as_sent_action.setToolTip("Put back what was sent, byte by byte")
         self.show_action = QAction("Show in traffic", self)
         self.compare_action = QAction("Compare with the old answer", self)
-        self.answer = RawResponse(bridge, theme, [self.compare_action, self.show_action])
+        self.response = RawResponse(bridge, theme, [self.compare_action, self.show_action])
         self._lay_out(theme)
         self._connect()
         self._fill_servers(source.log.server_name(row))
@@ -80,30 +80,30 @@ class ResendDialog(QDialog):
 
     def _on_begun(self) -> None:
         self._outcome = None
-        self.answer.show_waiting("It was sent as it is written above.", self.composer.cancel_action)
+        self.response.show_waiting("It was sent as it is written above.", self.composer.cancel_action)
 
     def _on_sent(self, outcome: RawOutcome) -> None:
         self._outcome = outcome
         has_old = self._source.log.partner(self._row) is not None
-        self.compare_action.setEnabled(has_old and outcome.answer_row is not None)
-        self._bridge.start("show answer", self.answer.show_outcome(outcome), self)
+        self.compare_action.setEnabled(has_old and outcome.response_row is not None)
+        self._bridge.start("show answer", self.response.show_outcome(outcome), self)
 
     def _on_ended(self) -> None:
         if self._outcome is None and self.composer.has_failed:
-            self.answer.explain(
+            self.response.explain(
                 "error", "Not sent", "The reason stands above. What you wrote is still there."
             )
         elif self._outcome is None:
-            words = "The server was told. An answer that still comes is in Traffic."
-            self.answer.explain("stop", "Cancelled", words)
+            text = "The server was told. An answer that still comes is in Traffic."
+            self.response.explain("stop", "Cancelled", text)
 
     def _explain(self) -> None:
-        words = "Change what you like and send it. The answer shows up here."
-        self.answer.explain("edit", "Not sent again yet", words)
+        text = "Change what you like and send it. The answer shows up here."
+        self.response.explain("edit", "Not sent again yet", text)
 
     def _on_show(self) -> None:
         if self._outcome is not None:
-            row = self._outcome.row if self._outcome.answer_row is None else self._outcome.answer_row
+            row = self._outcome.row if self._outcome.response_row is None else self._outcome.response_row
             self.row_requested.emit(row)
 
     def _on_compare(self) -> None:
@@ -116,10 +116,10 @@ class ResendDialog(QDialog):
         """Select the original server; if it does not exist here, the first connected one."""
         self.server.clear()
         for view in self._views.values():
-            self.server.addItem(_standing(view), view.name)
+            self.server.addItem(_status(view), view.name)
         connected = (view.name for view in self._views.values() if view.status is ServerStatus.CONNECTED)
-        place = self.server.findData(wanted if wanted in self._views else next(connected, wanted))
-        self.server.setCurrentIndex(max(place, 0))
+        position = self.server.findData(wanted if wanted in self._views else next(connected, wanted))
+        self.server.setCurrentIndex(max(position, 0))
         self.server.setEnabled(self.server.count() > 0)
         self._on_server_chosen()
 
@@ -127,10 +127,10 @@ class ResendDialog(QDialog):
         view = self._views.get(self.server.currentData())
         self.composer.set_view(view)
         if view is None:
-            words = "There is no server to send it to."
-            self.composer.alert.say("servers", words, "Add one to the list of servers.")
+            text = "There is no server to send it to."
+            self.composer.alert.show_message("servers", text, "Add one to the list of servers.")
         else:
-            self.composer.alert.close_about("servers")
+            self.composer.alert.close_topic("servers")
 
     def _on_server_changed(self, view: ServerView) -> None:
         is_new = view.name not in self._views
@@ -138,7 +138,7 @@ class ResendDialog(QDialog):
         if is_new:
             self._fill_servers(self.server.currentData() or view.name)
             return
-        self.server.setItemText(self.server.findData(view.name), _standing(view))
+        self.server.setItemText(self.server.findData(view.name), _status(view))
         self._on_server_chosen()
 
     def _on_server_removed(self, name: str) -> None:
@@ -175,14 +175,14 @@ class ResendDialog(QDialog):
         head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, 0)
         head.setSpacing(SPACE_2)
         head.addWidget(Heading(theme, what))
-        place = f"row {row + 1:,} of {one_line(self._source.title)} · {time_of_day(log.wall_ns(row))}"
-        head.addWidget(MutedLabel(theme, place), 1)
+        position = f"row {row + 1:,} of {one_line(self._source.title)} · {time_of_day(log.wall_ns(row))}"
+        head.addWidget(MutedLabel(theme, position), 1)
         head.addWidget(MutedLabel(theme, "Send to"))
         head.addWidget(self.server)
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.composer)
-        splitter.addWidget(self.answer)
+        splitter.addWidget(self.response)
         splitter.setSizes([380, 300])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -197,5 +197,5 @@ class ResendDialog(QDialog):
             super().keyPressEvent(event)
 
 
-def _standing(view: ServerView) -> str:
+def _status(view: ServerView) -> str:
     return f"{shorten(one_line(view.name), 60)} · {view.status.value}"

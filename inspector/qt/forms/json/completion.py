@@ -38,14 +38,14 @@ from inspector.schema.values import ABSENT, child
 if TYPE_CHECKING:
     from inspector.qt.forms.json.json_edit import JsonEdit
 
-MOST_OFFERED = 100
-LONGEST_TEXT = 256 * 1024
-_MOST_FIELDS = 60
+MAX_OFFERED = 100
+MAX_TEXT_LENGTH = 256 * 1024
+_MAX_FIELDS = 60
 
 
 def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
     """Return completions at `offset`; none in a text too long to parse on each key."""
-    if len(text) > LONGEST_TEXT:
+    if len(text) > MAX_TEXT_LENGTH:
         return []
     context = context_at(text, offset)
     if context is None:
@@ -57,21 +57,23 @@ def suggestions(field: ObjectField, text: str, offset: int) -> list[Suggestion]:
     typed = text[start:offset].strip('"').casefold()
     offered = _keys(fields, context.keys, text, end) if context.is_key else _values(fields)
     unique = dict(offered)
-    fitting = [(words, note) for words, note in unique.items() if typed in words.casefold()]
-    fitting.sort(key=lambda one: not one[0].casefold().lstrip('"').startswith(typed))
+    matching = [(message, note) for message, note in unique.items() if typed in message.casefold()]
+    matching.sort(key=lambda one: not one[0].casefold().lstrip('"').startswith(typed))
     whole = text[start:end]
-    return [Suggestion(words, start, end, note) for words, note in fitting[:MOST_OFFERED] if words != whole]
+    return [
+        Suggestion(message, start, end, note) for message, note in matching[:MAX_OFFERED] if message != whole
+    ]
 
 
 def _plain(fields: list[Field]) -> list[Field]:
     """Flatten unions into their variants."""
     found: list[Field] = []
     left = fields[::-1]
-    while left and len(found) < _MOST_FIELDS:
+    while left and len(found) < _MAX_FIELDS:
         one = left.pop()
         found.append(one)  # a union too, for its default and examples
         if isinstance(one, UnionField):
-            left.extend(variant.field for variant in reversed(one.variants[:_MOST_FIELDS]))
+            left.extend(variant.field for variant in reversed(one.variants[:_MAX_FIELDS]))
     return found
 
 
@@ -79,15 +81,15 @@ def _inside(field: Field, step: str | int) -> Iterator[Field]:
     match field:
         case ObjectField():
             named = [member.field for one in _shapes(field) for member in one.members if member.name == step]
-            yield from named[:_MOST_FIELDS]
+            yield from named[:_MAX_FIELDS]
             if not named and field.rest is not None:
                 yield from _inside(field.rest, step)
         case MapField() if isinstance(step, str) and (inner := field.value_for(step)) is not None:
             yield inner
         case ListField() if isinstance(step, int):
             yield field.item
-        case TupleField() if isinstance(step, int) and (place := field.item_at(step)) is not None:
-            yield place
+        case TupleField() if isinstance(step, int) and (position := field.item_at(step)) is not None:
+            yield position
 
 
 def _shapes(field: ObjectField) -> list[ObjectField]:
@@ -115,13 +117,13 @@ def _values(fields: list[Field]) -> Iterator[tuple[str, str]]:
     for field in fields:
         if field.default is not ABSENT:
             yield write_line(field.default), "default"
-        yield from ((write_line(value), note) for value, note in _fitting(field))
+        yield from ((write_line(value), note) for value, note in _matching(field))
         yield from ((write_line(value), "example") for value in field.examples)
         if field.nullable:
             yield "null", ""
 
 
-def _fitting(field: Field) -> Iterator[tuple[JSON, str]]:
+def _matching(field: Field) -> Iterator[tuple[JSON, str]]:
     match field:
         case ChoiceField():
             labels = field.labels or ("",) * len(field.choices)
@@ -140,7 +142,7 @@ Completer = Callable[[str, int], Sequence[Suggestion]]
 
 _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
 _TAKING = (Qt.Key.Key_Tab, Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_LONGEST_TEXT = 256 * 1024
+_MAX_TEXT_LENGTH = 256 * 1024
 
 
 class CompletionPopup:
@@ -162,11 +164,11 @@ class CompletionPopup:
 
     def ask(self) -> None:
         """Offer completions at the cursor."""
-        if self.completer is None or self._edit.document().characterCount() > _LONGEST_TEXT:
+        if self.completer is None or self._edit.document().characterCount() > _MAX_TEXT_LENGTH:
             return
         rows = self._edit.rows()
-        place = python_column(rows, self._edit.textCursor().position())
-        offered = self.completer(self._edit.text(), text_offset(rows, place))
+        position = python_column(rows, self._edit.textCursor().position())
+        offered = self.completer(self._edit.text(), text_offset(rows, position))
         if not offered:
             self.close()
             return
@@ -323,9 +325,9 @@ def locate(text: str, pointers: Collection[str]) -> dict[str, Place]:
     return found
 
 
-def _note(pointer: str, place: Place, wanted: set[str], found: dict[str, Place]) -> None:
+def _note(pointer: str, position: Place, wanted: set[str], found: dict[str, Place]) -> None:
     if pointer in wanted:
-        found[pointer] = place
+        found[pointer] = position
 
 
 def context_at(text: str, offset: int) -> Context | None:

@@ -192,11 +192,11 @@ class Gutter(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), plain_tooltip(self._words_at(event.pos().y())), self)
+            QToolTip.showText(event.globalPos(), plain_tooltip(self._text_at(event.pos().y())), self)
             return True
         return super().event(event)
 
-    def _words_at(self, y: int) -> str:
+    def _text_at(self, y: int) -> str:
         for block, box in self._edit.visible_blocks():
             if box.top() <= y <= box.bottom():
                 return self._marks.get(block.blockNumber(), "")

@@ -32,7 +32,7 @@ from inspector.qt.widgets.code.code_edit import Kind, ends_in_string, qt_column,
 from inspector.qt.widgets.text.text_box import GOES_ON, TextBox, row_offset
 
 _KINDS: tuple[Kind, ...] = ("key", "string", "number", "literal")
-_MOST_ROWS_BACK = 200
+_MAX_ROWS_BACK = 200
 _SCHEMES = 1_000_000
 
 
@@ -69,7 +69,7 @@ def _starts_in_string(block: QTextBlock) -> bool:
     """Return whether a row of a long line begins inside a string; looks back a limited way."""
     rows: list[str] = []
     before = block.previous()
-    while before.isValid() and before.text().endswith(GOES_ON) and len(rows) < _MOST_ROWS_BACK:
+    while before.isValid() and before.text().endswith(GOES_ON) and len(rows) < _MAX_ROWS_BACK:
         rows.append(before.text())
         before = before.previous()
     is_open = False
@@ -78,8 +78,8 @@ def _starts_in_string(block: QTextBlock) -> bool:
     return is_open
 
 
-_MOST_MARKED = 200
-_MOST_LINES_SEARCHED = 5000
+_MAX_MARKED = 200
+_MAX_LINES_SEARCHED = 5000
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -89,7 +89,7 @@ class Mark:
 
     start: int
     end: int
-    words: str
+    text: str
 
 
 class JsonEdit(TextBox):
@@ -148,10 +148,10 @@ class JsonEdit(TextBox):
         """Underline problems and describe them in the gutter."""
         named: dict[int, str] = {}
         self._marks = []
-        for mark in marks[:_MOST_MARKED]:
+        for mark in marks[:_MAX_MARKED]:
             start, end = self.cursor_at(mark.start), self.cursor_at(mark.end)
             self._marks.append((start.position(), end.position()))
-            named.setdefault(start.blockNumber(), mark.words)
+            named.setdefault(start.blockNumber(), mark.text)
         self.gutter.set_marks(named)
         self._select_extra()
 
@@ -193,10 +193,10 @@ class JsonEdit(TextBox):
 
     def _found(self) -> Iterator[QTextEdit.ExtraSelection]:
         """Yield the matches nearest to the current one: there may be thousands."""
-        first = max(0, self._current_match - _MOST_MARKED // 2)
+        first = max(0, self._current_match - _MAX_MARKED // 2)
         rows = self.rows() if self._matches else ""
-        for place, (start, end) in enumerate(self._matches[first : first + _MOST_MARKED], start=first):
-            form = self._ground("accent", 0.45 if place == self._current_match else 0.2)
+        for position, (start, end) in enumerate(self._matches[first : first + _MAX_MARKED], start=first):
+            form = self._ground("accent", 0.45 if position == self._current_match else 0.2)
             yield self._selection(qt_column(rows, start), qt_column(rows, end), form)
 
     def _brackets(self) -> list[QTextEdit.ExtraSelection]:
@@ -208,15 +208,17 @@ class JsonEdit(TextBox):
         if at not in found:
             return []
         forward = found[at] in "{["
-        place = gutter.mate(line, at, self._lines_from(cursor.block(), forward), forward=forward)
-        if place is None:
+        position = gutter.mate(line, at, self._lines_from(cursor.block(), forward), forward=forward)
+        if position is None:
             return []
-        other = self.document().findBlockByNumber(cursor.blockNumber() + (place[0] if forward else -place[0]))
-        starts = (cursor.block().position() + at, other.position() + place[1])
+        other = self.document().findBlockByNumber(
+            cursor.blockNumber() + (position[0] if forward else -position[0])
+        )
+        starts = (cursor.block().position() + at, other.position() + position[1])
         return [self._selection(start, start + 1, self._ground("accent", 0.25)) for start in starts]
 
     def _lines_from(self, block: QTextBlock, forward: bool) -> Iterator[str]:
-        for _ in range(_MOST_LINES_SEARCHED):
+        for _ in range(_MAX_LINES_SEARCHED):
             block = block.next() if forward else block.previous()
             if not block.isValid():
                 return
@@ -309,10 +311,10 @@ class JsonEdit(TextBox):
         between, after = indent_after(cursor)
         cursor.beginEditBlock()
         cursor.insertText(f"\n{between}")
-        place = cursor.position()
+        position = cursor.position()
         if after is not None:
             cursor.insertText(f"\n{after}")
-            cursor.setPosition(place)
+            cursor.setPosition(position)
         cursor.endEditBlock()
         self.setTextCursor(cursor)
         self.ensureCursorVisible()

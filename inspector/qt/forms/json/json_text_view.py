@@ -43,17 +43,17 @@ class JsonTextView(QWidget):
     text_changed = Signal()
     text_read = Signal()
 
-    def __init__(self, look: FormStyle, what: str = "Arguments", parent: QWidget | None = None) -> None:
+    def __init__(self, style: FormStyle, what: str = "Arguments", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._what = what
         self._field = ObjectField()
         self._value: JSONObject | None = None  # last parsed value, while the text is unchanged
-        self.box = JsonEdit(look.theme)
+        self.box = JsonEdit(style.theme)
         self.box.setAccessibleName(f"{what} as JSON")
         self.box.set_completer(self._completions)
-        self.find_bar = FindBar(look.theme, self.box)
+        self.find_bar = FindBar(style.theme, self.box)
         self.find_bar.closed.connect(self.box.setFocus)
-        self.error_label = small_label(look, "", ERROR)
+        self.error_label = small_label(style, "", ERROR)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._check)
         column = QVBoxLayout(self)
@@ -76,7 +76,7 @@ class JsonTextView(QWidget):
     def set_value(self, value: JSONObject) -> None:
         self.box.set_text(write(value))
         self._value = value
-        self._say("")
+        self._show_message("")
 
     def read_object(self) -> JSONObject:
         """Return the object; raises FormError, and shows why, if the text is not one."""
@@ -85,14 +85,14 @@ class JsonTextView(QWidget):
         try:
             value = read(self.text())
         except JSONTextError as exc:
-            self._say(str(exc))
+            self._show_message(str(exc))
             self._mark_syntax(exc)
             raise FormError([FieldError("", str(exc))]) from exc
         if not isinstance(value, dict):
             problem = f"{self._what} are written as an object in {{ }}; this is {kind_of(value)}."
-            self._say(problem)
+            self._show_message(problem)
             raise FormError([FieldError("", problem)])
-        self._say("")
+        self._show_message("")
         self._value = value
         return value
 
@@ -100,16 +100,18 @@ class JsonTextView(QWidget):
         """Mark the problems in the text and show the first one below."""
         if self._value is None:
             return  # not parsed; already reported
-        places = self._locate(problems)
-        marks = [Mark(*places[error.pointer], error.problem) for error in problems if error.pointer in places]
+        positions = self._locate(problems)
+        marks = [
+            Mark(*positions[error.pointer], error.problem) for error in problems if error.pointer in positions
+        ]
         self.box.set_marks(marks)
-        self._say(str(problems[0]) if problems else "")
+        self._show_message(str(problems[0]) if problems else "")
 
     def go_to(self, pointer: str) -> None:
         """Bring the value at `pointer` into view."""
-        place = self._locate([FieldError(pointer, "")]).get(pointer)
-        if place is not None:
-            self.box.go_to(place[0])
+        position = self._locate([FieldError(pointer, "")]).get(pointer)
+        if position is not None:
+            self.box.go_to(position[0])
         else:
             self.box.setFocus()
 
@@ -119,15 +121,15 @@ class JsonTextView(QWidget):
         parents = {pointer: pointer.rpartition("/")[0] for pointer in pointers}
         text = self.text()
         found = locate(text, {*pointers, *parents.values()})
-        places: dict[str, tuple[int, int]] = {}
+        positions: dict[str, tuple[int, int]] = {}
         for pointer, parent in parents.items():
             if pointer in found:
                 start, end = found[pointer].start, found[pointer].end
                 line_end = text.find("\n", start, end)  # of a multi-line value, mark the first line
-                places[pointer] = (start, end if line_end < 0 else line_end)
+                positions[pointer] = (start, end if line_end < 0 else line_end)
             elif parent in found:
-                places[pointer] = (found[parent].start, found[parent].start + 1)
-        return places
+                positions[pointer] = (found[parent].start, found[parent].start + 1)
+        return positions
 
     def _completions(self, text: str, offset: int) -> Sequence[Suggestion]:
         return suggestions(self._field, text, offset)
@@ -138,7 +140,7 @@ class JsonTextView(QWidget):
         self.find_bar.refresh()
         length = self.box.document().characterCount()
         if length > _READ_IN_PAUSES:
-            self._say(f"Checked when sent: {size(length)} is too much to check while typing.")
+            self._show_message(f"Checked when sent: {size(length)} is too much to check while typing.")
         elif length > _READ_AT_ONCE:
             self._pause.start()
         self.text_changed.emit()
@@ -157,7 +159,7 @@ class JsonTextView(QWidget):
         start = sum(len(line) + 1 for line in lines[:-1]) + error.column - 1
         self.box.set_marks([Mark(start, start + 1, error.problem)])
 
-    def _say(self, problem: str) -> None:
+    def _show_message(self, problem: str) -> None:
         set_label_text(self.error_label, problem)
         self.error_label.setVisible(bool(problem))
         mark_error(self.box, bool(problem))

@@ -49,19 +49,19 @@ class ArgumentsBar(QWidget):
     example_wanted = Signal()
     clearing_wanted = Signal()
 
-    def __init__(self, look: FormStyle) -> None:
+    def __init__(self, style: FormStyle) -> None:
         super().__init__()
-        self.switch = Segments(look.theme, ("Form", "JSON"))
+        self.switch = Segments(style.theme, ("Form", "JSON"))
         self.switch.setAccessibleName("Show the arguments as")
         self.switch.chosen.connect(self.view_chosen)
-        self._message = small_label(look, "", ERROR)
-        self.problems_button = TextButton(plural(0, "problem"), look.small, ERROR)
+        self._message = small_label(style, "", ERROR)
+        self.problems_button = TextButton(plural(0, "problem"), style.small, ERROR)
         self.problems_button.setToolTip("Go to the next problem (F8)")
         self.problems_button.setAccessibleName("Go to the next problem")
         self.problems_button.clicked.connect(self.problem_wanted)
         self.problems_button.hide()
         self.menu_button = QToolButton()
-        look.theme.dress(self.menu_button, "more", "muted")
+        style.theme.set_icon(self.menu_button, "more", "muted")
         self.menu_button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.menu_button.setAccessibleName("More about all arguments")
         self.menu_button.setToolTip("Fill with an example, or clear")
@@ -76,7 +76,7 @@ class ArgumentsBar(QWidget):
         row.addWidget(self.problems_button, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self.menu_button)
 
-    def say(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
+    def show_message(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
         self._message.setForegroundRole(role)
         set_label_text(self._message, message)
         self._message.setVisible(bool(message))
@@ -100,7 +100,7 @@ class ArgumentsBar(QWidget):
 NEXT_PROBLEM_KEY = "F8"
 _FORM, _JSON = 0, 1
 _FITTED_HEIGHT = 220
-_LEAST_HEIGHT = 20  # it scrolls: what is below must not make the window grow
+_MIN_HEIGHT = 20  # it scrolls: what is below must not make the window grow
 
 
 class ArgumentsEditor(QWidget):
@@ -110,7 +110,7 @@ class ArgumentsEditor(QWidget):
     back as written if the form changed nothing. What cannot be parsed stays in the view it was written in.
     Without `submit_keys`, Ctrl+Return is left to the window, which may have a command for it. With
     `validate`, the value is fully validated when typing pauses, in addition to the fields' immediate
-    checks. With `fits`, it is as tall as its content, for a page that scrolls as a whole.
+    checks. With `matches`, it is as tall as its content, for a page that scrolls as a whole.
 
     Signals:
         value_changed: The user changed something in either view.
@@ -129,7 +129,7 @@ class ArgumentsEditor(QWidget):
         *,
         submit_keys: bool = True,
         validate: Validate | None = None,
-        fits: bool = False,
+        matches: bool = False,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -139,14 +139,14 @@ class ArgumentsEditor(QWidget):
         self._verdict = Verdict()
         self._asks_for_missing = False
         self._problem = -1  # the last one visited
-        look = FormStyle.of(theme)
-        self.bar = ArgumentsBar(look)
+        style = FormStyle.of(theme)
+        self.bar = ArgumentsBar(style)
         self.switch = self.bar.switch
-        self.json_view = JsonTextView(look)
-        self._place = Place() if fits else _scrolling()
-        if fits:
+        self.json_view = JsonTextView(style)
+        self._position = Place() if matches else _scrolling()
+        if matches:
             self.json_view.box.setMinimumHeight(_FITTED_HEIGHT)
-        self._views = Pages((self._place, self.json_view))
+        self._views = Pages((self._position, self.json_view))
         self._written: JSONObject | None = None  # the parsed JSON text, once read
         self._filling = ExampleFiller(self)
         self._checking = DelayedValidation(self)
@@ -171,19 +171,19 @@ class ArgumentsEditor(QWidget):
         has_form = bool(field.members or field.union or field.rest or field.conditions) or not field.notes
         self._show_view(_FORM if has_form else _JSON)
         if not has_form:
-            self.bar.say(" ".join(field.notes), MUTED)
+            self.bar.show_message(" ".join(field.notes), MUTED)
         self._show_problems()
 
     # -------------------------------------------------------------- the value
 
-    def arguments(self, *, anyway: bool = False) -> JSONObject:
+    def arguments(self, *, force: bool = False) -> JSONObject:
         """Return the arguments to send. Raises FormError, and shows why, if a problem is known.
 
-        With `anyway`, raise only when there is nothing to send: a debugger must be able to send invalid
+        With `force`, raise only when there is nothing to send: a debugger must be able to send invalid
         arguments, but not invalid JSON.
         """
         value = self._current()
-        errors = [] if anyway else self.problems()
+        errors = [] if force else self.problems()
         if not errors:
             return value
         self._reveal()
@@ -198,7 +198,7 @@ class ArgumentsEditor(QWidget):
             self.json_view.set_value(arguments)
         else:
             self.form.set_value(arguments)  # the other view takes them when it is shown
-        self.bar.say("")
+        self.bar.show_message("")
         self._checking.value_changed()
         self._show_problems()
 
@@ -208,7 +208,7 @@ class ArgumentsEditor(QWidget):
             self.form.field, lambda value: self._put(value if isinstance(value, dict) else {})
         )
         if self._filling.is_busy:
-            self.bar.say("Making an example…", MUTED)
+            self.bar.show_message("Making an example…", MUTED)
 
     def clear(self) -> None:
         self._put({})
@@ -290,7 +290,7 @@ class ArgumentsEditor(QWidget):
         verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
         self._verdict = verdict
         self.form.set_findings(() if self.is_json_shown() else verdict.errors)
-        self.bar.say(verdict.unchecked, MUTED)
+        self.bar.show_message(verdict.unchecked, MUTED)
         self._show_problems()
 
     # -------------------------------------------------------------- the views
@@ -347,18 +347,18 @@ class ArgumentsEditor(QWidget):
     def _show_view(self, view: int) -> None:
         self._views.choose(view)
         self.switch.choose(view)
-        self.bar.say("")
+        self.bar.show_message("")
 
     def _refuse(self, view: int, message: str) -> None:
         self.switch.choose(view)
-        self.bar.say(message)
+        self.bar.show_message(message)
 
     def _new_form(self, field: ObjectField, warnings: Mapping[str, str] | None = None) -> SchemaForm:
         form = SchemaForm(self._theme, field, submit_keys=self._submit_keys, warnings=warnings)
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)
-        self._place.setWidget(form)  # deletes the previous one
+        self._position.setWidget(form)  # deletes the previous one
         return form
 
     def _on_form_edited(self) -> None:
@@ -367,7 +367,7 @@ class ArgumentsEditor(QWidget):
 
     def _on_edited(self) -> None:
         self._filling.cancel()  # the user's edit takes precedence
-        self.bar.say("")
+        self.bar.show_message("")
         self._problem = -1
         self._checking.value_changed()
         self.value_changed.emit()
@@ -396,7 +396,7 @@ class ArgumentsEditor(QWidget):
 def _scrolling() -> QScrollArea:
     area = QScrollArea()
     area.setWidgetResizable(True)
-    area.setMinimumHeight(_LEAST_HEIGHT)
+    area.setMinimumHeight(_MIN_HEIGHT)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return area
 
@@ -419,7 +419,7 @@ class DelayedValidation(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._schema: JSON = True
-        self._question = 0
+        self._sequence_number = 0
         self._validate: Validate | None = None
         self._value: Callable[[], JSONObject | None] = lambda: None
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
@@ -427,7 +427,7 @@ class DelayedValidation(QObject):
 
     def set_schema(self, schema: JSON) -> None:
         self._schema = schema
-        self._question += 1
+        self._sequence_number += 1
         self._pause.stop()
 
     def set_validate(self, validate: Validate | None, value: Callable[[], JSONObject | None]) -> None:
@@ -436,7 +436,7 @@ class DelayedValidation(QObject):
 
     def value_changed(self) -> None:
         """Invalidate pending results and validate again soon."""
-        self._question += 1
+        self._sequence_number += 1
         if self._validate is not None:
             self._pause.start()
 
@@ -444,11 +444,11 @@ class DelayedValidation(QObject):
         value = self._value()
         if value is None or self._validate is None:
             return
-        self._question += 1
-        self._validate(self._schema, value, partial(self._on_answered, self._question))
+        self._sequence_number += 1
+        self._validate(self._schema, value, partial(self._on_replied, self._sequence_number))
 
-    def _on_answered(self, question: int, verdict: Verdict) -> None:
-        if shiboken6.isValid(self) and question == self._question:
+    def _on_replied(self, sequence_number: int, verdict: Verdict) -> None:
+        if shiboken6.isValid(self) and sequence_number == self._sequence_number:
             self.checked.emit(verdict)
 
 
@@ -459,14 +459,14 @@ class SchemaValidator:
         self._bridge = bridge
         self._owner = owner
 
-    def __call__(self, schema: JSON, value: JSONObject, answer: Callable[[Verdict], None]) -> None:
-        self._bridge.start("check arguments", self._check(schema, value, answer), self._owner)
+    def __call__(self, schema: JSON, value: JSONObject, response: Callable[[Verdict], None]) -> None:
+        self._bridge.start("check arguments", self._check(schema, value, response), self._owner)
 
-    async def _check(self, schema: JSON, value: JSONObject, answer: Callable[[Verdict], None]) -> None:
+    async def _check(self, schema: JSON, value: JSONObject, response: Callable[[Verdict], None]) -> None:
         try:
             verdict = await self._bridge.work_apart(validate_packed, pack(schema, value))
         except UserError as exc:
             verdict = Verdict(unchecked=exc.summary)
         except RecursionError:
             verdict = Verdict(unchecked="The schema or the arguments are nested too deeply to be checked.")
-        answer(verdict)
+        response(verdict)

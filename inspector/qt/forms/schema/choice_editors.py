@@ -48,43 +48,43 @@ from inspector.qt.widgets.text.text_box import is_plain_line
 from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field, ListField, TextField
 from inspector.schema.values import ABSENT, Absent, Draft
 
-MOST_CHECKS = 40
-WIDEST_SEGMENTS = 340
+MAX_CHECKS = 40
+MAX_SEGMENTS_WIDTH = 340
 _SEGMENT_PADDING = 22
-_LEAST_CHECK_WIDTH = 60
+_MIN_CHECK_WIDTH = 60
 
 
 class ChoiceEditor(Editor):
     """A drop-down of the choices, including "not set" (and null)."""
 
-    def __init__(self, look: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
-        words = [choice_text(*one) for one in zip(field.choices, labels, strict=True)]
-        offered: list[tuple[str, Draft]] = [(_unpicked_words(field, words), ABSENT)]
+        text = [choice_text(*one) for one in zip(field.choices, labels, strict=True)]
+        offered: list[tuple[str, Draft]] = [(_unpicked_words(field, text), ABSENT)]
         if field.nullable:
             offered.append(("null", None))
-        offered += zip(words, field.choices, strict=True)
+        offered += zip(text, field.choices, strict=True)
         self._drafts = [draft for _, draft in offered]
         self.box = self.widget = QuietComboBox()
-        self.box.addItems([words for words, _ in offered])
+        self.box.addItems([text for text, _ in offered])
         self.box.activated.connect(on_change)
 
     def draft(self) -> Draft:
         return self._drafts[self.box.currentIndex()]
 
     def set_draft(self, draft: Draft) -> bool:
-        place = _place_of(draft, self._drafts)
-        if place is not None:
-            self.box.setCurrentIndex(place)
-        return place is not None
+        position = _position_of(draft, self._drafts)
+        if position is not None:
+            self.box.setCurrentIndex(position)
+        return position is not None
 
 
 class SegmentsEditor(Editor):
     """Buttons side by side, for a few short values."""
 
-    def __init__(self, look: FormStyle, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, offered: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
         self._drafts = [draft for _, draft in offered]
-        self.segments = Segments(look.theme, [words.replace("&", "&&") for words, _ in offered])
+        self.segments = Segments(style.theme, [text.replace("&", "&&") for text, _ in offered])
         self.widget = self.segments
         self.segments.chosen.connect(on_change)
 
@@ -92,26 +92,26 @@ class SegmentsEditor(Editor):
         return self._drafts[self.segments.index()]
 
     def set_draft(self, draft: Draft) -> bool:
-        place = _place_of(draft, self._drafts)
-        if place is not None:
-            self.segments.choose(place)
-        return place is not None
+        position = _position_of(draft, self._drafts)
+        if position is not None:
+            self.segments.choose(position)
+        return position is not None
 
 
 class BooleanEditor(SegmentsEditor):
     """An editor for not set, true, false (and null)."""
 
-    def __init__(self, look: FormStyle, field: BooleanField, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: BooleanField, on_change: OnChange) -> None:
         offered: list[tuple[str, Draft]] = [("not set", ABSENT), ("true", True), ("false", False)]
-        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+        super().__init__(style, offered + ([("null", None)] if field.nullable else []), on_change)
 
 
 class ConstEditor(SegmentsEditor):
     """An editor for a constant: set or not set."""
 
-    def __init__(self, look: FormStyle, field: ConstField, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: ConstField, on_change: OnChange) -> None:
         offered: list[tuple[str, Draft]] = [("not set", ABSENT), (const_text(field), field.value)]
-        super().__init__(look, offered + ([("null", None)] if field.nullable else []), on_change)
+        super().__init__(style, offered + ([("null", None)] if field.nullable else []), on_change)
 
 
 class CheckListEditor(Editor):
@@ -121,7 +121,7 @@ class CheckListEditor(Editor):
     to edit the list in rows instead.
     """
 
-    def __init__(self, look: FormStyle, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: ListField, choices: ChoiceField, on_change: OnChange) -> None:
         self._on_change = on_change
         self._choices = choices.choices
         self._unwritten: Absent | None = ABSENT
@@ -131,8 +131,8 @@ class CheckListEditor(Editor):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
         labels = choices.labels or ("",) * len(choices.choices)
-        words = [choice_text(*one) for one in zip(self._choices, labels, strict=True)]
-        self.checks = [ShortCheckBox(one) for one in words]
+        text = [choice_text(*one) for one in zip(self._choices, labels, strict=True)]
+        self.checks = [ShortCheckBox(one) for one in text]
         for check in self.checks:
             check.clicked.connect(self._on_clicked)
             column.addWidget(check, 0, Qt.AlignmentFlag.AlignLeft)
@@ -142,39 +142,41 @@ class CheckListEditor(Editor):
         return list(self._picked) if self._picked is not None else self._unwritten
 
     def set_draft(self, draft: Draft) -> bool:
-        places: list[int] = []
+        positions: list[int] = []
         if isinstance(draft, list):
-            found = [_place_of(item, self._choices) for item in draft]
-            places = [place for place in found if place is not None]
-            if len(places) < len(found) or len(set(places)) < len(places):
+            found = [_position_of(item, self._choices) for item in draft]
+            positions = [position for position in found if position is not None]
+            if len(positions) < len(found) or len(set(positions)) < len(positions):
                 return False
         elif draft is not ABSENT and draft is not None:
             return False
         self._unwritten = None if draft is None else ABSENT
-        self._picked = [self._choices[place] for place in places] if isinstance(draft, list) else None
-        for place, check in enumerate(self.checks):
-            check.setChecked(place in places)
+        self._picked = (
+            [self._choices[position] for position in positions] if isinstance(draft, list) else None
+        )
+        for position, check in enumerate(self.checks):
+            check.setChecked(position in positions)
         return True
 
     def _on_clicked(self) -> None:
         """Keep checked values in place; append new ones in the schema's order."""
         now = [choice for choice, check in zip(self._choices, self.checks, strict=True) if check.isChecked()]
-        kept = [one for one in self._picked or [] if _place_of(one, now) is not None]
-        self._picked = kept + [one for one in now if _place_of(one, kept) is None]
+        kept = [one for one in self._picked or [] if _position_of(one, now) is not None]
+        self._picked = kept + [one for one in now if _position_of(one, kept) is None]
         self._on_change()
 
 
 class ShortCheckBox(QCheckBox):
     """A check box that elides its text: it must not make the form wider than its window."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(words.replace("&", "&&"))
-        self.setAccessibleName(words)
-        self.setToolTip(plain_tooltip(words))
+    def __init__(self, text: str) -> None:
+        super().__init__(text.replace("&", "&&"))
+        self.setAccessibleName(text)
+        self.setToolTip(plain_tooltip(text))
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(_LEAST_CHECK_WIDTH, super().minimumSizeHint().height())
+        return QSize(_MIN_CHECK_WIDTH, super().minimumSizeHint().height())
 
     def initStyleOption(self, option: QStyleOptionButton) -> None:
         super().initStyleOption(option)
@@ -197,12 +199,12 @@ class QuietComboBox(QComboBox):
         event.ignore()
 
 
-def fits_in_segments(look: FormStyle, labels: Sequence[str], widest: int = WIDEST_SEGMENTS) -> bool:
+def fits_in_segments(style: FormStyle, labels: Sequence[str], max_width: int = MAX_SEGMENTS_WIDTH) -> bool:
     """Return whether the labels fit side by side in a narrow form."""
     if sum(map(len, labels)) > 60:
         return False
-    metrics = QFontMetrics(look.theme.ui_font())
-    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= widest
+    metrics = QFontMetrics(style.theme.ui_font())
+    return sum(metrics.horizontalAdvance(label) + _SEGMENT_PADDING for label in labels) <= max_width
 
 
 def choices_of(field: Field) -> ChoiceField | None:
@@ -210,14 +212,14 @@ def choices_of(field: Field) -> ChoiceField | None:
     if not isinstance(field, ListField):
         return None
     item = field.item
-    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MOST_CHECKS
+    is_usable = isinstance(item, ChoiceField) and not item.nullable and len(item.choices) <= MAX_CHECKS
     return item if is_usable and isinstance(item, ChoiceField) else None
 
 
-def _unpicked_words(field: ChoiceField, words: Sequence[str]) -> str:
+def _unpicked_words(field: ChoiceField, text: Sequence[str]) -> str:
     """Return the text shown while nothing is picked, with the default's label if there is one."""
-    place = None if field.default is ABSENT else _place_of(field.default, field.choices)
-    return unwritten_text(field, ABSENT) if place is None else f"not set (default: {words[place]})"
+    position = None if field.default is ABSENT else _position_of(field.default, field.choices)
+    return unwritten_text(field, ABSENT) if position is None else f"not set (default: {text[position]})"
 
 
 def const_text(field: ConstField) -> str:
@@ -226,9 +228,9 @@ def const_text(field: ConstField) -> str:
 
 def choice_text(choice: JSON, label: str) -> str:
     """Return a choice's label; a string that looks like another JSON value is quoted."""
-    words = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
-    shown = one_line(shorten(words, 200))
-    return f"{one_line(label)} ({shown})" if label and label != words else shown
+    text = choice if isinstance(choice, str) and not _looks_like_json(choice) else write_line(choice)
+    shown = one_line(shorten(text, 200))
+    return f"{one_line(label)} ({shown})" if label and label != text else shown
 
 
 def _looks_like_json(text: str) -> bool:
@@ -239,8 +241,8 @@ def _looks_like_json(text: str) -> bool:
     return True
 
 
-def _place_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
-    return next((place for place, one in enumerate(drafts) if _same_draft(one, draft)), None)
+def _position_of(draft: Draft, drafts: Sequence[Draft]) -> int | None:
+    return next((position for position, one in enumerate(drafts) if _same_draft(one, draft)), None)
 
 
 def _same_draft(one: Draft, other: Draft) -> bool:
@@ -254,7 +256,7 @@ def _is_json(draft: Draft) -> bool:
     return draft is None or isinstance(draft, bool | int | float | str | list | dict)
 
 
-LARGEST_FILE = 32 * 1024 * 1024
+MAX_FILE_SIZE = 32 * 1024 * 1024
 PICKED_FORMATS = ("date", "date-time", "time")
 _PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
 
@@ -262,13 +264,13 @@ _PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
 class MomentEditor(LineEditor):
     """An RFC 3339 date, time or both: free text, or Pick… inserts a valid one."""
 
-    def __init__(self, look: FormStyle, field: TextField, on_change: OnChange) -> None:
-        super().__init__(look, field, on_change)
+    def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
+        super().__init__(style, field, on_change)
         self._format = field.format
         self.pick_button = QPushButton("Pick…")
         self.pick_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
         self.pick_button.clicked.connect(self.open_picker)
-        self.widget = _beside(self.line, self.pick_button)
+        self.widget = _side_by_side(self.line, self.pick_button)
 
     def set_name(self, name: str) -> None:
         self.line.setAccessibleName(name)
@@ -341,25 +343,25 @@ class MomentPicker(QWidget):
 class FileEditor(Editor):
     """Base64 text for a file's content: typed while it is short, or read from a file."""
 
-    def __init__(self, look: FormStyle, field: TextField, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
         self._on_change = on_change
         self._long: str | None = None  # text too long for the line
-        self._line = LineEditor(look, field, self._on_line_changed)
+        self._line = LineEditor(style, field, self._on_line_changed)
         self._line.on_outgrown = self._on_long
         self.line = self._line.line
-        self.line.setFont(look.mono)
+        self.line.setFont(style.mono)
         self._media_type = field.content_media_type
         self.choose_button = QPushButton("Choose file…")
         self.choose_button.clicked.connect(self.open_dialog)
-        self.size_label = small_label(look, "")
+        self.size_label = small_label(style, "")
         self.widget = QWidget()
         column = QVBoxLayout(self.widget)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_1)
-        column.addWidget(_beside(self.line, self.choose_button))
+        column.addWidget(_side_by_side(self.line, self.choose_button))
         column.addWidget(self.size_label)
         self.widget.setFocusProxy(self.line)
-        self._say_size()
+        self._show_size()
 
     def draft(self) -> Draft:
         return self._long if self._long is not None else self._line.draft()
@@ -370,7 +372,7 @@ class FileEditor(Editor):
             return False
         self._long = draft if is_long and isinstance(draft, str) else None
         self.line.setVisible(self._long is None)
-        self._say_size()
+        self._show_size()
         return True
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
@@ -393,51 +395,51 @@ class FileEditor(Editor):
             data = _content(Path(name))
         except (OSError, ValueError) as exc:
             reason = exc.strerror if isinstance(exc, OSError) else exc
-            self._say(f"{name} was not taken: {reason}. Choose another file.", is_wrong=True)
+            self._show_message(f"{name} was not taken: {reason}. Choose another file.", is_wrong=True)
             return
         self.set_draft(base64.b64encode(data).decode("ascii"))
-        self._say(f"{Path(name).name}, {size(len(data))}{self._kind()}")
+        self._show_message(f"{Path(name).name}, {size(len(data))}{self._kind()}")
         self._on_change()
 
     def _on_line_changed(self) -> None:
-        self._say_size()
+        self._show_size()
         self._on_change()
 
     def _on_long(self, draft: Draft) -> None:
         self.set_draft(draft)
         self._on_change()
 
-    def _say_size(self) -> None:
+    def _show_size(self) -> None:
         draft = self.draft()
         if not isinstance(draft, str) or not draft:
-            self._say(f"Base64{self._kind()}" if self._media_type else "Base64")
+            self._show_message(f"Base64{self._kind()}" if self._media_type else "Base64")
             return
         try:
             content = base64.b64decode(draft, validate=True)
         except (binascii.Error, ValueError):
-            self._say(f"{len(draft):,} characters, which are not base64", is_wrong=True)
+            self._show_message(f"{len(draft):,} characters, which are not base64", is_wrong=True)
         else:
-            self._say(f"{size(len(content))} in {len(draft):,} characters of base64{self._kind()}")
+            self._show_message(f"{size(len(content))} in {len(draft):,} characters of base64{self._kind()}")
 
     def _kind(self) -> str:
         return f", for {self._media_type}" if self._media_type else ""
 
-    def _say(self, words: str, *, is_wrong: bool = False) -> None:
+    def _show_message(self, text: str, *, is_wrong: bool = False) -> None:
         self.size_label.setForegroundRole(ERROR if is_wrong else MUTED)
-        set_label_text(self.size_label, words)
+        set_label_text(self.size_label, text)
 
 
 def _content(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST_FILE:
-        raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
+    if path.stat().st_size > MAX_FILE_SIZE:
+        raise ValueError(f"it is larger than {size(MAX_FILE_SIZE)}")
     with path.open("rb") as file:
-        data = file.read(LARGEST_FILE + 1)  # a device reports size 0 but never ends
-    if len(data) > LARGEST_FILE:
-        raise ValueError(f"it is larger than {size(LARGEST_FILE)}")
+        data = file.read(MAX_FILE_SIZE + 1)  # a device reports size 0 but never ends
+    if len(data) > MAX_FILE_SIZE:
+        raise ValueError(f"it is larger than {size(MAX_FILE_SIZE)}")
     return data
 
 
-def _beside(line: QWidget, button: QPushButton) -> QWidget:
+def _side_by_side(line: QWidget, button: QPushButton) -> QWidget:
     whole = QWidget()
     row = QHBoxLayout(whole)
     row.setContentsMargins(0, 0, 0, 0)

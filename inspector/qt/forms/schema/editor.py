@@ -68,7 +68,7 @@ class EditorFactory(Protocol):
     """Creates editors. Lists and objects get one, since their parts can be of any kind."""
 
     @property
-    def look(self) -> FormStyle: ...
+    def style(self) -> FormStyle: ...
 
     @property
     def warnings(self) -> Mapping[str, str]:

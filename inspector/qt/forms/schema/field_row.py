@@ -49,24 +49,24 @@ class FieldHead(QWidget):
     One painted widget instead of four labels: a large form is built in half the time.
     """
 
-    def __init__(self, look: FormStyle, member: Member, parent: QWidget | None = None) -> None:
+    def __init__(self, style: FormStyle, member: Member, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         field = member.field
         title, name = one_line(field.title), one_line(shorten(member.name, 200))
-        self._parts = [_Part(title or name, look.title, _TEXT, gap=0)]
+        self._parts = [_Part(title or name, style.title, _TEXT, gap=0)]
         self._mark_width = 0  # kept free for the required mark, however long the title
         if member.required:
-            self._mark_width = SPACE_1 + QFontMetrics(look.title).horizontalAdvance("*")
-            self._parts.append(_Part("*", look.title, ERROR, gap=SPACE_1))
+            self._mark_width = SPACE_1 + QFontMetrics(style.title).horizontalAdvance("*")
+            self._parts.append(_Part("*", style.title, ERROR, gap=SPACE_1))
         if title and title != name:
-            self._parts.append(_Part(name, look.small_mono, MUTED))
-        self._parts.append(_Part(summary(field), look.small, MUTED))
-        self._height = QFontMetrics(look.title).height()
+            self._parts.append(_Part(name, style.small_mono, MUTED))
+        self._parts.append(_Part(summary(field), style.small, MUTED))
+        self._height = QFontMetrics(style.title).height()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(self.words())
-        self.setToolTip(plain_tooltip(f"{self.words()}\n{'Required' if member.required else 'Optional'}"))
+        self.setAccessibleName(self.text())
+        self.setToolTip(plain_tooltip(f"{self.text()}\n{'Required' if member.required else 'Optional'}"))
 
-    def words(self) -> str:
+    def text(self) -> str:
         return " ".join(part.text for part in self._parts if part.text != "*")
 
     def sizeHint(self) -> QSize:
@@ -92,7 +92,7 @@ class FieldHead(QWidget):
 
 # While not set, these have no place to show the default.
 _WITHOUT_WORDS = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
-_LONGEST_DEFAULT = 24
+_MAX_DEFAULT_LENGTH = 24
 
 
 class FieldRow(ValueRow):
@@ -113,20 +113,20 @@ class FieldRow(ValueRow):
         # The editor is created before the buttons: tab order is creation order.
         self.slot = ValueSlot(kit, member.field, self.column, self.on_slot_changed)
         self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
-        self._head = FieldHead(kit.look, member, self)
+        self._head = FieldHead(kit.style, member, self)
         self._head_line.addWidget(self._head)
         self.default_button = self._make_default_button()
         self.state_button = self._make_state_button()
         if warning := kit.warnings.get(member.name):
             self._warn(warning)
         if help_text := _help_text(member.field):
-            self.column.addWidget(small_label(kit.look, help_text))
+            self.column.addWidget(small_label(kit.style, help_text))
         self.show_state()
 
     def set_member(self, member: Member) -> None:
         """Update the member, e.g. when it becomes required or optional."""
         if member.required != self.member.required:
-            head = FieldHead(self._kit.look, member, self)
+            head = FieldHead(self._kit.style, member, self)
             self._head_line.replaceWidget(self._head, head)
             self._head.hide()
             self._head.deleteLater()
@@ -152,21 +152,21 @@ class FieldRow(ValueRow):
 
     def show_state(self) -> None:
         draft = self.slot.draft()
-        words = state_text(self.member.field, draft)
-        self.state_button.setText(f"{words}, as JSON ▾" if self.slot.is_raw else f"{words} ▾")
+        message = state_text(self.member.field, draft)
+        self.state_button.setText(f"{message}, as JSON ▾" if self.slot.is_raw else f"{message} ▾")
         self.state_button.updateGeometry()
         if self.default_button is not None:
             self.default_button.setVisible(draft is ABSENT)
 
-    def _warn(self, words: str) -> None:
-        label = PlainLabel(self._kit.look.theme, words, tone="warn", wrap=True)
+    def _warn(self, message: str) -> None:
+        label = PlainLabel(self._kit.style.theme, message, tone="warn", wrap=True)
         self.column.addWidget(label)
         self.slot.editor.widget.setAccessibleDescription(label.text())
 
     def _menu_corner(self) -> QPoint:
         return self.state_button.mapToGlobal(self.state_button.rect().bottomRight())
 
-    def _problem_place(self) -> int:
+    def _problem_position(self) -> int:
         return 2
 
     def _on_default_clicked(self) -> None:
@@ -177,9 +177,9 @@ class FieldRow(ValueRow):
         if self.member.field.default is ABSENT:
             return None
         default = one_line(shorten(write_line(self.member.field.default), 200))
-        is_said = not isinstance(self.member.field, _WITHOUT_WORDS)
-        words = "use default" if is_said else f"use default: {shorten(default, _LONGEST_DEFAULT)}"
-        button = self._small_button(words, QPalette.ColorRole.Link)
+        is_stated = not isinstance(self.member.field, _WITHOUT_WORDS)
+        message = "use default" if is_stated else f"use default: {shorten(default, _MAX_DEFAULT_LENGTH)}"
+        button = self._small_button(message, QPalette.ColorRole.Link)
         button.setToolTip(plain_tooltip(f"Default: {default}"))
         button.clicked.connect(self._on_default_clicked)
         return button
@@ -191,7 +191,7 @@ class FieldRow(ValueRow):
         return button
 
     def _small_button(self, text: str, role: QPalette.ColorRole) -> TextButton:
-        button = TextButton(text, self._kit.look.small, role, self)
+        button = TextButton(text, self._kit.style.small, role, self)
         # Tab goes from editor to editor; STATE_KEY opens the menu from the keyboard.
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._head_line.addWidget(button)
@@ -200,11 +200,11 @@ class FieldRow(ValueRow):
 
 def _help_text(field: Field) -> str:
     """Return the server's description, then notes about the field."""
-    words = [field.description.strip()]
+    message = [field.description.strip()]
     if isinstance(field, JsonField):
-        words.append(f"Written as JSON: {field.reason}")
+        message.append(f"Written as JSON: {field.reason}")
     if isinstance(field, TextField) and field.pattern:
-        words.append(f"Pattern: {shorten(field.pattern, 200)}")
+        message.append(f"Pattern: {shorten(field.pattern, 200)}")
     if field.read_only:
-        words.append("Read-only: the server sets it and need not take it.")
-    return "\n".join(text for text in (*words, *field.notes) if text)
+        message.append("Read-only: the server sets it and need not take it.")
+    return "\n".join(text for text in (*message, *field.notes) if text)

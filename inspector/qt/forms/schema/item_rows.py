@@ -57,7 +57,7 @@ class ItemRow(ValueRow):
         body.setSpacing(SPACE_1)
         self.column.addLayout(self.head)
         if self.is_tall or is_fixed:
-            self.title_label = small_label(kit.look, "")
+            self.title_label = small_label(kit.style, "")
             self.head.addWidget(self.title_label, 1)
         if self.is_tall:
             self.column.addLayout(body)
@@ -83,12 +83,12 @@ class ItemRow(ValueRow):
         if self.title_label is not None and self.title_label.text() != title:
             self.title_label.setText(title)
 
-    def _button(self, icon: str, words: str) -> QToolButton:
+    def _button(self, icon: str, text: str) -> QToolButton:
         button = QToolButton(self)
-        button.setToolTip(words)
-        button.setAccessibleName(words)
+        button.setToolTip(text)
+        button.setAccessibleName(text)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._kit.look.theme.dress(button, icon, "muted")
+        self._kit.style.theme.set_icon(button, icon, "muted")
         button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
@@ -151,22 +151,22 @@ class LazyRows(QWidget):
         if self._count():
             self._parts = [self._room(0, self._count())]
             self._column.addWidget(self._parts[0].widget)
-        for place in range(self._count()):
-            if self._made(place) is not None:
-                self._put(place)
-        for place in range(min(ROWS_AT_ONCE, self._count())):
-            if self._made(place) is None:
+        for position in range(self._count()):
+            if self._made(position) is not None:
+                self._put(position)
+        for position in range(min(ROWS_AT_ONCE, self._count())):
+            if self._made(position) is None:
                 if not self._kit.may_make_now():
                     break
-                self._put(place)
+                self._put(position)
 
     def make_all(self) -> None:
-        for place in range(self._count()):
-            self._put(place)
+        for position in range(self._count()):
+            self._put(position)
 
-    def show_row(self, place: int) -> None:
+    def show_row(self, position: int) -> None:
         """Create a row and its neighbors, so that it stays in place when scrolled to."""
-        for near in range(max(0, place - _ROWS_AROUND), min(self._count(), place + _ROWS_AROUND + 1)):
+        for near in range(max(0, position - _ROWS_AROUND), min(self._count(), position + _ROWS_AROUND + 1)):
             self._put(near)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -181,8 +181,8 @@ class LazyRows(QWidget):
         wanted = self.visibleRegion().boundingRect().adjusted(0, 0, 0, _PIXELS_AHEAD)
         end = perf_counter() + _SLICE_SECONDS
         for part in [part for part in self._parts if not part.is_row]:
-            for place in self._places_in(part, wanted):
-                self._put(place)
+            for position in self._places_in(part, wanted):
+                self._put(position)
                 if perf_counter() >= end:
                     self._next_slice.start()
                     return
@@ -196,20 +196,20 @@ class LazyRows(QWidget):
         last = part.start + max(0, wanted.bottom() - box.top()) // self._row_height
         return range(min(first, part.end - 1), min(last + 1, part.end))
 
-    def _put(self, place: int) -> None:
+    def _put(self, position: int) -> None:
         """Insert a row at its place, creating it if needed."""
-        at = bisect_right(self._parts, place, key=lambda part: part.start) - 1
+        at = bisect_right(self._parts, position, key=lambda part: part.start) - 1
         room = self._parts[at]
         if room.is_row:
             return
-        row = self._made(place) or self._make(place)
-        parts = [_Part(place, place + 1, row, True)]
+        row = self._made(position) or self._make(position)
+        parts = [_Part(position, position + 1, row, True)]
         self._column.insertWidget(at + 1, row)
-        if place + 1 < room.end:
-            parts.append(self._room(place + 1, room.end))
+        if position + 1 < room.end:
+            parts.append(self._room(position + 1, room.end))
             self._column.insertWidget(at + 2, parts[1].widget)
-        if room.start < place:
-            room.end = place
+        if room.start < position:
+            room.end = position
             self._fit(room)
             parts.insert(0, room)
         else:

@@ -19,7 +19,7 @@ from inspector.qt.widgets.layout import IndentedBlock
 from inspector.schema.fields import Field, JsonField, ListField, TupleField
 from inspector.schema.values import ABSENT, Absent, Draft, child, start
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 _ROW_HEIGHT = 32
 _ONE_TOO_MANY = JsonField(reason="The schema allows no item at this place.")
 
@@ -48,7 +48,7 @@ class ItemsEditor(Editor):
         self._lazy = LazyRows(
             self._kit,
             lambda: len(self._rows),
-            lambda place: self._rows[place],
+            lambda position: self._rows[position],
             self._make,
             spacing=SPACE_1,
             height=_ROW_HEIGHT,
@@ -57,7 +57,7 @@ class ItemsEditor(Editor):
         self._frame.set_indented(True)
         column.addWidget(self._frame)
         self.add_button = QPushButton()
-        kit.look.theme.dress(self.add_button, "plus", "muted")
+        kit.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self._on_add_clicked)
         column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.widget.setFocusProxy(self.add_button)
@@ -77,7 +77,7 @@ class ItemsEditor(Editor):
 
     def set_draft(self, draft: Draft) -> bool:
         items = draft if isinstance(draft, list) else []
-        if (draft is not ABSENT and draft is not None and items is not draft) or len(items) > MOST_ROWS:
+        if (draft is not ABSENT and draft is not None and items is not draft) or len(items) > MAX_ROWS:
             return False
         self._is_set = items is draft
         self._unwritten = None if draft is None else ABSENT
@@ -86,9 +86,9 @@ class ItemsEditor(Editor):
 
     def show_problems(self, problems: Problems, pointer: str) -> None:
         self._problems, self._pointer = problems, pointer
-        for place, row in enumerate(self._rows):
+        for position, row in enumerate(self._rows):
             if row is not None:
-                row.show_problems(problems, child(pointer, place))
+                row.show_problems(problems, child(pointer, position))
 
     def mark_touched(self) -> None:
         for row in self._made():
@@ -101,11 +101,11 @@ class ItemsEditor(Editor):
 
     # -------------------------------------------------------------- rows
 
-    def _field_at(self, place: int) -> Field:
+    def _field_at(self, position: int) -> Field:
         raise NotImplementedError
 
-    def _make_row(self, place: int) -> ItemRow:
-        row = ItemRow(self._kit, self._field_at(place), self._on_change)
+    def _make_row(self, position: int) -> ItemRow:
+        row = ItemRow(self._kit, self._field_at(position), self._on_change)
         row.up_button.clicked.connect(partial(self._on_move_clicked, row, -1))
         row.down_button.clicked.connect(partial(self._on_move_clicked, row, 1))
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
@@ -123,21 +123,21 @@ class ItemsEditor(Editor):
         self._lazy.reset()
         self._show_state()
 
-    def _make(self, place: int) -> ItemRow:
-        row = self._make_row(place)
-        row.set_draft(self._drafts[place])
+    def _make(self, position: int) -> ItemRow:
+        row = self._make_row(position)
+        row.set_draft(self._drafts[position])
         if self._problems:
-            row.show_problems(self._problems, child(self._pointer, place))
-        self._rows[place] = row
+            row.show_problems(self._problems, child(self._pointer, position))
+        self._rows[position] = row
         self._show_buttons()
         return row
 
     def _made(self) -> list[ItemRow]:
         return [row for row in self._rows if row is not None]
 
-    def _row_at(self, place: int) -> ItemRow:
-        self._lazy.show_row(place)
-        row = self._rows[place]
+    def _row_at(self, position: int) -> ItemRow:
+        self._lazy.show_row(position)
+        row = self._rows[position]
         assert row is not None
         return row
 
@@ -161,11 +161,11 @@ class ItemsEditor(Editor):
         self._finish_change()
 
     def _on_remove_clicked(self, row: ItemRow, _checked: bool = False) -> None:
-        place = self._rows.index(row)
-        del self._rows[place], self._drafts[place]
+        position = self._rows.index(row)
+        del self._rows[position], self._drafts[position]
         _drop(row)
         self._lazy.reset()
-        nearest = [one for one in self._rows[place:] or self._removable() if one is not None]
+        nearest = [one for one in self._rows[position:] or self._removable() if one is not None]
         focus_after_removal(nearest, self.add_button)
         self._finish_change()
 
@@ -177,28 +177,28 @@ class ItemsEditor(Editor):
         self._on_change()
 
     def _can_add(self) -> bool:
-        return len(self._rows) < MOST_ROWS
+        return len(self._rows) < MAX_ROWS
 
-    def _add_words(self) -> str:
+    def _add_text(self) -> str:
         return "Add item"
 
     def _show_state(self) -> None:
         has_rows = bool(self._rows)
-        words = "empty list" if self._is_set else "null" if self._unwritten is None else ""
-        add = self._add_words()
-        self.add_button.setText(add if has_rows or not words else f"{add} ({words})")
+        text = "empty list" if self._is_set else "null" if self._unwritten is None else ""
+        add = self._add_text()
+        self.add_button.setText(add if has_rows or not text else f"{add} ({text})")
         self.add_button.setEnabled(self._can_add())
         self._frame.setVisible(has_rows)
         self._show_buttons()
 
     def _show_buttons(self) -> None:
-        for place, row in enumerate(self._rows):
+        for position, row in enumerate(self._rows):
             if row is not None:
-                row.up_button.setEnabled(place > 0)
-                row.down_button.setEnabled(place < len(self._rows) - 1)
+                row.up_button.setEnabled(position > 0)
+                row.down_button.setEnabled(position < len(self._rows) - 1)
                 title = one_line(row.field.title)
-                row.set_title(f"{place + 1}. {title}" if title else f"{place + 1}.")
-                row.slot.set_name(title or f"Item {place + 1}")
+                row.set_title(f"{position + 1}. {title}" if title else f"{position + 1}.")
+                row.slot.set_name(title or f"Item {position + 1}")
 
 
 class ListEditor(ItemsEditor):
@@ -208,10 +208,10 @@ class ListEditor(ItemsEditor):
         self._list = field
         super().__init__(kit, field, on_change)
 
-    def _field_at(self, place: int) -> Field:
+    def _field_at(self, position: int) -> Field:
         return self._list.item
 
-    def _add_words(self) -> str:
+    def _add_text(self) -> str:
         title = one_line(self._list.item.title) if self._is_set else ""
         return f"Add {title}".replace("&", "&&") if 0 < len(title) <= 40 else "Add item"
 
@@ -230,17 +230,17 @@ class TupleEditor(ItemsEditor):
                 draft.pop()  # unset positions at the end are omitted
         return draft
 
-    def _field_at(self, place: int) -> Field:
-        return self._tuple.item_at(place) or _ONE_TOO_MANY
+    def _field_at(self, position: int) -> Field:
+        return self._tuple.item_at(position) or _ONE_TOO_MANY
 
     def _set_items(self, items: list[Draft]) -> None:
         missing = len(self._tuple.items) - len(items) if self._is_set else 0
         super()._set_items(items + [ABSENT] * missing)
 
-    def _make_row(self, place: int) -> ItemRow:
-        field = self._field_at(place)
-        if place >= len(self._tuple.items):
-            return super()._make_row(place)
+    def _make_row(self, position: int) -> ItemRow:
+        field = self._field_at(position)
+        if position >= len(self._tuple.items):
+            return super()._make_row(position)
         return ItemRow(self._kit, field, self._on_change, is_fixed=True)
 
     def _on_add_clicked(self) -> None:
@@ -259,7 +259,7 @@ class TupleEditor(ItemsEditor):
     def _can_add(self) -> bool:
         return super()._can_add() and (not self._is_set or self._tuple.rest is not None)
 
-    def _add_words(self) -> str:
+    def _add_text(self) -> str:
         return "Add item" if self._is_set else "Fill in"
 
     def _show_state(self) -> None:

@@ -20,7 +20,7 @@ from inspector.qt.widgets.text.text_box import TextLine, is_plain_line
 from inspector.schema.fields import JsonField, MapField, UnionField
 from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, start
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 _ROW_HEIGHT = 32
 _NOT_ALLOWED = JsonField(reason="The schema allows no such key.")
 _NO_KEY = "is not sent before it has a key"
@@ -40,7 +40,7 @@ class MapRow(ItemRow):
         self.up_button.hide()
         self.down_button.hide()
         self.key_line = key_line
-        self.key_line.setFont(kit.look.mono)
+        self.key_line.setFont(kit.style.mono)
         self.key_line.setPlaceholderText("key")
         self.key_line.setAccessibleName("Key")
         self.slot.set_name("Value")
@@ -106,7 +106,7 @@ class MapRows(QWidget):
         self._lazy = LazyRows(
             self._kit,
             lambda: len(self._rows),
-            lambda place: self._rows[place],
+            lambda position: self._rows[position],
             self._make,
             spacing=SPACE_1,
             height=_ROW_HEIGHT,
@@ -114,7 +114,7 @@ class MapRows(QWidget):
         self._frame.column.addWidget(self._lazy)
         column.addWidget(self._frame)
         self.add_button = QPushButton("Add key")
-        kit.look.theme.dress(self.add_button, "plus", "muted")
+        kit.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self.add)
         column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.setFocusProxy(self.add_button)
@@ -146,8 +146,10 @@ class MapRows(QWidget):
                 self._show_row_problems(row)
 
     def at(self, path: Sequence[str]) -> QWidget | None:
-        place = next((place for place, (key, _) in enumerate(self.pairs()) if path and key == path[0]), None)
-        return self._row_at(place).at(path[1:]) if place is not None else None
+        position = next(
+            (position for position, (key, _) in enumerate(self.pairs()) if path and key == path[0]), None
+        )
+        return self._row_at(position).at(path[1:]) if position is not None else None
 
     def add(self) -> MapRow:
         """Add a row and focus its key."""
@@ -161,44 +163,44 @@ class MapRows(QWidget):
         self._on_change()
         return row
 
-    def _make(self, place: int) -> MapRow:
-        key, draft = self._pairs[place]
+    def _make(self, position: int) -> MapRow:
+        key, draft = self._pairs[position]
         row = MapRow(self._kit, self.field, key, self._on_change)
         row.set_draft(draft)
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
-        self._rows[place] = row
+        self._rows[position] = row
         self._show_row_problems(row)
         return row
 
-    def _row_at(self, place: int) -> MapRow:
-        self._lazy.show_row(place)
-        row = self._rows[place]
+    def _row_at(self, position: int) -> MapRow:
+        self._lazy.show_row(position)
+        row = self._rows[position]
         assert row is not None
         return row
 
     def _show_row_problems(self, row: MapRow) -> None:
-        place = child(self._pointer, row.key)
+        position = child(self._pointer, row.key)
         if row.lacks_key:
-            row.show_problems({place: _NO_KEY} if row.was_edited else {}, place)
+            row.show_problems({position: _NO_KEY} if row.was_edited else {}, position)
         elif row.key in self.taken:
-            row.show_problems({place: f"{row.key} {_TAKEN}"}, place)
+            row.show_problems({position: f"{row.key} {_TAKEN}"}, position)
         else:
-            row.show_problems(self._problems, place)
+            row.show_problems(self._problems, position)
 
     def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
-        place = self._rows.index(row)
-        del self._rows[place], self._pairs[place]
+        position = self._rows.index(row)
+        del self._rows[position], self._pairs[position]
         row.hide()
         row.deleteLater()
         self._lazy.reset()
-        nearest: list[ItemRow] = [one for one in self._rows[place:] or self._rows[-1:] if one is not None]
+        nearest: list[ItemRow] = [one for one in self._rows[position:] or self._rows[-1:] if one is not None]
         focus_after_removal(nearest, self.add_button)
         self._show_state()
         self._on_change()
 
     def _show_state(self) -> None:
         self._frame.setVisible(bool(self._rows))
-        self.add_button.setEnabled(len(self._rows) < MOST_ROWS)
+        self.add_button.setEnabled(len(self._rows) < MAX_ROWS)
 
 
 class MapEditor(Editor):
@@ -221,7 +223,7 @@ class MapEditor(Editor):
         if draft is not ABSENT and draft is not None and not isinstance(draft, Pairs):
             return False
         pairs = draft.rows if isinstance(draft, Pairs) else ()
-        if len(pairs) > MOST_ROWS or not all(is_plain_line(key) for key, _ in pairs):
+        if len(pairs) > MAX_ROWS or not all(is_plain_line(key) for key, _ in pairs):
             return False
         self._is_set = isinstance(draft, Pairs)
         self._unwritten = None if draft is None else ABSENT
@@ -241,6 +243,6 @@ class MapEditor(Editor):
         self._on_change()
 
     def _show_state(self) -> None:
-        words = "empty object" if self._is_set else "null" if self._unwritten is None else ""
+        text = "empty object" if self._is_set else "null" if self._unwritten is None else ""
         has_rows = bool(self._is_set and self.map_rows.pairs())
-        self.add_button.setText("Add key" if has_rows or not words else f"Add key ({words})")
+        self.add_button.setText("Add key" if has_rows or not text else f"Add key ({text})")

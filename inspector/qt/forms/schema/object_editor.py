@@ -36,7 +36,7 @@ from inspector.schema.values import (
     start,
 )
 
-_DEEPEST = 3
+_MAX_DEPTH = 3
 # Compared part by part, or not comparable.
 _PARTS = frozenset(
     (
@@ -66,7 +66,7 @@ def is_same_field(one: Field | None, other: Field | None, depth: int = 0) -> boo
     names = [each.name for each in attributes(one) if each.name not in _PARTS]
     if any(getattr(one, name) != getattr(other, name) for name in names):
         return False
-    return depth >= _DEEPEST or _alike_inside(one, other, depth + 1)
+    return depth >= _MAX_DEPTH or _alike_inside(one, other, depth + 1)
 
 
 def _alike_inside(one: Field, other: Field, depth: int) -> bool:
@@ -98,7 +98,7 @@ def _all_alike(ones: tuple[Field, ...], others: tuple[Field, ...], depth: int) -
 
 
 _ROW_HEIGHT = 64
-_MOST_KEY_ROWS = 200
+_MAX_KEY_ROWS = 200
 
 
 class Members(QWidget):
@@ -127,15 +127,15 @@ class Members(QWidget):
         self._lazy = LazyRows(
             kit,
             lambda: len(self._names),
-            lambda place: self._rows.get(self._names[place]),
+            lambda position: self._rows.get(self._names[position]),
             self._make_row,
             spacing=SPACE_4,
             height=_ROW_HEIGHT,
         )
         self._keys: MapRows | None = None
-        self._aside_label = small_label(kit.look, "")
-        self._unknown_label = small_label(kit.look, "")
-        self.remove_button = TextButton("Remove them", kit.look.small, QPalette.ColorRole.Link)
+        self._aside_label = small_label(kit.style, "")
+        self._unknown_label = small_label(kit.style, "")
+        self.remove_button = TextButton("Remove them", kit.style.small, QPalette.ColorRole.Link)
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
         self._lazy.reset()
@@ -210,8 +210,8 @@ class Members(QWidget):
         draft = row.draft() if row is not None else self._given.get(name, ABSENT)
         return draft.draft if isinstance(draft, Aside) else draft
 
-    def _make_row(self, place: int) -> FieldRow:
-        member = self._members[self._names[place]]
+    def _make_row(self, position: int) -> FieldRow:
+        member = self._members[self._names[position]]
         row = FieldRow(self._kit, member, self._on_row_changed, self._lazy)
         if member.name in self._given:
             row.set_draft(self._draft_of(member.name))
@@ -296,15 +296,15 @@ class Members(QWidget):
         set_label_text(self._unknown_label, f"Also sent, not in the schema: {names}. Edit as JSON.")
         self._unknown_label.setVisible(bool(names))
         self.remove_button.setVisible(bool(names))
-        words = ", ".join(aside)
-        set_label_text(self._aside_label, f"Kept, but not sent while it does not apply: {words}.")
-        self._aside_label.setVisible(bool(words))
+        text = ", ".join(aside)
+        set_label_text(self._aside_label, f"Kept, but not sent while it does not apply: {text}.")
+        self._aside_label.setVisible(bool(text))
 
     def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
         """Show rows for additional keys if the schema allows them and they fit into rows."""
         rest = self._now.rest
-        fits = len(unknown) <= _MOST_KEY_ROWS and all(map(is_plain_line, unknown))
-        if rest is None or not fits:
+        matches = len(unknown) <= _MAX_KEY_ROWS and all(map(is_plain_line, unknown))
+        if rest is None or not matches:
             if self._keys is not None:
                 self._keys.hide()
                 self._keys.deleteLater()
@@ -343,12 +343,12 @@ def _in_schema_order(order: list[str], names: list[str]) -> list[str]:
     """Order the names, placing each unknown one after its nearest predecessor in `order`."""
     known = set(order)
     followers: dict[str | None, list[str]] = {}
-    place: str | None = None
+    position: str | None = None
     for name in names:
         if name in known:
-            place = name
+            position = name
         else:
-            followers.setdefault(place, []).append(name)
+            followers.setdefault(position, []).append(name)
     ordered = followers.get(None, [])
     for name in order:
         ordered += [name, *followers.get(name, ())]
@@ -368,7 +368,7 @@ class ObjectEditor(Editor):
         self.members: Members | None = None
         self._frame = self.widget = IndentedBlock(kit.depth)
         self.fill_button = QPushButton()
-        kit.look.theme.dress(self.fill_button, "plus", "muted")
+        kit.style.theme.set_icon(self.fill_button, "plus", "muted")
         self.fill_button.clicked.connect(self._on_fill_clicked)
         self._frame.column.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.widget.setFocusProxy(self.fill_button)

@@ -99,7 +99,7 @@ class SchemaForm(QWidget):
         self._column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_4)
         self._column.setSpacing(SPACE_4)
         for note in self._notes():
-            self._column.addWidget(small_label(self._kit.look, note))
+            self._column.addWidget(small_label(self._kit.style, note))
         self._members: Members | None = None
         self._variants: ValueSlot | None = None
         if field.union is not None:
@@ -277,7 +277,7 @@ class SchemaEditorFactory:
         outer: SchemaEditorFactory | None = None,
         warnings: Mapping[str, str] | None = None,
     ) -> None:
-        self.look: FormStyle = outer.look if outer is not None else FormStyle.of(theme)
+        self.style: FormStyle = outer.style if outer is not None else FormStyle.of(theme)
         self.depth: int = outer.depth + 1 if outer is not None else 0
         self.warnings: Mapping[str, str] = warnings or {}
         self._theme = theme
@@ -300,13 +300,13 @@ class SchemaEditorFactory:
             case TextField():
                 return self._text_makers(field)
             case NumberField():
-                return (lambda _, on_change: NumberEditor(self.look, field, on_change),)
+                return (lambda _, on_change: NumberEditor(self.style, field, on_change),)
             case BooleanField():
-                return (lambda _, on_change: BooleanEditor(self.look, field, on_change),)
-            case ConstField() if fits_in_segments(self.look, ("not set", const_text(field), "null")):
-                return (lambda _, on_change: ConstEditor(self.look, field, on_change),)
+                return (lambda _, on_change: BooleanEditor(self.style, field, on_change),)
+            case ConstField() if fits_in_segments(self.style, ("not set", const_text(field), "null")):
+                return (lambda _, on_change: ConstEditor(self.style, field, on_change),)
             case ChoiceField():
-                return (lambda _, on_change: ChoiceEditor(self.look, field, on_change),)
+                return (lambda _, on_change: ChoiceEditor(self.style, field, on_change),)
             case ListField():
                 return self._list_makers(field)
             case TupleField():
@@ -321,11 +321,11 @@ class SchemaEditorFactory:
 
     def _text_makers(self, field: TextField) -> Sequence[EditorMaker]:
         if field.content_encoding == "base64":
-            return (lambda _, on_change: FileEditor(self.look, field, on_change), self._long)
+            return (lambda _, on_change: FileEditor(self.style, field, on_change), self._long)
         if field.multiline:
             return (self._lines, self._long)
         if field.format in PICKED_FORMATS:
-            return (lambda _, on_change: MomentEditor(self.look, field, on_change), self._lines, self._long)
+            return (lambda _, on_change: MomentEditor(self.style, field, on_change), self._lines, self._long)
         return (self._line, self._lines, self._long)
 
     def _list_makers(self, field: ListField) -> Sequence[EditorMaker]:
@@ -333,22 +333,22 @@ class SchemaEditorFactory:
         choices = choices_of(field)
         if choices is None:
             return (rows,)
-        return (lambda _, on_change: CheckListEditor(self.look, field, choices, on_change), rows)
+        return (lambda _, on_change: CheckListEditor(self.style, field, choices, on_change), rows)
 
     def _line(self, field: Field, on_change: OnChange) -> Editor:
-        return LineEditor(self.look, field, on_change)
+        return LineEditor(self.style, field, on_change)
 
     def _lines(self, field: Field, on_change: OnChange) -> Editor:
-        return LinesEditor(self.look, field, on_change)
+        return LinesEditor(self.style, field, on_change)
 
     def _long(self, field: Field, on_change: OnChange) -> Editor:
-        return LongTextEditor(self.look, field, on_change)
+        return LongTextEditor(self.style, field, on_change)
 
     def _long_json(self, field: Field, on_change: OnChange) -> Editor:
-        return LongJsonEditor(self.look, field, on_change)
+        return LongJsonEditor(self.style, field, on_change)
 
     def _json(self, field: Field, on_change: OnChange) -> Editor:
-        return JsonEditor(self.look, field, on_change)
+        return JsonEditor(self.style, field, on_change)
 
 
 class _Budget:
@@ -368,11 +368,11 @@ def step(form: QWidget, forward: bool) -> bool:
     """
     stops = [widget for widget in _laid_out(form) if _is_stop(widget)]
     focused = form.focusWidget()
-    here = next((place for place, widget in enumerate(stops) if widget is focused), None)
+    here = next((position for position, widget in enumerate(stops) if widget is focused), None)
     if here is None:
         return False
-    place = here + (1 if forward else -1)
-    target = stops[place] if 0 <= place < len(stops) else _outside(form, focused, forward)
+    position = here + (1 if forward else -1)
+    target = stops[position] if 0 <= position < len(stops) else _outside(form, focused, forward)
     if target is None:
         return False
     target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
@@ -387,8 +387,8 @@ def _laid_out(widget: QWidget) -> Iterator[QWidget]:
 
 
 def _in_layout(layout: QLayout) -> Iterator[QWidget]:
-    for place in range(layout.count()):
-        item = layout.itemAt(place)
+    for position in range(layout.count()):
+        item = layout.itemAt(position)
         assert item is not None
         inner, widget = item.layout(), item.widget()
         if inner is not None:

@@ -17,7 +17,7 @@ from inspector.base.units import plural
 from inspector.qt.forms.schema.editor import Editor, OnChange, unwritten_text
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.text.labels import FormStyle, set_label_text, small_label
-from inspector.qt.widgets.text.text_box import LONGEST_LINE, TextBox, TextLine, is_plain_line
+from inspector.qt.widgets.text.text_box import MAX_LINE_LENGTH, TextBox, TextLine, is_plain_line
 from inspector.schema.fields import Field, NumberField, TextField
 from inspector.schema.values import (
     ABSENT,
@@ -37,12 +37,12 @@ _PAUSE_MS = 300
 class JsonEditor(Editor):
     """A box of JSON text. Takes JSON drafts, and `Unreadable`."""
 
-    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._on_change = on_change
         self._is_setting = False
         self._draft: Draft = ABSENT
         self._is_read = True
-        self.edit = self.widget = TextBox(look.mono)
+        self.edit = self.widget = TextBox(style.mono)
         self.edit.setPlaceholderText(unwritten_text(field, ABSENT))
         self.edit.textChanged.connect(self._on_text_changed)
         self._pause = QTimer(self.edit, interval=_PAUSE_MS, singleShot=True)
@@ -80,8 +80,8 @@ def json_text(draft: Draft) -> str:
     return draft.text if isinstance(draft, Unreadable) else write(draft)  # type: ignore[arg-type]
 
 
-_MOST_PARTS = 2000
-_MOST_CHARACTERS = 100_000
+_MAX_PARTS = 2000
+_MAX_CHARACTERS = 100_000
 
 
 def is_large(draft: Draft) -> bool:
@@ -96,10 +96,10 @@ def is_large(draft: Draft) -> bool:
         elif isinstance(part, Unreadable):
             characters += len(part.text)
         elif isinstance(part, list | dict):
-            if len(part) > _MOST_PARTS:
+            if len(part) > _MAX_PARTS:
                 return True
             left.extend(part.values() if isinstance(part, dict) else part)
-        if parts > _MOST_PARTS or characters > _MOST_CHARACTERS:
+        if parts > _MAX_PARTS or characters > _MAX_CHARACTERS:
             return True
     return False
 
@@ -107,7 +107,7 @@ def is_large(draft: Draft) -> bool:
 class LongJsonEditor(Editor):
     """Takes any JSON; `on_outgrown` is called when the user wants to edit it."""
 
-    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._draft: Draft = ABSENT
         self.widget = QWidget()
         self.size_label = QLabel()
@@ -129,7 +129,7 @@ class LongJsonEditor(Editor):
         if not is_large(draft):
             return False
         self._draft = draft
-        self.size_label.setText(_words(draft))
+        self.size_label.setText(_label(draft))
         return True
 
     def _on_edit_clicked(self) -> None:
@@ -137,7 +137,7 @@ class LongJsonEditor(Editor):
             self.on_outgrown(self._draft)
 
 
-def _words(draft: Draft) -> str:
+def _label(draft: Draft) -> str:
     if isinstance(draft, list):
         return f"A list of {plural(len(draft), 'item')}"
     if isinstance(draft, dict):
@@ -145,7 +145,7 @@ def _words(draft: Draft) -> str:
     return "A large value"
 
 
-LONGEST_SHOWN = 20_000
+MAX_SHOWN_LENGTH = 20_000
 _PREVIEW = 300
 _HINTS = {
     "date": "2026-11-16",
@@ -166,7 +166,7 @@ _HINTS = {
 class LineEditor(Editor):
     """A single line of text. The placeholder distinguishes not set (ABSENT), null and empty."""
 
-    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._field = field
         self._on_change = on_change
         self._unwritten: Absent | None = ABSENT  # the state shown while nothing is typed
@@ -225,9 +225,9 @@ class LineEditor(Editor):
 class NumberEditor(LineEditor):
     """A number as text: no spin box, which would stop at 2³¹ and round decimals."""
 
-    def __init__(self, look: FormStyle, field: NumberField, on_change: OnChange) -> None:
-        super().__init__(look, field, on_change)
-        self.line.setFont(look.mono)
+    def __init__(self, style: FormStyle, field: NumberField, on_change: OnChange) -> None:
+        super().__init__(style, field, on_change)
+        self.line.setFont(style.mono)
 
     def _value(self, text: str) -> Draft:
         return number_from_text(text)
@@ -239,8 +239,10 @@ class NumberEditor(LineEditor):
             return None
         text = text_from_number(draft)
         back = number_from_text(text)
-        fits = len(text) <= LONGEST_LINE and is_plain_line(text) and back is not ABSENT and same(back, draft)
-        return text if fits else None
+        matches = (
+            len(text) <= MAX_LINE_LENGTH and is_plain_line(text) and back is not ABSENT and same(back, draft)
+        )
+        return text if matches else None
 
     def _on_text_edited(self) -> None:
         self._written = bool(self.line.text().strip())
@@ -250,18 +252,18 @@ class NumberEditor(LineEditor):
 
 
 class LinesEditor(Editor):
-    """Multi-line text; without `longest`, of any length."""
+    """Multi-line text; without `max_length`, of any length."""
 
     def __init__(
-        self, look: FormStyle, field: Field, on_change: OnChange, longest: int | None = LONGEST_SHOWN
+        self, style: FormStyle, field: Field, on_change: OnChange, max_length: int | None = MAX_SHOWN_LENGTH
     ) -> None:
         self._field = field
         self._on_change = on_change
-        self._longest = longest
+        self._max_length = max_length
         self._unwritten: Absent | None = ABSENT
         self._written = False
         self._is_setting = False
-        self.edit = self.widget = TextBox(look.theme.ui_font())
+        self.edit = self.widget = TextBox(style.theme.ui_font())
         self._show_state()
         self.edit.textChanged.connect(self._on_text_changed)
 
@@ -286,7 +288,7 @@ class LinesEditor(Editor):
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
 
     def _is_too_long(self, length: int) -> bool:
-        return self._longest is not None and length > self._longest
+        return self._max_length is not None and length > self._max_length
 
     def _on_text_changed(self) -> None:
         if self._is_setting:
@@ -299,8 +301,8 @@ class LinesEditor(Editor):
             self._on_change()
 
     def _show_state(self) -> None:
-        words = "empty text" if self._written else unwritten_text(self._field, self._unwritten)
-        self.edit.setPlaceholderText(words)
+        text = "empty text" if self._written else unwritten_text(self._field, self._unwritten)
+        self.edit.setPlaceholderText(text)
 
 
 class LongTextEditor(Editor):
@@ -309,13 +311,13 @@ class LongTextEditor(Editor):
     `on_outgrown` is called for that too, with the unchanged text.
     """
 
-    def __init__(self, look: FormStyle, field: Field, on_change: OnChange) -> None:
+    def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._draft: str = ""
         self.widget = QWidget()
         self.size_label = QLabel()
         self.size_label.setTextFormat(Qt.TextFormat.PlainText)
-        self._preview = small_label(look, "")
-        self._preview.setFont(look.small_mono)
+        self._preview = small_label(style, "")
+        self._preview.setFont(style.small_mono)
         self._preview.setWordWrap(False)
         self._preview.setMinimumWidth(1)  # the row is as wide as the form, not as its text
         self.edit_button = QPushButton("Edit as text")
@@ -340,8 +342,8 @@ class LongTextEditor(Editor):
             return False
         self._draft = draft
         lines = draft.count("\n") + 1
-        words = plural(len(draft), "character")
-        self.size_label.setText(words if lines == 1 else f"{words}, {plural(lines, 'line')}")
+        text = plural(len(draft), "character")
+        self.size_label.setText(text if lines == 1 else f"{text}, {plural(lines, 'line')}")
         set_label_text(self._preview, one_line(shorten(draft[: _PREVIEW * 2], _PREVIEW)))
         return True
 
@@ -352,6 +354,6 @@ class LongTextEditor(Editor):
 
 def _with_hint(field: Field, state: Absent | None) -> str:
     """Return the state, with an example of the field's format."""
-    words = unwritten_text(field, state)
+    text = unwritten_text(field, state)
     hint = _HINTS.get(field.format, "") if isinstance(field, TextField) else ""
-    return f"{words}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else words
+    return f"{text}, like {hint}" if hint and state is ABSENT and field.default is ABSENT else text

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.qt.forms.schema.choice_editors import WIDEST_SEGMENTS, QuietComboBox, fits_in_segments
+from inspector.qt.forms.schema.choice_editors import MAX_SEGMENTS_WIDTH, QuietComboBox, fits_in_segments
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, OnChange, Problems, unwritten_text
 from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.forms.schema.value_row import ValueSlot
@@ -39,7 +39,7 @@ class UnionEditor(Editor):
         self._on_change = on_change
         self._current = _NOTHING
         self._slots: dict[int, ValueSlot] = {}
-        self._places: list[QVBoxLayout] = []
+        self._positions: list[QVBoxLayout] = []
         self._problems: Problems = {}
         self._pointer = ""
         self._was_touched = False
@@ -48,7 +48,7 @@ class UnionEditor(Editor):
         self._offered = [_NOTHING, *range(len(field.variants)), *([_NULL] if field.nullable else [])]
         titles = [variant.title for variant in field.variants]
         labels = [unwritten_text(field, ABSENT), *titles, *(["null"] if field.nullable else [])]
-        self.picker = VariantPicker(kit.look, labels, kit.depth, self._on_picked)
+        self.picker = VariantPicker(kit.style, labels, kit.depth, self._on_picked)
         self.widget = QWidget()
         self._column = QBoxLayout(QBoxLayout.Direction.TopToBottom, self.widget)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -134,27 +134,27 @@ class UnionEditor(Editor):
         shared = {name: part for name, part in old.items() if name in names} if isinstance(old, dict) else {}
         return {**shared, **draft}
 
-    def _on_picked(self, place: int) -> None:
-        self.pick(self._offered[place])
+    def _on_picked(self, position: int) -> None:
+        self.pick(self._offered[position])
         self._on_change()
 
     def _slot_of(self, variant: int) -> ValueSlot:
         if variant not in self._slots:
             field = self._field.variants[variant].field
-            place = QVBoxLayout()
-            self._column.addLayout(place, 3)
-            self._places.append(place)
-            self._slots[variant] = ValueSlot(self._kit, field, place, self._on_change)
+            position = QVBoxLayout()
+            self._column.addLayout(position, 3)
+            self._positions.append(position)
+            self._slots[variant] = ValueSlot(self._kit, field, position, self._on_change)
             self._slots[variant].set_name(self._name)
         return self._slots[variant]
 
     def _show(self, variant: int) -> None:
         self._current = variant
         self.picker.pick(self._offered.index(variant))
-        for place, slot in self._slots.items():
+        for position, slot in self._slots.items():
             # A constant is already shown by the picker.
-            is_said = isinstance(slot.field, ConstField) and not slot.is_raw
-            slot.editor.widget.setVisible(place == variant and not is_said)
+            is_stated = isinstance(slot.field, ConstField) and not slot.is_raw
+            slot.editor.widget.setVisible(position == variant and not is_stated)
         self._column.setDirection(_BESIDE if self._fits_beside() else QBoxLayout.Direction.TopToBottom)
 
     def _fits_beside(self) -> bool:
@@ -168,22 +168,22 @@ class UnionEditor(Editor):
         for slot in self._slots.values():
             slot.editor.widget.hide()
             slot.editor.widget.deleteLater()
-        for place in self._places:
-            self._column.removeItem(place)
-            place.deleteLater()
+        for position in self._positions:
+            self._column.removeItem(position)
+            position.deleteLater()
         self._slots.clear()
-        self._places.clear()
+        self._positions.clear()
 
 
 _LEVEL_WIDTH = 24
-_LEAST_WIDTH = 96
+_MIN_WIDTH = 96
 
 
 class VariantPicker(QWidget):
     """Picks exactly one label. `on_picked` is called with its position when the user picks."""
 
     def __init__(
-        self, look: FormStyle, labels: Sequence[str], depth: int, on_picked: Callable[[int], None]
+        self, style: FormStyle, labels: Sequence[str], depth: int, on_picked: Callable[[int], None]
     ) -> None:
         super().__init__()
         shown = [one_line(shorten(label, 80)) for label in labels]
@@ -191,14 +191,14 @@ class VariantPicker(QWidget):
         self.box: QuietComboBox | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        if fits_in_segments(look, shown, WIDEST_SEGMENTS - depth * _LEVEL_WIDTH):
-            self.segments = Segments(look.theme, [label.replace("&", "&&") for label in shown])
+        if fits_in_segments(style, shown, MAX_SEGMENTS_WIDTH - depth * _LEVEL_WIDTH):
+            self.segments = Segments(style.theme, [label.replace("&", "&&") for label in shown])
             self.segments.chosen.connect(on_picked)
             column.addWidget(self.segments)
             self.setFocusProxy(self.segments)
         else:
             self.box = QuietComboBox()
-            self.box.setMinimumWidth(_LEAST_WIDTH)
+            self.box.setMinimumWidth(_MIN_WIDTH)
             self.box.addItems(shown)
             self.box.activated.connect(on_picked)
             column.addWidget(self.box)
@@ -210,9 +210,9 @@ class VariantPicker(QWidget):
             if part is not None:
                 part.setAccessibleName(name)
 
-    def pick(self, place: int) -> None:
+    def pick(self, position: int) -> None:
         """Show a position as picked, without calling `on_picked`."""
         if self.segments is not None:
-            self.segments.choose(place)
+            self.segments.choose(position)
         elif self.box is not None:
-            self.box.setCurrentIndex(place)
+            self.box.setCurrentIndex(position)

@@ -204,7 +204,7 @@ class ValueSlot:
 
     def _edit_text(self, draft: Draft) -> None:
         had_focus = _has_focus(self.editor.widget)
-        editor = self._prepared(LinesEditor(self._kit.look, self.field, self._on_change, longest=None))
+        editor = self._prepared(LinesEditor(self._kit.style, self.field, self._on_change, max_length=None))
         if not isinstance(self.field, TextField) or not editor.set_draft(draft):
             self.set_raw(draft)
             return
@@ -234,15 +234,15 @@ _EMPTY: tuple[tuple[type[Field], str, Draft], ...] = (
     (ObjectField, "Empty object", {}),
     (MapField, "Empty object", Pairs()),
 )
-_MOST_VARIANTS = 8  # checked for empty values
-_LARGEST_COMPARED = 50  # parts; the state is recomputed on each key press
+_MAX_VARIANTS = 8  # checked for empty values
+_MAX_COMPARED_SIZE = 50  # parts; the state is recomputed on each key press
 
 
 @dataclass(frozen=True, slots=True)
 class StateOption:
     """A menu entry: its label and the draft it sets."""
 
-    words: str
+    text: str
     draft: Draft
 
 
@@ -276,14 +276,14 @@ def state_options(field: Field, *, is_optional: bool = True) -> Iterator[StateOp
 def _empties(field: Field) -> Iterator[StateOption]:
     """Yield the empty values of the field's type; of a union, of each variant's type."""
     if not isinstance(field, UnionField):
-        yield from (StateOption(words, empty) for kind, words, empty in _EMPTY if isinstance(field, kind))
+        yield from (StateOption(text, empty) for kind, text, empty in _EMPTY if isinstance(field, kind))
         return
-    said: set[str] = set()
-    for place, variant in enumerate(field.variants[:_MOST_VARIANTS]):
+    used: set[str] = set()
+    for position, variant in enumerate(field.variants[:_MAX_VARIANTS]):
         for offer in _empties(variant.field) if not isinstance(variant.field, UnionField) else ():
-            if offer.words not in said:
-                said.add(offer.words)
-                yield StateOption(offer.words, Picked(place, offer.draft))
+            if offer.text not in used:
+                used.add(offer.text)
+                yield StateOption(offer.text, Picked(position, offer.draft))
 
 
 def _is_default(field: Field, draft: Draft, value: object) -> bool:
@@ -292,7 +292,7 @@ def _is_default(field: Field, draft: Draft, value: object) -> bool:
     if isinstance(value, dict | list):
         if not isinstance(default, dict | list) or len(value) != len(default):
             return False
-        if len(value) > _LARGEST_COMPARED:
+        if len(value) > _MAX_COMPARED_SIZE:
             return False
     elif isinstance(value, str) and value != default:
         return False
@@ -349,8 +349,8 @@ class ValueRow(QWidget):
         self.slot.show_problems(problems, pointer)
         problem = problems.get(pointer, "")
         if self._problem is None and problem:
-            self._problem = small_label(self._kit.look, "", ERROR)
-            self.column.insertWidget(self._problem_place(), self._problem)
+            self._problem = small_label(self._kit.style, "", ERROR)
+            self.column.insertWidget(self._problem_position(), self._problem)
         if self._problem is not None:
             set_label_text(self._problem, problem[:1].upper() + problem[1:])
             self._problem.setVisible(bool(problem))
@@ -371,7 +371,7 @@ class ValueRow(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for offer in state_options(self.field, is_optional=self.is_optional):
-            menu.addAction(offer.words).setData(offer)
+            menu.addAction(offer.text).setData(offer)
         menu.addAction("Fill with an example").triggered.connect(self._on_example_chosen)
         menu.addSeparator()
         self._add_views(menu)
@@ -394,7 +394,7 @@ class ValueRow(QWidget):
     def _menu_corner(self) -> QPoint:
         return self.mapToGlobal(self.rect().topRight())
 
-    def _problem_place(self) -> int:
+    def _problem_position(self) -> int:
         return self.column.count()
 
     def _add_views(self, menu: QMenu) -> None:

@@ -193,8 +193,8 @@ class ChoiceEditor(EntryEditor):
         self._field, self._theme = field, theme
         self.box = QComboBox()
         self.box.setAccessibleName(field.label)
-        for value, words in field.choices:
-            self.box.addItem(words, value)
+        for value, text in field.choices:
+            self.box.addItem(text, value)
         if field.kind == "colour":
             self._paint()
             theme.changed.connect(self._paint)
@@ -206,10 +206,10 @@ class ChoiceEditor(EntryEditor):
         return value
 
     def show_content(self, content: JSON) -> bool:
-        place = self.box.findData(content) if isinstance(content, str) else -1
-        if place >= 0:
-            self.box.setCurrentIndex(place)
-        return place >= 0
+        position = self.box.findData(content) if isinstance(content, str) else -1
+        if position >= 0:
+            self.box.setCurrentIndex(position)
+        return position >= 0
 
     def _paint(self) -> None:
         self.box.setIconSize(QSize(_SWATCH, _SWATCH))
@@ -295,7 +295,7 @@ class NameValueEditor(EntryEditor):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
         self.add_action = QAction(f"Add {self.what}", self)
-        theme.dress(self.add_action, "plus")
+        theme.set_icon(self.add_action, "plus")
         self.add_action.triggered.connect(self._on_add)
         self._none = MutedLabel(theme, f"No {self.what}s.")
         self._column.addWidget(self._none)
@@ -365,10 +365,10 @@ class NameValueEditor(EntryEditor):
         row.name.setFocus()
 
     def _on_remove(self, row: NameValueRow) -> None:
-        place = self.rows.index(row)
+        position = self.rows.index(row)
         self._take_out(row)
         if self.rows:  # keep the focus among the rows
-            self.rows[min(place, len(self.rows) - 1)].name.setFocus()
+            self.rows[min(position, len(self.rows) - 1)].name.setFocus()
         self.changed.emit()
 
 
@@ -393,9 +393,9 @@ class NameValueRow(QWidget):
         self.value.setAccessibleName(f"Value of the {what}")
         self.secret_action = QAction("Keep in the secret store", self, checkable=True)
         self.secret_action.setChecked(given.is_secret)
-        theme.dress(self.secret_action, "key")
+        theme.set_icon(self.secret_action, "key")
         self.remove_action = QAction(f"Remove this {what}", self)
-        theme.dress(self.remove_action, "trash")
+        theme.set_icon(self.remove_action, "trash")
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(SPACE_2)

@@ -101,13 +101,13 @@ class PastedList(QScrollArea):
             if missing is not None:
                 what = shorten(one_line(missing.description or missing.id), 200)
                 raise ConfigError(
-                    f"{server.name_in_words()} asks for a value: {what}.",
+                    f"{server.spoken_name()} asks for a value: {what}.",
                     "Give it, or add the server without connecting.",
                 )
             entry, secrets = server.read()
             if entry.name in [each.name for each, _ in chosen]:
-                words = f"Two servers are called {server.name_in_words()}."
-                raise ConfigError(words, "Give one another name.")
+                text = f"Two servers are called {server.spoken_name()}."
+                raise ConfigError(text, "Give one another name.")
             chosen.append((entry, secrets))
         return chosen
 
@@ -130,13 +130,13 @@ class PastedList(QScrollArea):
     def _show_some(self, start: int) -> None:
         end = min(max(start + _SLICE, len(self.servers)), len(self._found))
         names = {*self._taken, *(server.suggested for server in self.servers[:start])}
-        for place in range(start, end):
-            if place == len(self.servers):
+        for position in range(start, end):
+            if position == len(self.servers):
                 self._add_server()
-            suggested = _free(self._found[place].name, names)
+            suggested = _free(self._found[position].name, names)
             names.add(suggested)
-            self.servers[place].show_server(
-                self._found[place],
+            self.servers[position].show_server(
+                self._found[position],
                 suggested,
                 is_alone=len(self._found) == 1,
                 is_typed=self._is_typed,
@@ -162,7 +162,7 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 _SHOWN_ELSEWHERE = ("type", "command", "args", "url")
-_MOST_ROWS, _LONGEST_ROW = 20, 500
+_MAX_ROWS, _MAX_ROW_LENGTH = 20, 500
 
 
 class PastedServer(QWidget):
@@ -216,7 +216,7 @@ class PastedServer(QWidget):
         """Return the typed name, or the suggested one."""
         return self.name.text().strip() or self.suggested
 
-    def name_in_words(self) -> str:
+    def spoken_name(self) -> str:
         """Return the name quoted, for messages."""
         return f"“{shorten(one_line(self.shown_name()), 80)}”"
 
@@ -245,7 +245,7 @@ class PastedServer(QWidget):
     def missing(self) -> InputSpec | None:
         """Return the first input without a value."""
         given = self.inputs.given() if self.inputs is not None else {}
-        return next((each for each in self._asked() if each.id not in given), None)
+        return next((each for each in self._requested() if each.id not in given), None)
 
     def read(self) -> tuple[Entry, dict[str, str]]:
         """Return the entry and the secrets it refers to, by name. Raises ConfigError."""
@@ -267,7 +267,7 @@ class PastedServer(QWidget):
 
     # --------------------------------------------------------------
 
-    def _asked(self) -> tuple[InputSpec, ...]:
+    def _requested(self) -> tuple[InputSpec, ...]:
         """Return the inputs it uses, whether or not they are described."""
         if self.found is None or self.found.entry is None:
             return ()
@@ -281,15 +281,15 @@ class PastedServer(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE_2)
         if found.problem:
-            place = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
-            words = f"{place}{visible(found.problem)}"
-            column.addWidget(PlainLabel(self._theme, words, tone="error", wrap=True, selectable=True))
+            position = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
+            text = f"{position}{visible(found.problem)}"
+            column.addWidget(PlainLabel(self._theme, text, tone="error", wrap=True, selectable=True))
         if found.entry is not None:
             for caution in () if self._is_typed else warnings_for(found.entry):
                 column.addWidget(PlainLabel(self._theme, visible(caution), tone="warn", wrap=True))
             self._add_entry(column, found.entry)
-        for remark in found.remarks:
-            column.addWidget(MutedLabel(self._theme, visible(remark), wrap=True))
+        for note in found.notes:
+            column.addWidget(MutedLabel(self._theme, visible(note), wrap=True))
         self._column.replaceWidget(self._inside, inside)
         self._inside.hide()
         self._inside.deleteLater()
@@ -299,8 +299,8 @@ class PastedServer(QWidget):
     def _add_entry(self, column: QVBoxLayout, entry: Entry) -> None:
         column.addWidget(self._what(entry))
         self._add_settings(column, entry)
-        if asked := self._asked():
-            self.inputs = InputFields(self._theme, asked)
+        if requested := self._requested():
+            self.inputs = InputFields(self._theme, requested)
             column.addWidget(self.inputs)
         if plain := plain_secrets_of(entry):
             self.store = QCheckBox(f"Keep {plural(len(plain), 'secret')} in the secret store")
@@ -311,15 +311,15 @@ class PastedServer(QWidget):
     def _add_settings(self, column: QVBoxLayout, entry: Entry) -> None:
         """Show all settings: in rows if they are few, else as text."""
         content = {name: value for name, value in write_entry(entry).items() if name not in _SHOWN_ELSEWHERE}
-        rows = [(place, text) for place, text in flattened(masked(content)) if place]
+        rows = [(position, text) for position, text in flattened(masked(content)) if position]
         names = names_in(entry)
         if looked_up := [f"${{{name}}}" for name in (*names.variables, *names.known)]:
             rows.append(("Looked up", ", ".join(looked_up)))
-        if len(rows) > _MOST_ROWS or any(len(text) > _LONGEST_ROW for row in rows for text in row):
-            text = words_text([f"{place} = {text}" for place, text in rows])
+        if len(rows) > _MAX_ROWS or any(len(text) > _MAX_ROW_LENGTH for row in rows for text in row):
+            text = words_text([f"{position} = {text}" for position, text in rows])
             column.addWidget(WholeText(self._theme, text, "Its settings"))
         elif rows:
-            facts = [Fact(one_line(place), visible(text), mono=True) for place, text in rows]
+            facts = [Fact(one_line(position), visible(text), mono=True) for position, text in rows]
             column.addWidget(KeyValueList(self._theme, facts))
 
     def _what(self, entry: Entry) -> WholeText:

@@ -54,7 +54,7 @@ _OF_WAY = {
 class ServerForm(QWidget):
     """The form of a server's settings.
 
-    `draft` is the server as saved; its secrets are named after `server`. `way` selects the transport and is
+    `draft` is the server as saved; its secrets are named after `server`. `mode` selects the transport and is
     placed by the owner.
 
     Signals:
@@ -71,8 +71,8 @@ class ServerForm(QWidget):
         self._is_behind = False  # the fields lag behind the text
         self._is_broken = False  # the text is invalid
         self._put_by: JSONObject = {}  # settings of the other transport, in case the user switches back
-        self.way = Segments(theme, _WAYS)
-        self.way.setAccessibleName("How it is reached")
+        self.mode = Segments(theme, _WAYS)
+        self.mode.setAccessibleName("How it is reached")
         self.pages = QListWidget()
         self.pages.setAccessibleName("Pages")
         self.pages.setFixedWidth(_PAGES_WIDTH)
@@ -88,7 +88,7 @@ class ServerForm(QWidget):
         row.addWidget(self._stack, 1)
         self._make_pages()
         self._show_draft()
-        self.way.chosen.connect(self._on_way)
+        self.mode.chosen.connect(self._on_way)
         self.pages.currentRowChanged.connect(self._on_page)
         self.text.text_changed.connect(self._on_text)
 
@@ -121,9 +121,9 @@ class ServerForm(QWidget):
         titles = [self.pages.item(row).text() for row in range(self.pages.count())]
         self.pages.setCurrentRow(titles.index(page) if page in titles else 0)
 
-    def go_to(self, place: str) -> None:
+    def go_to(self, position: str) -> None:
         """Bring the field named by an error to the front, unless the JSON text is shown."""
-        field = field_at(place, self._transport)
+        field = field_at(position, self._transport)
         if field is not None and not self.is_at_text:
             self.show_page(field.page)
             self.editors[field.member].setFocus()
@@ -215,7 +215,7 @@ class ServerForm(QWidget):
 
     def _show_fields(self) -> None:
         self._is_behind = False
-        self.way.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
+        self.mode.choose(_WAYS.index(_COMMAND if self._transport == "stdio" else _URL))
         for field in fields_of(self._transport):
             editor = self.editors[field.member]
             with QSignalBlocker(editor):
@@ -260,11 +260,11 @@ class ServerForm(QWidget):
             self._show_fields()
 
     def _on_way(self, index: int) -> None:
-        way, other = _WAYS[index], _WAYS[1 - index]
+        mode, other = _WAYS[index], _WAYS[1 - index]
         put_by = {member: self.draft[member] for member in _OF_WAY[other] if member in self.draft}
         rest = {member: value for member, value in self.draft.items() if member not in put_by}
-        back = {member: value for member, value in self._put_by.items() if member in _OF_WAY[way]}
-        first: JSONObject = {"command": ""} if way == _COMMAND else {"url": ""}
+        back = {member: value for member, value in self._put_by.items() if member in _OF_WAY[mode]}
+        first: JSONObject = {"command": ""} if mode == _COMMAND else {"url": ""}
         self.draft = {**first, **back, **rest}
         self._put_by = put_by
         self._make_pages()

@@ -16,7 +16,7 @@ from inspector.qt.models.row_models import Index
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.compare.messages import CaptureDiff, SubjectDiff, Verdict
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_WORDS, Direction
+from inspector.traffic.records import STATUS_LABELS, Direction
 
 _NOWHERE = QModelIndex()
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -117,15 +117,15 @@ class PairRowsModel(_Table):
 
     def _cell(self, diff: CaptureDiff, number: int, column: PairColumn) -> str:
         pair = diff.pair(number)
-        sign, words, _ = _SIGNS[pair.verdict]
+        sign, text, _ = _SIGNS[pair.verdict]
         if column == PairColumn.SIGN:
             return sign
         if column == PairColumn.VERDICT:
-            return words
+            return text
         if column == PairColumn.WHAT:
             is_left = pair.left is not None
             row = pair.left if is_left else pair.right
-            return _asked(diff.logs[0 if is_left else 1], row if row is not None else 0)
+            return _requested(diff.logs[0 if is_left else 1], row if row is not None else 0)
         is_left = column < PairColumn.RIGHT_ROW
         log, row = diff.logs[0 if is_left else 1], pair.left if is_left else pair.right
         return "" if row is None else _fact(log, row, (column - PairColumn.LEFT_ROW) % 3)
@@ -181,9 +181,9 @@ class SubjectRowsModel(_Table):
 
     def _cell(self, subject: SubjectDiff, column: int) -> str:
         if column == SubjectColumn.WHAT:
-            words = f"{subject.method} {subject.subject}".strip()
-            asked_by = "server asks: " if subject.direction == Direction.IN else ""
-            return shorten(one_line(f"{asked_by}{words}"), 200)
+            text = f"{subject.method} {subject.subject}".strip()
+            requested_by = "server asks: " if subject.direction == Direction.IN else ""
+            return shorten(one_line(f"{requested_by}{text}"), 200)
         values = (*subject.counts, *subject.errors)
         if column <= SubjectColumn.RIGHT_ERRORS:
             return f"{values[column - 1]:,}"
@@ -199,15 +199,15 @@ class SubjectRowsModel(_Table):
         return self._theme.color("warn" if differs else "text" if column == SubjectColumn.WHAT else "muted")
 
 
-def _asked(log: TrafficLog, row: int) -> str:
-    words = f"{log.method(row)} {log.subject(row)}".strip()
-    return shorten(one_line(words), 200)
+def _requested(log: TrafficLog, row: int) -> str:
+    text = f"{log.method(row)} {log.subject(row)}".strip()
+    return shorten(one_line(text), 200)
 
 
 def _fact(log: TrafficLog, row: int, which: int) -> str:
     if which == 0:
         return f"{row + 1:,}"
     if which == 1:
-        return STATUS_WORDS[log.status(row)]
+        return STATUS_LABELS[log.status(row)]
     took = log.duration_ns(row)
     return "" if took is None else duration(took)

@@ -20,7 +20,7 @@ from inspector.qt.bridge import Bridge
 from inspector.traffic.compare.alignment import first_difference
 from inspector.traffic.compare.diff import NOTHING, Change, ChangeKind, Diff, Ignoring
 from inspector.traffic.compare.messages import Exchange
-from inspector.traffic.compare.texts import MOST_BYTES, compare_packed, pack
+from inspector.traffic.compare.texts import MAX_BYTES, compare_packed, pack
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
@@ -84,10 +84,10 @@ class CompareOptions(QObject):
         return ignoring
 
 
-_ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
+_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
 _SLICE = 1024 * 1024
 _AROUND = 200  # bytes shown before a difference; ten times as many after it
-_MOST_PARSED = 64 * 1024
+_MAX_PARSED = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,14 @@ class Side:
     def facts(self, row: int | None) -> str:
         """Return timing, size and status of a message, e.g. `12 ms · 4.1 KiB · HTTP 200`."""
         log, took, http = self.log, self.log.duration_ns(self.request), self.log.http(self.request)
-        words = [duration(took)] if took is not None else []
+        parts = [duration(took)] if took is not None else []
         if row is not None:
             is_cut = log.kept(row) < log.size(row)
             cut = f", of which {size(log.kept(row))} were kept" if is_cut else ""
-            words.append(f"{size(log.size(row))}{cut}")
+            parts.append(f"{size(log.size(row))}{cut}")
         if http is not None and http.status is not None:
-            words.append(f"HTTP {http.status}")
-        return " · ".join(words)
+            parts.append(f"HTTP {http.status}")
+        return " · ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +149,16 @@ def parts_of(left: Side, right: Side) -> tuple[list[Part], int]:
     ours, theirs = left.exchange, right.exchange
     parts = [
         Part("Requests", ours.request, theirs.request),
-        Part("Answers", ours.answer, theirs.answer),
+        Part("Answers", ours.response, theirs.response),
     ]
     there = [part for part in parts if part.left is not None or part.right is not None]
-    chosen = next(place for place, part in enumerate(there) if part.name == roles[0])
+    chosen = next(position for position, part in enumerate(there) if part.name == roles[0])
     return there, chosen
 
 
 def _role(side: Side) -> str:
     kind = side.log.kind(side.row)
-    return "Requests" if kind == RecordKind.REQUEST else "Answers" if kind in _ANSWERS else ""
+    return "Requests" if kind == RecordKind.REQUEST else "Answers" if kind in _RESPONSES else ""
 
 
 async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, ignoring: Ignoring) -> Diff:
@@ -168,7 +168,7 @@ async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, igno
     """
     if part.left is None or part.right is None:
         return _one_sided(left, right, part)
-    if max(left.log.kept(part.left), right.log.kept(part.right)) > MOST_BYTES:
+    if max(left.log.kept(part.left), right.log.kept(part.right)) > MAX_BYTES:
         return await _compare_huge(left.log, part.left, right.log, part.right)
     data = pack(left.log.raw(part.left), right.log.raw(part.right), ignoring)
     return await bridge.work(compare_packed, data)
@@ -186,31 +186,31 @@ def _one_sided(left: Side, right: Side, part: Part) -> Diff:
 
 def _value(log: TrafficLog, row: int) -> JSON:
     """Parse a message; return the start of its text if it is large or not JSON."""
-    text = log.head(row, _MOST_PARSED).decode(errors="backslashreplace")
+    text = log.head(row, _MAX_PARSED).decode(errors="backslashreplace")
     try:
-        return parse(text) if log.kept(row) <= _MOST_PARSED else text[: 10 * _AROUND]
+        return parse(text) if log.kept(row) <= _MAX_PARSED else text[: 10 * _AROUND]
     except JSONProblem:
         return text[: 10 * _AROUND]
 
 
 async def _compare_huge(log: TrafficLog, row: int, other: TrafficLog, other_row: int) -> Diff:
     """Find the first difference, reading in pieces so that the window stays responsive."""
-    place = 0
+    position = 0
     for start, left, right in _pieces(log, row, other, other_row):
         await asyncio.sleep(0)
         if left != right:
-            place = start + first_difference(left, right)
+            position = start + first_difference(left, right)
             break
     else:
         text = log.head(row, 10 * _AROUND).decode(errors="backslashreplace")
         return Diff((Change(-1, 0, ChangeKind.SAME, None, None, text, text),), is_text=True)
-    begin = max(0, place - _AROUND)
+    begin = max(0, position - _AROUND)
     before, after = (
         side.part(number, begin, 11 * _AROUND).decode(errors="backslashreplace")
         for side, number in ((log, row), (other, other_row))
     )
     note = (
-        f"Too large to be compared in detail. They are equal up to byte {place:,}; what is shown begins "
+        f"Too large to be compared in detail. They are equal up to byte {position:,}; what is shown begins "
         "shortly before. Save both to compare them elsewhere."
     )
     return Diff((Change(-1, 0, ChangeKind.CHANGED, None, None, before, after),), note, is_text=True)

@@ -27,7 +27,7 @@ _SIGNS = {
     ChangeKind.MOVED: "↕",
     ChangeKind.IGNORED: "~",
 }
-_WORDS = {
+_LABELS = {
     ChangeKind.ADDED: "added",
     ChangeKind.REMOVED: "removed",
     ChangeKind.CHANGED: "changed",
@@ -50,7 +50,7 @@ class Column(IntEnum):
 
 
 class DiffRowsModel(QAbstractTableModel):
-    """The rows of a diff, at most `lines.MOST_LINES`. Each cell is a list lookup."""
+    """The rows of a diff, at most `lines.MAX_LINES`. Each cell is a list lookup."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -109,13 +109,13 @@ class DiffRowsModel(QAbstractTableModel):
     def _find_changes(self) -> list[int]:
         found: list[int] = []
         entry = -1
-        for place, row in enumerate(self._rows):
+        for position, row in enumerate(self._rows):
             if not (isinstance(row, Line) and row.mark.is_difference):
                 entry = -1
             elif row.entry != entry:
                 entry = row.entry
                 if not self._has_lines(entry):
-                    found.append(place)
+                    found.append(position)
         return found
 
     def _has_lines(self, entry: int) -> bool:
@@ -183,7 +183,7 @@ class DiffRowsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column)
         if role == Qt.ItemDataRole.AccessibleTextRole and column == Column.SIGN:
-            return _WORDS.get(row.mark, "")
+            return _LABELS.get(row.mark, "")
         return None
 
     def _fold_data(self, fold: Fold, column: int, role: int) -> object:
@@ -218,7 +218,7 @@ class DiffRowsModel(QAbstractTableModel):
 
     def _tip(self, line: Line, column: int) -> str | None:
         if column == Column.SIGN:
-            return _WORDS.get(line.mark)
+            return _LABELS.get(line.mark)
         return plain_tip(self._text(line, column).strip())
 
 

@@ -96,8 +96,8 @@ def strip_text(view: DriftView) -> str:
     """Return e.g. `3 tools changed since 12 Nov.`, plus a warning about hidden characters."""
     if view.problem:
         return view.problem
-    words = in_text(view.changes)
-    sentence = f"{words[:1].upper()}{words[1:]} since {since(view)}."
+    text = in_text(view.changes)
+    sentence = f"{text[:1].upper()}{text[1:]} since {since(view)}."
     hidden = sum(bool(change.hidden) for change in view.changes)
     if not hidden:
         return sentence
@@ -119,10 +119,10 @@ def _text(change: ItemChange, column: int) -> str:
 def _what(change: ItemChange) -> str:
     own = ("name", "uri", "uriTemplate") if change.became is Became.RENAMED else ()
     fields = [field for field in change.fields if field not in own]
-    words = one_line(", ".join(fields)) or change.became.value
+    text = one_line(", ".join(fields)) or change.became.value
     if change.became is Became.RENAMED and fields:
-        words = f"renamed; {words}"
-    return f"hidden characters! {words}" if change.hidden else words
+        text = f"renamed; {text}"
+    return f"hidden characters! {text}" if change.hidden else text
 
 
 def _tip(change: ItemChange, column: int) -> str:

@@ -22,7 +22,7 @@ from inspector.qt.models.row_models import plain_tip
 from inspector.qt.models.traffic.row_search import OperationRows
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_WORDS, Direction, RecordKind, Status
+from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
 
 # Sort keys; all keys of one sort are of one type.
 Key: TypeAlias = Callable[[int], int | str | tuple[int, int]]
@@ -75,9 +75,9 @@ def _deal(
     """Distribute rows: bucket 2i+1 gets keys equal to splitter i, bucket 2i those before it."""
     count = len(splitters)
     for row, value in zip(rows, map(key, rows), strict=True):
-        place = bisect_left(splitters, value)
-        is_equal = place < count and splitters[place] == value
-        buckets[2 * place + is_equal].append(row)
+        position = bisect_left(splitters, value)
+        is_equal = position < count and splitters[position] == value
+        buckets[2 * position + is_equal].append(row)
 
 
 _LAST_FRAME = RecordKind.TEXT
@@ -137,7 +137,7 @@ STATUS_TONES: dict[Status, Tone] = {
     Status.GIVEN_UP: "muted",
     Status.NOT_SENT: "error",
 }
-_DIRECTION_WORDS = {Direction.NONE: "", Direction.IN: "from the server", Direction.OUT: "to the server"}
+_DIRECTION_LABELS = {Direction.NONE: "", Direction.IN: "from the server", Direction.OUT: "to the server"}
 
 
 class TrafficCells:
@@ -164,7 +164,7 @@ class TrafficCells:
             Column.REVISION: lambda number: one_line(log.revision(number)),
             Column.OPERATION: self._operation,
             Column.DATE: lambda number: full_time(log.wall_ns(number))[:10],
-            Column.COMMENT: lambda number: shorten(one_line(log.remark(number).comment), 200),
+            Column.COMMENT: lambda number: shorten(one_line(log.note(number).comment), 200),
             Column.FINDING: lambda number: shorten(one_line(log.problem(number)), 200),
         }
 
@@ -182,10 +182,10 @@ class TrafficCells:
                 head = _masked(head)  # it may be a token request's form
             return shorten(one_line(head.decode(errors="replace")), 200)
         method, subject = self._log.method(number), self._log.subject(number)
-        words = f"{method}  {subject}" if subject else method
+        message = f"{method}  {subject}" if subject else method
         if kind in (RecordKind.RESULT, RecordKind.ERROR):
-            words = words or "answer to an unknown request"
-        return one_line(words or RecordKind(kind).name.lower())
+            message = message or "answer to an unknown request"
+        return one_line(message or RecordKind(kind).name.lower())
 
     def status(self, number: int) -> str:
         kind = self._log.kind(number)
@@ -200,7 +200,7 @@ class TrafficCells:
         status = self._status_of(number)
         if status is Status.PENDING and self._log.method(number) == "subscriptions/listen":
             return "listening"  # a stream, not a pending call
-        return STATUS_WORDS[status]
+        return STATUS_LABELS[status]
 
     def _status_of(self, number: int) -> Status:
         return self._operations.status(number) if self.is_by_operation else self._log.status(number)
@@ -261,8 +261,8 @@ class TrafficCells:
         if column == Column.DIRECTION:
             return self._direction_icon(self._log.direction(number))
         if column == Column.MARK:
-            remark = self._log.remark(number)
-            name = "flag" if remark.is_marked else "comment" if remark.comment else ""
+            note = self._log.note(number)
+            name = "flag" if note.is_marked else "comment" if note.comment else ""
             return self._theme.icon(name, "accent") if name else None
         return None
 
@@ -279,19 +279,19 @@ class TrafficCells:
         if column in (Column.STATUS, Column.FINDING) and self._log.problem(number):
             return plain_tip(self._log.problem(number))
         if column == Column.DIRECTION:
-            return _DIRECTION_WORDS[Direction(self._log.direction(number))]
+            return _DIRECTION_LABELS[Direction(self._log.direction(number))]
         if column == Column.MARK:
             return plain_tip(self.spoken(number, column) or "Click to mark this row")
-        comment = self._log.remark(number).comment
+        comment = self._log.note(number).comment
         return plain_tip(comment) if comment else None
 
     def spoken(self, number: int, column: int) -> str | None:
         """Return accessible text for cells that are graphics."""
         if column == Column.DIRECTION:
-            return _DIRECTION_WORDS[Direction(self._log.direction(number))]
+            return _DIRECTION_LABELS[Direction(self._log.direction(number))]
         if column == Column.MARK:
-            remark = self._log.remark(number)
-            return ": ".join(filter(None, ("Marked" if remark.is_marked else "", remark.comment)))
+            note = self._log.note(number)
+            return ": ".join(filter(None, ("Marked" if note.is_marked else "", note.comment)))
         return None
 
     # -------------------------------------------------------------- what they sort by
@@ -313,22 +313,22 @@ class TrafficCells:
             Column.HTTP: self._http_key,
             Column.REVISION: log.revision,
             Column.OPERATION: columns.operation.__getitem__,
-            Column.COMMENT: lambda row: log.remark(row).comment.casefold(),
+            Column.COMMENT: lambda row: log.note(row).comment.casefold(),
             Column.FINDING: log.problem,
-            Column.MARK: lambda row: int(log.remark(row).is_marked),
+            Column.MARK: lambda row: int(log.note(row).is_marked),
         }
         return by_column.get(column, _same)
 
     def _message_key(self) -> Key:
         """Return a sort key: method, then subject. Not the body, which may be on disk for all rows."""
-        columns, text = self._log.columns, self._log.words.text
+        columns, text = self._log.columns, self._log.strings.text
         known: dict[tuple[int, int], str] = {}
 
         def key(row: int) -> str:
-            words = columns.method[row], columns.subject[row]
-            if words not in known:
-                known[words] = f"{text(words[0])}  {text(words[1])}".casefold()
-            return known[words]
+            message = columns.method[row], columns.subject[row]
+            if message not in known:
+                known[message] = f"{text(message[0])}  {text(message[1])}".casefold()
+            return known[message]
 
         return key
 

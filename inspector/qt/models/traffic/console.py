@@ -19,10 +19,10 @@ from inspector.qt.models.row_models import Index, LogRowsModel, plain_tip
 from inspector.qt.models.traffic.columns import STATUS_TONES
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_WORDS, Direction, RecordKind, Status
+from inspector.traffic.records import STATUS_LABELS, Direction, RecordKind, Status
 
-_LONGEST = 2000
-_WORDS = {
+_MAX_LENGTH = 2000
+_LABELS = {
     RecordKind.TEXT: "stdout",
     RecordKind.INVALID: "stdout",
     RecordKind.STDERR: "stderr",
@@ -49,7 +49,7 @@ class ConsoleModel(LogRowsModel):
 
     def matching(self, numbers: range) -> Iterable[int]:
         log, server = self._log, self._log.server_number(self._server)
-        return (number for number in numbers if log.kind(number) in _WORDS and log.server(number) == server)
+        return (number for number in numbers if log.kind(number) in _LABELS and log.server(number) == server)
 
     def show_rows(self, rows: Iterable[int]) -> None:
         """Show exactly these rows of the log."""
@@ -79,9 +79,9 @@ class ConsoleModel(LogRowsModel):
         if column == ConsoleColumn.TIME:
             return time_of_day(self._log.wall_ns(number))
         if column == ConsoleColumn.SOURCE:
-            return _WORDS[RecordKind(self._log.kind(number))]
-        text = self._log.raw(number)[: _LONGEST * 4].decode(errors="replace")
-        return shorten(one_line(text), _LONGEST)
+            return _LABELS[RecordKind(self._log.kind(number))]
+        text = self._log.raw(number)[: _MAX_LENGTH * 4].decode(errors="replace")
+        return shorten(one_line(text), _MAX_LENGTH)
 
     def _color(self, number: int, column: int) -> QColor:
         kind = self._log.kind(number)
@@ -94,9 +94,9 @@ class ConsoleModel(LogRowsModel):
         return self._theme.color("muted" if kind == RecordKind.PROCESS else "text")
 
 
-_LONGEST_RAWROWS = 300
+_MAX_LENGTH_RAWROWS = 300
 _SHOWN = frozenset(kind for kind in RecordKind if kind.is_frame or kind is RecordKind.LOCAL)
-_ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
+_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
 _REFUSED = 400  # HTTP statuses from here on are errors
 
 
@@ -168,17 +168,17 @@ class RawRowsModel(LogRowsModel):
             case RawMessageColumn.STATUS:
                 return raw_message_state(self._log, number)[0]
             case RawMessageColumn.DURATION:
-                took = log.duration_ns(number) if log.kind(number) in _ANSWERS else None
+                took = log.duration_ns(number) if log.kind(number) in _RESPONSES else None
                 return "" if took is None else duration(took)
         return ""
 
     def _text(self, number: int) -> str:
         """Return a row's text. A response starts with its method, to be found in a long list."""
         log = self._log
-        text = one_line(log.head(number, _LONGEST_RAWROWS).decode(errors="replace"))
-        if log.kind(number) in _ANSWERS and log.method(number):
+        text = one_line(log.head(number, _MAX_LENGTH_RAWROWS).decode(errors="replace"))
+        if log.kind(number) in _RESPONSES and log.method(number):
             text = f"{one_line(log.method(number))} ⇒ {text}"
-        return shorten(text, _LONGEST_RAWROWS)
+        return shorten(text, _MAX_LENGTH_RAWROWS)
 
     def _icon(self, number: int) -> QIcon | None:
         match self._log.direction(number):
@@ -215,7 +215,7 @@ def raw_message_state(log: TrafficLog, row: int) -> tuple[str, Tone]:
         return f"HTTP {refused}", "error"
     kind, status = log.kind(row), log.status(row)
     if status is not Status.NONE:
-        return STATUS_WORDS[status], STATUS_TONES[status]
+        return STATUS_LABELS[status], STATUS_TONES[status]
     if kind in (RecordKind.INVALID, RecordKind.TEXT) and log.direction(row) == Direction.IN:
         return "no message", "warn"
     # An error without a known request: the reply to something that was no message.

@@ -20,8 +20,8 @@ Steps: TypeAlias = tuple[str | int, ...]
 Leaf: TypeAlias = "bool | int | float | str | None"
 
 RANGE = 1_000
-_LONGEST_SHOWN = 300
-_LONGEST_KEY = 120
+_MAX_SHOWN_LENGTH = 300
+_MAX_KEY_LENGTH = 120
 _ROOT_ID = 2**32 - 1
 
 
@@ -43,7 +43,7 @@ class _Item:
     row: int
     step: str | int | None
     value: TreeValue
-    look: Look
+    appearance: Look
     kind: Literal["value", "range", "rest"] = "value"
     first: int = 0
     children: list[int] | None = field(default=None)
@@ -71,8 +71,8 @@ class JsonTreeModel(QAbstractItemModel):
 
     # -------------------------------------------------------------- what a row is
 
-    def look(self, index: Index) -> Look:
-        return self._items[index.internalId()].look
+    def appearance(self, index: Index) -> Look:
+        return self._items[index.internalId()].appearance
 
     def steps(self, index: Index) -> Steps:
         """Return the path to a row's value: member names and item indexes."""
@@ -134,9 +134,9 @@ class JsonTreeModel(QAbstractItemModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if index.isValid() and role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            look = self.look(index)
-            words = f"{look.key}: {look.value}" if look.key else look.value
-            return f"{words}  {look.note}".rstrip()
+            appearance = self.appearance(index)
+            text = f"{appearance.key}: {appearance.value}" if appearance.key else appearance.value
+            return f"{text}  {appearance.note}".rstrip()
         return None
 
     # -------------------------------------------------------------- made when opened
@@ -166,18 +166,18 @@ class JsonTreeModel(QAbstractItemModel):
     def _add(
         self, parent: int, row: int, step: str | int | None, value: TreeValue, is_repeated: bool = False
     ) -> int:
-        return self._append(_Item(parent, row, step, value, _look(step, value, is_repeated)))
+        return self._append(_Item(parent, row, step, value, _inspect(step, value, is_repeated)))
 
     def _add_range(self, parent: int, value: list[TreeValue] | Members, start: int) -> int:
         part = value[start : start + RANGE]
         is_object = isinstance(value, Members)
         members = Members(cast(Members, part)) if is_object else cast("list[TreeValue]", part)
-        look = Look("", f"[{start:,} … {start + len(part) - 1:,}]", "muted")
-        return self._append(_Item(parent, start // RANGE, None, members, look, "range", start))
+        appearance = Look("", f"[{start:,} … {start + len(part) - 1:,}]", "muted")
+        return self._append(_Item(parent, start // RANGE, None, members, appearance, "range", start))
 
     def _add_rest(self, parent: int, row: int, count: int) -> int:
-        look = Look("", f"… {count:,} more: see Pretty or Text", "muted")
-        return self._append(_Item(parent, row, None, None, look, "rest"))
+        appearance = Look("", f"… {count:,} more: see Pretty or Text", "muted")
+        return self._append(_Item(parent, row, None, None, appearance, "rest"))
 
     def _append(self, item: _Item) -> int:
         self._items.append(item)
@@ -196,25 +196,25 @@ def _members(
         yield row, name, child, counts[name] > 1
 
 
-def _look(step: str | int | None, value: TreeValue, is_repeated: bool) -> Look:
+def _inspect(step: str | int | None, value: TreeValue, is_repeated: bool) -> Look:
     key = "" if step is None else str(step) if isinstance(step, int) else _shown_key(step)
     notes = ["repeated key"] if is_repeated else []
-    if isinstance(value, str) and whole_length(value) > _LONGEST_SHOWN:
+    if isinstance(value, str) and whole_length(value) > _MAX_SHOWN_LENGTH:
         notes.append(plural(whole_length(value), "character"))
     text, tone = _shown_value(value)
     return Look(key, text, tone, ", ".join(notes))
 
 
 def _shown_key(name: str) -> str:
-    return one_line(name if len(name) <= _LONGEST_KEY else name[: _LONGEST_KEY - 1] + "…") or '""'
+    return one_line(name if len(name) <= _MAX_KEY_LENGTH else name[: _MAX_KEY_LENGTH - 1] + "…") or '""'
 
 
 def _shown_value(value: TreeValue) -> tuple[str, Tone]:
     match value:
         case Number():
-            return one_line(value[:_LONGEST_SHOWN]), "number"
+            return one_line(value[:_MAX_SHOWN_LENGTH]), "number"
         case str():
-            head = value[:_LONGEST_SHOWN]
+            head = value[:_MAX_SHOWN_LENGTH]
             written = compact(head)
             return one_line(written if len(head) == len(value) else written[:-1] + "…"), "string"
         case Members():

@@ -19,8 +19,8 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind, Status
 
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
-_LONGEST = 200
-_BIGGEST_NEWS = 16 * 1024
+_MAX_LENGTH = 200
+_MAX_CHANGES_SIZE = 16 * 1024
 
 _TONES: dict[Role, Tone] = {
     Role.REQUEST: "outbound",
@@ -46,31 +46,33 @@ class RelatedMessagesModel(QAbstractTableModel):
         super().__init__(parent)
         self._log = log
         self._theme = theme
-        self._story: RelatedMessages | None = None
+        self._related: RelatedMessages | None = None
         self._current: int | None = None
         self._gap = -1
         self._texts: dict[int, str] = {}
 
-    def set_story(self, story: RelatedMessages | None, current: int | None) -> None:
+    def set_related(self, related: RelatedMessages | None, current: int | None) -> None:
         """Show a story; the `current` log row is highlighted."""
         self.beginResetModel()
         self._texts.clear()
-        self._story, self._current = story, current
-        self._gap = len(story.steps) // 2 if story is not None and story.left_out else -1
+        self._related, self._current = related, current
+        self._gap = len(related.steps) // 2 if related is not None and related.left_out else -1
         self.endResetModel()
 
-    def number(self, place: int) -> int | None:
+    def number(self, position: int) -> int | None:
         """Return the log row of a step; None for the row of omitted steps."""
-        at = self._step(place)
-        return self._story.steps[at].row if self._story is not None and at is not None else None
+        at = self._step(position)
+        return self._related.steps[at].row if self._related is not None and at is not None else None
 
-    def place_of(self, number: int) -> int | None:
-        return next((place for place in range(self.rowCount()) if self.number(place) == number), None)
+    def position_of(self, number: int) -> int | None:
+        return next(
+            (position for position in range(self.rowCount()) if self.number(position) == number), None
+        )
 
     def rowCount(self, parent: Index | None = None) -> int:
-        if self._story is None or (parent is not None and parent.isValid()):
+        if self._related is None or (parent is not None and parent.isValid()):
             return 0
-        return len(self._story.steps) + (self._gap >= 0)
+        return len(self._related.steps) + (self._gap >= 0)
 
     def columnCount(self, parent: Index | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(Column)
@@ -85,7 +87,7 @@ class RelatedMessagesModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or self._story is None:
+        if not index.isValid() or self._related is None:
             return None
         at = self._step(index.row())
         if at is None:
@@ -97,32 +99,32 @@ class RelatedMessagesModel(QAbstractTableModel):
                 return self._theme.color(self._tone(at, index.column()))
             case Qt.ItemDataRole.TextAlignmentRole if index.column() == Column.OFFSET:
                 return _RIGHT
-            case Qt.ItemDataRole.FontRole if self._story.steps[at].row == self._current:
+            case Qt.ItemDataRole.FontRole if self._related.steps[at].row == self._current:
                 font = self._theme.mono_font(0.95)
                 font.setWeight(QFont.Weight.Bold)
                 return font
             case Qt.ItemDataRole.ToolTipRole:
-                row = self._story.steps[at].row
+                row = self._related.steps[at].row
                 return plain_tip(f"row {row + 1:,} · {full_time(self._log.wall_ns(row))}")
         return None
 
     # --------------------------------------------------------------
 
-    def _step(self, place: int) -> int | None:
-        if self._gap < 0 or place < self._gap:
-            return place
-        return None if place == self._gap else place - 1
+    def _step(self, position: int) -> int | None:
+        if self._gap < 0 or position < self._gap:
+            return position
+        return None if position == self._gap else position - 1
 
     def _gap_data(self, column: int, role: int) -> object:
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._theme.color("muted")
-        if role == Qt.ItemDataRole.DisplayRole and column == Column.TEXT and self._story is not None:
-            return f"… {plural(self._story.left_out, 'step')} left out"
+        if role == Qt.ItemDataRole.DisplayRole and column == Column.TEXT and self._related is not None:
+            return f"… {plural(self._related.left_out, 'step')} left out"
         return None
 
     def _text(self, at: int, column: int) -> str:
-        assert self._story is not None
-        step = self._story.steps[at]
+        assert self._related is not None
+        step = self._related.steps[at]
         if column == Column.OFFSET:
             return f"−{duration(-step.offset_ns)}" if step.offset_ns < 0 else duration(step.offset_ns)
         return step.role.value if column == Column.ROLE else self._step_text(step.row)
@@ -134,9 +136,9 @@ class RelatedMessagesModel(QAbstractTableModel):
         return self._texts[row]
 
     def _tone(self, at: int, column: int) -> Tone:
-        assert self._story is not None
+        assert self._related is not None
         if column == Column.ROLE:
-            return _TONES.get(self._story.steps[at].role, "muted")
+            return _TONES.get(self._related.steps[at].role, "muted")
         return "muted" if column == Column.OFFSET else "text"
 
 
@@ -153,15 +155,20 @@ _STATUS_NOTES = {
 def step_text(log: TrafficLog, row: int) -> str:
     """Return a row in one line: its method and subject, or its text."""
     if log.kind(row) > RecordKind.TEXT or not log.method(row):
-        said = log.head(row, 4 * _LONGEST).decode(errors="replace").strip()
-        return shorten(one_line(said), _LONGEST)
-    words = [log.method(row), log.subject(row), _STATUS_NOTES.get(log.status(row), ""), _news(log, row)]
-    return shorten(one_line("  ".join(word for word in words if word)), _LONGEST)
+        reported = log.head(row, 4 * _MAX_LENGTH).decode(errors="replace").strip()
+        return shorten(one_line(reported), _MAX_LENGTH)
+    parts = [
+        log.method(row),
+        log.subject(row),
+        _STATUS_NOTES.get(log.status(row), ""),
+        _change_note(log, row),
+    ]
+    return shorten(one_line("  ".join(word for word in parts if word)), _MAX_LENGTH)
 
 
-def _news(log: TrafficLog, row: int) -> str:
+def _change_note(log: TrafficLog, row: int) -> str:
     """Return what a progress, log or cancelled notification says; "" for others."""
-    if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _BIGGEST_NEWS:
+    if log.kind(row) != RecordKind.NOTIFICATION or log.kept(row) > _MAX_CHANGES_SIZE:
         return ""
     try:
         params = read(log.raw(row)).params
@@ -171,9 +178,9 @@ def _news(log: TrafficLog, row: int) -> str:
         case "notifications/progress":
             parts = [params.get(name) for name in ("progress", "total")]
             done = " of ".join(excerpt(part) for part in parts if part is not None)
-            return f"{done}  {excerpt(params.get('message', ''), _LONGEST)}".rstrip()
+            return f"{done}  {excerpt(params.get('message', ''), _MAX_LENGTH)}".rstrip()
         case "notifications/message":
-            return excerpt(params.get("data"), _LONGEST)
+            return excerpt(params.get("data"), _MAX_LENGTH)
         case "notifications/cancelled":
-            return excerpt(params.get("reason", ""), _LONGEST)
+            return excerpt(params.get("reason", ""), _MAX_LENGTH)
     return ""

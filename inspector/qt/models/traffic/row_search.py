@@ -77,7 +77,7 @@ class OperationRows:
         method = self._log.columns.method
         return 1 + sum(method[row] == method[root] for row in self._later.get(root, ()))
 
-    def answer(self, root: int) -> int:
+    def response(self, root: int) -> int:
         """Return the row of the newest response, or -1 while it is pending."""
         return self._log.columns.partner[self.last(root)]
 
@@ -87,8 +87,8 @@ class OperationRows:
 
     def duration_ns(self, root: int) -> int | None:
         """Return the time from the first request to the newest response, over all rounds."""
-        answer, monotonic = self.answer(root), self._log.columns.monotonic
-        return None if answer < 0 else abs(monotonic[answer] - monotonic[root])
+        response, monotonic = self.response(root), self._log.columns.monotonic
+        return None if response < 0 else abs(monotonic[response] - monotonic[root])
 
 
 # The first turn may take as long as is unnoticeable: small logs need no second one.
@@ -97,7 +97,7 @@ _TURN_S = 0.008
 # How often results are reported during a search: the view repaints each time, which would otherwise take
 # most of the time.
 _TELL_S = 0.1
-_FEWEST, _MOST = 64, 32_768  # rows at a time; the clock is checked in between
+_MIN_COUNT, _MAX_COUNT = 64, 32_768  # rows at a time; the clock is checked in between
 
 _ALL_KINDS = bytes([1] * 256)
 _FRAMES = bytes(1 <= kind <= RecordKind.TEXT for kind in range(256))
@@ -170,9 +170,9 @@ class RowSearch(QObject):
         self._backlog = 0
         self._touched = 0
         self._untold = array("q")
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._again: list[int] = []  # rows to check again, newest first
-        self._step = _FEWEST
+        self._step = _MIN_COUNT
         self._is_stopped = False
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._on_turn)
@@ -231,8 +231,8 @@ class RowSearch(QObject):
         self._backlog = self._length
         self._again = []
         self._untold = array("q")
-        self._told_at = 0.0
-        self._step = _FEWEST
+        self._reported_at = 0.0
+        self._step = _MIN_COUNT
         self._is_stopped = False
         self.restarted.emit()
         self._take_turn(_FIRST_TURN_S)
@@ -245,7 +245,7 @@ class RowSearch(QObject):
         if is_idle and not self._is_stopped:
             self._take_turn(_FIRST_TURN_S)
 
-    def look_again(self, numbers: Iterable[int]) -> None:
+    def search_again(self, numbers: Iterable[int]) -> None:
         """Check rows again after a change the log does not report, such as a remark."""
         self._requeue(set(numbers))
         if not self._is_stopped:
@@ -253,7 +253,7 @@ class RowSearch(QObject):
 
     def stop(self) -> None:
         """Stop searching. New rows are ignored until `go_on` or `restart`."""
-        self._tell()
+        self._report()
         self._is_stopped = True
         self._timer.stop()
         self.progressed.emit()
@@ -273,12 +273,12 @@ class RowSearch(QObject):
         self._is_stopped = False
         while self._seen <= number < self._length:
             self._take_turn(_FIRST_TURN_S)
-        self._tell()
+        self._report()
 
-    def place_of(self, number: int) -> int | None:
+    def position_of(self, number: int) -> int | None:
         """Return the position of a log row among those found, None if absent."""
-        place = bisect_left(self.rows, number)
-        return place if place < len(self.rows) and self.rows[place] == number else None
+        position = bisect_left(self.rows, number)
+        return position if position < len(self.rows) and self.rows[position] == number else None
 
     # -------------------------------------------------------------- looking
 
@@ -289,9 +289,9 @@ class RowSearch(QObject):
         until = perf_counter() + seconds
         while self._seen < self._length and perf_counter() < until:
             self._look_at_some()
-        is_time = self._seen >= self._length or self._again or perf_counter() - self._told_at > _TELL_S
+        is_time = self._seen >= self._length or self._again or perf_counter() - self._reported_at > _TELL_S
         if is_time:
-            self._tell()
+            self._report()
         same = array("q")
         while self._again and perf_counter() < until:
             self._look_at_one_again(self._again.pop(), same)
@@ -300,8 +300,8 @@ class RowSearch(QObject):
         self._keep_going()
         self.progressed.emit()
 
-    def _tell(self) -> None:
-        self._told_at = perf_counter()
+    def _report(self) -> None:
+        self._reported_at = perf_counter()
         new, self._untold = self._untold, array("q")
         if new:
             self.rows.extend(new)
@@ -319,16 +319,16 @@ class RowSearch(QObject):
         numbers = range(self._seen, min(self._seen + self._step, self._length))
         self._seen = numbers.stop
         later = self.operations.update(numbers.stop)
-        self._untold.extend(self._fitting(numbers))
+        self._untold.extend(self._matching(numbers))
         if self._condition.operations:
             self._queue(root for root in later if self._first <= root < numbers.start)
         took = perf_counter() - began
         if took < 0.0015:
-            self._step = min(self._step * 2, _MOST)
+            self._step = min(self._step * 2, _MAX_COUNT)
         elif took > 0.004:
-            self._step = max(self._step // 2, _FEWEST)
+            self._step = max(self._step // 2, _MIN_COUNT)
 
-    def _fitting(self, numbers: range) -> Iterable[int]:
+    def _matching(self, numbers: range) -> Iterable[int]:
         wanted = self._condition
         if wanted.operations:
             return self._in_place(self._operations_in(numbers))
@@ -347,13 +347,13 @@ class RowSearch(QObject):
             return kinds.translate(_ALL_BUT_STDERR if wanted.with_events else _FRAMES)
         # An HTTP exchange may be part of a login. Few logs have any; the subject distinguishes them.
         flags = bytearray(kinds.translate(_ALL_BUT_LOGINS if wanted.with_events else _FRAMES_AND_LOGINS))
-        login = self._log.words.number_of(LOGIN_SUBJECT)
-        place = kinds.find(RecordKind.HTTP) if login is not None else -1
+        login = self._log.strings.number_of(LOGIN_SUBJECT)
+        position = kinds.find(RecordKind.HTTP) if login is not None else -1
         subjects = self._log.columns.subject
-        while place >= 0:
-            if subjects[numbers.start + place] == login:
-                flags[place] = wanted.with_logins
-            place = kinds.find(RecordKind.HTTP, place + 1)
+        while position >= 0:
+            if subjects[numbers.start + position] == login:
+                flags[position] = wanted.with_logins
+            position = kinds.find(RecordKind.HTTP, position + 1)
         return flags
 
     def _in_place(self, rows: Iterable[int]) -> Iterable[int]:
@@ -382,14 +382,14 @@ class RowSearch(QObject):
             root = operation[row]
             if root < 0 <= partner[row]:
                 root = operation[partner[row]]  # a response belongs to its request's operation
-            if root >= 0 and (root == row or self.operations.answer(root) == row):
+            if root >= 0 and (root == row or self.operations.response(root) == row):
                 roots.add(root)
         self._queue(root for root in roots if self._first <= root < numbers.start)
         return sorted(root for root in roots if root >= numbers.start)
 
     def _operation_fits(self, root: int, matcher: Matcher) -> bool:
-        answer = self.operations.answer(root)
-        return matcher.matches(root) or (0 <= answer < self._length and matcher.matches(answer))
+        response = self.operations.response(root)
+        return matcher.matches(root) or (0 <= response < self._length and matcher.matches(response))
 
     # -------------------------------------------------------------- looking again
 
@@ -417,23 +417,23 @@ class RowSearch(QObject):
         if more := set(numbers):
             self._again = sorted(more.union(self._again), reverse=True)
 
-    def _fits(self, number: int) -> bool:
+    def _matches(self, number: int) -> bool:
         wanted = self._condition
         if not wanted.operations or wanted.matcher is None:
-            return any(True for _ in self._fitting(range(number, number + 1)))
+            return any(True for _ in self._matching(range(number, number + 1)))
         if self._log.columns.operation[number] != number or not self._operation_fits(number, wanted.matcher):
             return False
         return number in self._in_place(range(number, number + 1))
 
     def _look_at_one_again(self, number: int, same: array[int]) -> None:
-        fits = self._fits(number)
-        place = bisect_left(self.rows, number)
-        was_there = place < len(self.rows) and self.rows[place] == number
-        if fits and was_there:
+        matches = self._matches(number)
+        position = bisect_left(self.rows, number)
+        was_there = position < len(self.rows) and self.rows[position] == number
+        if matches and was_there:
             same.append(number)
-        elif fits:
-            self.rows.insert(place, number)
-            self.moved_in.emit(place, number)
+        elif matches:
+            self.rows.insert(position, number)
+            self.moved_in.emit(position, number)
         elif was_there:
-            del self.rows[place]
-            self.moved_out.emit(place, number)
+            del self.rows[position]
+            self.moved_out.emit(position, number)

@@ -19,7 +19,7 @@ from inspector.traffic.analysis.statistics import MethodStats
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 Key: TypeAlias = tuple[str, str, bool]
 _TOP = QModelIndex()
-_LEAST_RATIO = 8
+_MIN_RATIO = 8
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class StatisticsModel(QAbstractItemModel):
         self._theme = theme
         self._groups: list[_Group] = []  # the first is the total
         self._by_number: list[_Group] = []
-        self._places: dict[int, int] = {}  # row of each group, by number
+        self._positions: dict[int, int] = {}  # row of each group, by number
         self._numbers: dict[Key, int] = {}
         self._sorting = (int(Column.COUNT), Qt.SortOrder.DescendingOrder)
         self._axis = (1, 2)
@@ -50,7 +50,7 @@ class StatisticsModel(QAbstractItemModel):
 
     def clear(self) -> None:
         self.beginResetModel()
-        self._groups, self._by_number, self._places, self._numbers = [], [], {}, {}
+        self._groups, self._by_number, self._positions, self._numbers = [], [], {}, {}
         self.endResetModel()
 
     def update(self, summary: Sequence[MethodStats]) -> None:
@@ -68,7 +68,7 @@ class StatisticsModel(QAbstractItemModel):
         self.dataChanged.emit(self.index(0, 0), self.index(len(self._groups) - 1, last))
         for group in self._groups:
             if group.subjects:
-                parent = self.index(self._places[group.number], 0)
+                parent = self.index(self._positions[group.number], 0)
                 self.dataChanged.emit(
                     self.index(0, 0, parent), self.index(len(group.subjects) - 1, last, parent)
                 )
@@ -96,7 +96,7 @@ class StatisticsModel(QAbstractItemModel):
     def parent(self, index: Index) -> QModelIndex:  # type: ignore[override]
         if not index.isValid() or not index.internalId():
             return QModelIndex()
-        return self.createIndex(self._places[index.internalId() - 1], 0, 0)
+        return self.createIndex(self._positions[index.internalId() - 1], 0, 0)
 
     def rowCount(self, parent: Index = _TOP) -> int:
         if not parent.isValid():
@@ -188,12 +188,12 @@ class StatisticsModel(QAbstractItemModel):
         self._set_subjects(group, subjects)
 
     def _add_group(self, stats: MethodStats) -> int:
-        number, place = len(self._by_number), len(self._groups)
-        self.beginInsertRows(_TOP, place, place)
+        number, position = len(self._by_number), len(self._groups)
+        self.beginInsertRows(_TOP, position, position)
         group = _Group(number, stats)
         self._by_number.append(group)
         self._groups.append(group)
-        self._places[number] = place
+        self._positions[number] = position
         self.endInsertRows()
         return number
 
@@ -203,7 +203,7 @@ class StatisticsModel(QAbstractItemModel):
         group.subjects = [fresh.pop(stats.subject) for stats in group.subjects]
         if fresh:
             first = len(group.subjects)
-            parent = self.index(self._places[group.number], 0)
+            parent = self.index(self._positions[group.number], 0)
             self.beginInsertRows(parent, first, first + len(fresh) - 1)
             group.subjects.extend(fresh.values())
             self.endInsertRows()
@@ -225,14 +225,14 @@ class StatisticsModel(QAbstractItemModel):
         self._groups = groups
         for group, ordered in zip(groups, subjects, strict=True):
             group.subjects = ordered
-        self._places = {group.number: place for place, group in enumerate(groups)}
+        self._positions = {group.number: position for position, group in enumerate(groups)}
         self.changePersistentIndexList(before, [self._where(*one) for one in what])
         self.layoutChanged.emit()
 
     def _where(self, stats: MethodStats, id: int, column: int) -> QModelIndex:
         """Return a row's new index. Rows are compared by identity: their numbers may be equal."""
         siblings = self._by_number[id - 1].subjects if id else [group.stats for group in self._groups]
-        row = next(place for place, one in enumerate(siblings) if one is stats)
+        row = next(position for position, one in enumerate(siblings) if one is stats)
         return self.createIndex(row, column, id)
 
     # -------------------------------------------------------------- looks
@@ -240,7 +240,7 @@ class StatisticsModel(QAbstractItemModel):
     def _text(self, index: Index, column: Column) -> str | None:
         stats = self.stats(index)
         if column is Column.METHOD:
-            return shorten(one_line(stats.subject if index.internalId() else stats.method), LONGEST)
+            return shorten(one_line(stats.subject if index.internalId() else stats.method), MAX_LENGTH)
         if column is Column.SERVER:
             return "" if index.internalId() else one_line(stats.server)
         return None if column is Column.PLOT else number(stats, column)
@@ -276,7 +276,7 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
         return sum(getattr(stats, name) for stats in wholes)
 
     names = ("count", "errors", "tool_errors", "given_up", "waiting", "bytes_out", "bytes_in", "human_ns")
-    longest = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
+    max_length = max((stats.max_ns for stats in wholes if stats.max_ns is not None), default=None)
     return MethodStats(
         server="",
         method="All",
@@ -285,7 +285,7 @@ def _sum_of(wholes: list[MethodStats]) -> MethodStats:
         p50_ns=None,
         p95_ns=None,
         p99_ns=None,
-        max_ns=longest,
+        max_ns=max_length,
         mean_ns=None,
         histogram=(),
         **{name: total(name) for name in names},
@@ -298,10 +298,10 @@ def _axis_of(wholes: Iterable[MethodStats]) -> tuple[int, int]:
         return 1, 2
     first, last = max(1, min(start for start, _ in bins)), max(2, *(end for _, end in bins))
     # Nearly equal durations should look equal.
-    return (first, last) if last > _LEAST_RATIO * first else (max(1, first // 4), last * 4)
+    return (first, last) if last > _MIN_RATIO * first else (max(1, first // 4), last * 4)
 
 
-LONGEST = 120
+MAX_LENGTH = 120
 _NONE = "–"
 
 
@@ -390,21 +390,21 @@ def tip(stats: MethodStats, column: Column) -> str:
             return f"{plural(stats.errors, 'error')}, {plural(stats.tool_errors, 'tool error')}: {share:.1%}"
         case Column.BYTES_OUT | Column.BYTES_IN:
             return f"{VALUES[column](stats):,} bytes"
-    return _latency_words(stats)
+    return _latency_text(stats)
 
 
-def _latency_words(stats: MethodStats) -> str:
+def _latency_text(stats: MethodStats) -> str:
     if stats.p50_ns is None or stats.mean_ns is None:
         return "No answer was timed"
-    words = f"p50 {number(stats, Column.P50)}, p95 {number(stats, Column.P95)}, "
-    words += f"p99 {number(stats, Column.P99)}, longest {number(stats, Column.MAX)}, "
-    words += f"mean {duration(stats.mean_ns)}"
-    return f"{words}; besides, {duration(stats.human_ns)} of people" if stats.human_ns else words
+    text = f"p50 {number(stats, Column.P50)}, p95 {number(stats, Column.P95)}, "
+    text += f"p99 {number(stats, Column.P99)}, longest {number(stats, Column.MAX)}, "
+    text += f"mean {duration(stats.mean_ns)}"
+    return f"{text}; besides, {duration(stats.human_ns)} of people" if stats.human_ns else text
 
 
 def spoken(stats: MethodStats, column: Column) -> str:
     """Return accessible text for cells that are graphics."""
     if column is Column.PLOT:
-        return _latency_words(stats)
+        return _latency_text(stats)
     sender = "" if stats.method == "All" else ", sent by us" if stats.is_ours else ", sent by the server"
-    return one_line(shorten(stats.subject or stats.method, LONGEST)) + sender
+    return one_line(shorten(stats.subject or stats.method, MAX_LENGTH)) + sender

@@ -20,14 +20,14 @@ from inspector.base.units import duration, full_time, plural
 from inspector.traffic.analysis.lanes import RANKS, Piece
 from inspector.traffic.analysis.timeline import Bar, LaneView, Mark, Place, Timeline, Wait
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_WORDS, Status
+from inspector.traffic.records import STATUS_LABELS, Status
 
 _TURN_S = 0.006
 _REST_MS = 15
 # Refreshing one operation may take at most this share of the time.
 _SHARE = 0.05
-_MOST_KEPT = 4_000
-_LONGEST_LABEL = 80
+_MAX_CACHED = 4_000
+_MAX_LABEL_LENGTH = 80
 _FAR = 2**62
 _PIXELS = 1_000
 
@@ -50,12 +50,12 @@ class TimelineBars(QObject):
         self._timeline = Timeline(log)
         self._window: tuple[object, tuple[LaneView, ...]] | None = None
         self._inside: dict[int, Inside] = {}
-        self._asked: list[int] = []
+        self._requested: list[int] = []
         self._stale: set[int] = set()
         self._due: dict[int, float] = {}
         self._labels: dict[tuple[int, int], tuple[str, str]] = {}
         self._timer = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._inspect)
 
     def __len__(self) -> int:
         return len(self._timeline)
@@ -69,7 +69,7 @@ class TimelineBars(QObject):
         self._inside.clear()
         self._stale.clear()
         self._due.clear()
-        self._asked.clear()
+        self._requested.clear()
         self._timer.stop()
 
     def extend(self, rows: array[int]) -> None:
@@ -98,10 +98,10 @@ class TimelineBars(QObject):
         counts, worst, factor = [0] * columns, [Status.NONE] * columns, columns / max(1, t1 - t0)
         for lane in self._timeline.window(t0, t1, columns):
             for piece in lane.pieces:
-                place = min(max(int((piece.start_ns - t0) * factor), 0), columns - 1)
-                counts[place] += piece.bars
-                if piece.status is not worst[place] and RANKS[piece.status] > RANKS[worst[place]]:
-                    worst[place] = piece.status
+                position = min(max(int((piece.start_ns - t0) * factor), 0), columns - 1)
+                counts[position] += piece.bars
+                if piece.status is not worst[position] and RANKS[piece.status] > RANKS[worst[position]]:
+                    worst[position] = piece.status
         return counts, worst
 
     def lanes(self, t0: int, t1: int) -> tuple[LaneView, ...]:
@@ -112,9 +112,9 @@ class TimelineBars(QObject):
         self, t0: int, t1: int, width: int, servers: Sequence[int] | None = None
     ) -> tuple[LaneView, ...]:
         """Return the lanes in a range. The last result is cached: most paints repeat it."""
-        asked = t0, t1, width, None if servers is None else tuple(servers)
-        if self._window is None or self._window[0] != asked:
-            self._window = asked, self._timeline.window(t0, t1, width, servers)
+        requested = t0, t1, width, None if servers is None else tuple(servers)
+        if self._window is None or self._window[0] != requested:
+            self._window = requested, self._timeline.window(t0, t1, width, servers)
         return self._window[1]
 
     def where(self, row: int) -> Place | None:
@@ -128,7 +128,9 @@ class TimelineBars(QObject):
         columns = self._log.columns
         numbers = columns.method[operation], columns.subject[operation]
         if numbers not in self._labels:
-            texts = [shorten(one_line(self._log.words.text(number)), _LONGEST_LABEL) for number in numbers]
+            texts = [
+                shorten(one_line(self._log.strings.text(number)), _MAX_LABEL_LENGTH) for number in numbers
+            ]
             self._labels[numbers] = (texts[1], texts[0]) if texts[1] else (texts[0] or "batch", "")
         return self._labels[numbers]
 
@@ -141,25 +143,25 @@ class TimelineBars(QObject):
     def ask(self, operations: Sequence[int]) -> None:
         """Request the details of visible operations. Only unknown or stale ones are computed."""
         now = perf_counter()
-        self._asked = [
+        self._requested = [
             one
             for one in operations
             if one not in self._inside or (one in self._stale and self._due.get(one, 0.0) <= now)
         ]
-        if self._asked and not self._timer.isActive():
+        if self._requested and not self._timer.isActive():
             self._timer.start()
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         until = perf_counter() + _TURN_S
-        if len(self._inside) > _MOST_KEPT:
+        if len(self._inside) > _MAX_CACHED:
             self._inside.clear()
-        while self._asked and perf_counter() < until:
-            self._look_at(self._asked.pop(0))
-        if self._asked:
+        while self._requested and perf_counter() < until:
+            self._inspect_at(self._requested.pop(0))
+        if self._requested:
             self._timer.start()
         self.found.emit()
 
-    def _look_at(self, operation: int) -> None:
+    def _inspect_at(self, operation: int) -> None:
         began = perf_counter()
         self._stale.discard(operation)
         self._inside[operation] = self._timeline.waits(operation), self._timeline.marks(operation)
@@ -170,29 +172,29 @@ class TimelineBars(QObject):
 
     def neighbour(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
-        place = self.where(operation)
-        if place is None:
+        position = self.where(operation)
+        if position is None:
             return None
         if step > 0:
-            end = place.end_ns if place.end_ns is not None else _FAR
-            pieces = self._pieces(place, end, _FAR, 1)
+            end = position.end_ns if position.end_ns is not None else _FAR
+            pieces = self._pieces(position, end, _FAR, 1)
             return pieces[0].operation if pieces else None
         span = self.span()
-        pieces = self._pieces(place, span[0], place.start_ns, _PIXELS) if span else []
+        pieces = self._pieces(position, span[0], position.start_ns, _PIXELS) if span else []
         while pieces and pieces[-1].bars > 1:
             last = pieces[-1]
-            pieces = self._pieces(place, last.start_ns, place.start_ns, _PIXELS)
+            pieces = self._pieces(position, last.start_ns, position.start_ns, _PIXELS)
             if pieces and pieces[-1] == last:
                 break  # they overlap and cannot be distinguished
         return pieces[-1].operation if pieces else None
 
-    def _pieces(self, place: Place, t0: int, t1: int, width: int) -> list[Piece]:
-        lanes = self._timeline.window(t0, t1, width, (place.server,))
-        return [piece for lane in lanes for piece in lane.pieces if piece.subrow == place.subrow]
+    def _pieces(self, position: Place, t0: int, t1: int, width: int) -> list[Piece]:
+        lanes = self._timeline.window(t0, t1, width, (position.server,))
+        return [piece for lane in lanes for piece in lane.pieces if piece.subrow == position.subrow]
 
     # -------------------------------------------------------------- in words
 
-    def words(self, operation: int, now_ns: int) -> str:
+    def text(self, operation: int, now_ns: int) -> str:
         """Return a summary of an operation in a few lines."""
         bar = self._timeline.bar(operation)
         if bar is None:
@@ -201,7 +203,7 @@ class TimelineBars(QObject):
             "  ".join(reversed(self.label(operation))).strip(),
             one_line(self._log.server_name(operation)),
         ]
-        lines.append(f"{STATUS_WORDS[bar.status] or 'no answer'}, {_length(bar, now_ns)}")
+        lines.append(f"{STATUS_LABELS[bar.status] or 'no answer'}, {_length(bar, now_ns)}")
         lines.append(f"began {full_time(bar.start_ns)}")
         waited = sum(max(0, (wait.end_ns or now_ns) - wait.start_ns) for wait in bar.waits)
         if bar.waits:

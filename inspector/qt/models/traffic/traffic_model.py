@@ -33,9 +33,9 @@ from inspector.qt.models.traffic.columns import (
 from inspector.qt.models.traffic.row_search import Matcher, RowSearch
 from inspector.qt.theme import Theme
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import STATUS_WORDS
+from inspector.traffic.records import STATUS_LABELS
 
-__all__ = ["STATUS_TONES", "STATUS_WORDS", "Column", "TrafficModel"]
+__all__ = ["STATUS_LABELS", "STATUS_TONES", "Column", "TrafficModel"]
 
 
 class TrafficSource(QObject):
@@ -84,7 +84,7 @@ class TrafficModel(QAbstractTableModel):
 
     Signals:
         reordering: The rows are about to be reordered: remember the selected ones.
-        reordered: The rows were reordered: select them again at their new positions (`places_of`).
+        reordered: The rows were reordered: select them again at their new positions (`positions_of`).
     """
 
     reordering = Signal()
@@ -106,9 +106,9 @@ class TrafficModel(QAbstractTableModel):
         self._sort_timer = QTimer(self, interval=0)
         self._sort_timer.timeout.connect(self._sort_some)
         self._resort_timer = QTimer(self, singleShot=True, interval=0)
-        self._resort_timer.timeout.connect(self._sort_anew)
+        self._resort_timer.timeout.connect(self._resort)
         # By role: a view asks for seven roles per painted cell, most of which have no value.
-        self._answers: dict[int, Callable[[int, int], object]] = {
+        self._responses: dict[int, Callable[[int, int], object]] = {
             Qt.ItemDataRole.DisplayRole: self.cells.text,
             Qt.ItemDataRole.ForegroundRole: self.cells.color,
             Qt.ItemDataRole.BackgroundRole: lambda number, column: self.tint(number),
@@ -189,12 +189,12 @@ class TrafficModel(QAbstractTableModel):
         """Return the log row number of a shown row."""
         return self._rows[row]
 
-    def places_of(self, numbers: Iterable[int]) -> list[int]:
+    def positions_of(self, numbers: Iterable[int]) -> list[int]:
         """Return the positions of those log rows that are shown, in one pass."""
         wanted = set(numbers)
         if self._sorted_by is not None and len(wanted) > 4:
-            return [place for place, number in enumerate(self._rows) if number in wanted]
-        return [place for place in map(self.find_row, wanted) if place is not None]
+            return [position for position, number in enumerate(self._rows) if number in wanted]
+        return [position for position in map(self.find_row, wanted) if position is not None]
 
     def new_among(self, first: int, last: int) -> int:
         """Return how many of these shown rows were recorded after the search started."""
@@ -210,7 +210,7 @@ class TrafficModel(QAbstractTableModel):
     def find_row(self, number: int) -> int | None:
         """Return the position of a log row, None if it is not shown."""
         if self._sorted_by is None:
-            return self.search.place_of(number)
+            return self.search.position_of(number)
         try:
             return self._rows.index(number)
         except ValueError:
@@ -231,19 +231,19 @@ class TrafficModel(QAbstractTableModel):
         self.endInsertRows()
         self._sort_again()
 
-    def _on_moved_in(self, place: int, number: int) -> None:
+    def _on_moved_in(self, position: int, number: int) -> None:
         if self._sorted_by is not None:
-            place = len(self._rows)
-        self.beginInsertRows(_NOWHERE, place, place)
-        self._rows.insert(place, number)
+            position = len(self._rows)
+        self.beginInsertRows(_NOWHERE, position, position)
+        self._rows.insert(position, number)
         self.endInsertRows()
         self._sort_again()
 
-    def _on_moved_out(self, place: int, number: int) -> None:
+    def _on_moved_out(self, position: int, number: int) -> None:
         if self._sorted_by is not None:
-            place = self._rows.index(number)
-        self.beginRemoveRows(_NOWHERE, place, place)
-        del self._rows[place]
+            position = self._rows.index(number)
+        self.beginRemoveRows(_NOWHERE, position, position)
+        del self._rows[position]
         self.endRemoveRows()
         self._lost_some = True
         self._sort_again()
@@ -266,14 +266,14 @@ class TrafficModel(QAbstractTableModel):
         if column is None:
             self._put_in_order(array("q", self.search.rows))
         else:
-            self._sort_anew()
+            self._resort()
 
     def finish(self) -> None:
         """Finish searching and sorting now, for tests and counting."""
         self.search.finish()
         while self._sorting is not None or self._resort_timer.isActive():
             if self._resort_timer.isActive():
-                self._sort_anew()
+                self._resort()
             self._sort_some()
 
     def _sort_again(self) -> None:
@@ -286,7 +286,7 @@ class TrafficModel(QAbstractTableModel):
         self._resort_timer.stop()
         self._sorting = None
 
-    def _sort_anew(self) -> None:
+    def _resort(self) -> None:
         self._stop_sorting()
         if self._sorted_by is None:
             return
@@ -332,10 +332,10 @@ class TrafficModel(QAbstractTableModel):
     # -------------------------------------------------------------- for views
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        answer = self._answers.get(role)
-        if answer is None or not index.isValid():
+        response = self._responses.get(role)
+        if response is None or not index.isValid():
             return None
-        return answer(self._rows[index.row()], index.column())
+        return response(self._rows[index.row()], index.column())
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole

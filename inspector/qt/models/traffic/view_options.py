@@ -28,9 +28,9 @@ TONES: dict[str, Tone] = {
     "inbound": "inbound",
     "outbound": "outbound",
 }
-_MOST_KEPT = 20_000
+_MAX_CACHED = 20_000
 # A rule that reads bodies skips larger ones: painting a row must be fast.
-_BIGGEST_BODY = 256 * 1024
+_MAX_BODY_SIZE = 256 * 1024
 
 # Compiles a rule's filter; None if it is invalid.
 Compile = Callable[[str], Matcher | None]
@@ -59,7 +59,7 @@ class RowColors:
         """Return the background of a row; None for the default."""
         tint = self._known.get(number)
         if tint is None:
-            if len(self._known) > _MOST_KEPT:
+            if len(self._known) > _MAX_CACHED:
                 self._known.clear()
             tint = self._known[number] = self._tint_of(number)
         return self._color(tint) if tint else None
@@ -72,9 +72,9 @@ class RowColors:
     def _tint_of(self, number: int) -> str:
         if self._ready is None:
             self._ready = self._make_ready()
-        is_big = self._log.kept(number) > _BIGGEST_BODY
-        asked = (each for each in self._ready if each[0].is_cheap or not is_big)
-        return next((tint for matcher, tint in asked if matcher.matches(number)), "")
+        is_big = self._log.kept(number) > _MAX_BODY_SIZE
+        requested = (each for each in self._ready if each[0].is_cheap or not is_big)
+        return next((tint for matcher, tint in requested if matcher.matches(number)), "")
 
     def _make_ready(self) -> list[tuple[Matcher, str]]:
         ready = [(self._compile(rule.filter), rule.tint) for rule in self._rules if rule.is_on]
@@ -87,7 +87,7 @@ class RowColors:
 
 
 _HISTORY = "traffic/history"
-_MOST_HISTORY = 30
+_MAX_HISTORY = 30
 
 
 class TrafficViewOptions(QObject):
@@ -142,7 +142,7 @@ class TrafficViewOptions(QObject):
         self._change(replace(self._prefs, rules=tuple(rules)))
 
     def set_history(self, texts: Sequence[str]) -> None:
-        self._history = list(texts[:_MOST_HISTORY])
+        self._history = list(texts[:_MAX_HISTORY])
         if self._layout is not None:
             self._layout.setValue(_HISTORY, self._history)
 
@@ -158,4 +158,4 @@ class TrafficViewOptions(QObject):
     def _read_history(self) -> list[str]:
         value = self._layout.value(_HISTORY) if self._layout is not None else None
         texts = value if isinstance(value, list) else [value]  # a list of one is returned as its item
-        return [text for text in texts if isinstance(text, str) and text][:_MOST_HISTORY]
+        return [text for text in texts if isinstance(text, str) and text][:_MAX_HISTORY]

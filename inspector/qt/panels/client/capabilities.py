@@ -17,7 +17,7 @@ from inspector.protocol.client_capabilities import (
     CAPABILITY_SWITCHES,
     CapabilitySwitch,
     ClientCapabilities,
-    remarks,
+    notes,
 )
 from inspector.protocol.revisions import Revision, is_between
 from inspector.qt.forms.json.json_text_view import JsonTextView
@@ -27,7 +27,7 @@ from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel, PlainLabel
 from inspector.schema.values import FormError
 
-_MOST_REMARKS = 3
+_MAX_NOTES = 3
 
 
 class ExactCapabilities(QWidget):
@@ -47,14 +47,14 @@ class ExactCapabilities(QWidget):
         super().__init__(parent)
         self._shown: JSONObject = {}
         self._revision: Revision | None = None
-        self._asked: tuple[str, JSONObject] | None = None  # the text to declare, and its value
+        self._requested: tuple[str, JSONObject] | None = None  # the text to declare, and its value
         self.is_edited = False
         self._when = MutedLabel(theme, wrap=True)
         self._by_hand = Badge(theme, tone="accent")
         self.text = JsonTextView(FormStyle.of(theme), "Capabilities")
         self.text.text_changed.connect(self._on_text_changed)
-        self.text.text_read.connect(self._show_remarks)
-        self._remarks = PlainLabel(theme, tone="warn", wrap=True)
+        self.text.text_read.connect(self._show_notes)
+        self._notes = PlainLabel(theme, tone="warn", wrap=True)
         self.declare = QAction("Declare this", self)
         self.declare.triggered.connect(self._on_declare)
         self.discard = QAction("Discard", self)
@@ -69,11 +69,11 @@ class ExactCapabilities(QWidget):
         self._by_hand.set_text("as you wrote it" if declared.is_exact else "")
         capabilities, before = declared.capabilities(revision), self._shown
         self._shown = capabilities  # also what discarding restores
-        if declared.is_exact and self._asked == (self.text.text(), capabilities):
+        if declared.is_exact and self._requested == (self.text.text(), capabilities):
             self._end_editing()
         elif not self.is_edited and capabilities != before:
             self.text.set_value(capabilities)
-        self._show_remarks()
+        self._show_notes()
 
     # --------------------------------------------------------------
 
@@ -87,16 +87,16 @@ class ExactCapabilities(QWidget):
             capabilities = self.text.read_object()
         except FormError:
             return  # shown below the text
-        self._asked = (self.text.text(), capabilities)
+        self._requested = (self.text.text(), capabilities)
         self.wanted.emit(capabilities)
 
     def _on_discard(self) -> None:
         self.text.set_value(self._shown)
         self._end_editing()
-        self._show_remarks()
+        self._show_notes()
 
     def _end_editing(self) -> None:
-        self._asked = None
+        self._requested = None
         self.is_edited = False
         self._show_edited()
         self.edited.emit()
@@ -105,14 +105,14 @@ class ExactCapabilities(QWidget):
         for action in (self.declare, self.discard):
             action.setEnabled(self.is_edited)
 
-    def _show_remarks(self) -> None:
+    def _show_notes(self) -> None:
         try:
-            said = remarks(self.text.read_object(), self._revision)
+            reported = notes(self.text.read_object(), self._revision)
         except FormError:
-            said = ()
-        more = f" And {len(said) - _MOST_REMARKS} more." if len(said) > _MOST_REMARKS else ""
-        self._remarks.setText(" ".join(said[:_MOST_REMARKS]) + more)
-        self._remarks.setVisible(bool(said))
+            reported = ()
+        more = f" And {len(reported) - _MAX_NOTES} more." if len(reported) > _MAX_NOTES else ""
+        self._notes.setText(" ".join(reported[:_MAX_NOTES]) + more)
+        self._notes.setVisible(bool(reported))
 
     def _lay_out(self, theme: Theme) -> None:
         head = QHBoxLayout()
@@ -129,7 +129,7 @@ class ExactCapabilities(QWidget):
         inner.addWidget(self._when)
         below = QVBoxLayout()
         below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
-        below.addWidget(self._remarks)
+        below.addWidget(self._notes)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -139,7 +139,7 @@ class ExactCapabilities(QWidget):
 
 
 _EXTENSIONS = "extensions"
-_MOST_EXTENSIONS = 200
+_MAX_EXTENSIONS = 200
 
 
 class CapabilityRow(QWidget):
@@ -152,11 +152,11 @@ class CapabilityRow(QWidget):
         self.box.setAccessibleName(f"Declare {shorten(name, 200)}")
         self.box.setAccessibleDescription(sentence)
         self.box.clicked.connect(lambda: on_toggled(self.box.isChecked()))
-        self._words = MutedLabel(theme, sentence, wrap=True)
+        self._label = MutedLabel(theme, sentence, wrap=True)
         column = QVBoxLayout()
         column.setSpacing(0)
         column.addWidget(PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle))
-        column.addWidget(self._words)
+        column.addWidget(self._label)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
         row.setSpacing(SPACE_2)
@@ -165,7 +165,7 @@ class CapabilityRow(QWidget):
 
     def show_state(self, is_on: bool, note: str = "") -> None:
         self.box.setChecked(is_on)
-        self._words.setText(f"{self._sentence} {note}".strip())
+        self._label.setText(f"{self._sentence} {note}".strip())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
@@ -204,13 +204,13 @@ class CapabilityList(QWidget):
     def show_declared(self, declared: ClientCapabilities, revision: Revision | None) -> None:
         extensions = declared.whole.get(_EXTENSIONS)
         if isinstance(extensions, dict):
-            for name, settings in list(extensions.items())[:_MOST_EXTENSIONS]:
+            for name, settings in list(extensions.items())[:_MAX_EXTENSIONS]:
                 self._remember(name, settings)
         for switch in CAPABILITY_SWITCHES:
             self.rows[switch.path].show_state(declared.has(switch.path), _note(switch, revision))
         for name, settings in self._extensions.items():
-            words = f"Settings: {shorten(compact(settings), 120)}" if settings != {} else ""
-            self.rows[_EXTENSIONS, name].show_state(declared.has((_EXTENSIONS, name)), words)
+            text = f"Settings: {shorten(compact(settings), 120)}" if settings != {} else ""
+            self.rows[_EXTENSIONS, name].show_state(declared.has((_EXTENSIONS, name)), text)
 
     def add_extension(self) -> None:
         name = self.name.text().strip()

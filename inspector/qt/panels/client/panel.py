@@ -82,10 +82,10 @@ class ClientPanel(QWidget):
 
     def set_view(self, view: ServerView) -> None:
         """Show the view, unless a change is being sent: an older view would revert it briefly."""
-        if view.ours is None or self._sending:
+        if view.client_side is None or self._sending:
             return
-        self._ours = view.ours
-        self._declared = view.ours.declared
+        self._ours = view.client_side
+        self._declared = view.client_side.declared
         self._show()
 
     # -------------------------------------------------------------- what the person wants
@@ -129,9 +129,9 @@ class ClientPanel(QWidget):
         self._show_declared()
         self.roots.show_roots(ours.roots, _about_roots(ours))
         if ours.differs:
-            self.alert.say("differs", _DIFFERS, "Reconnect to apply.", [self._reconnect], "wait")
+            self.alert.show_message("differs", _DIFFERS, "Reconnect to apply.", [self._reconnect], "wait")
         else:
-            self.alert.close_about("differs")
+            self.alert.close_topic("differs")
         self._show_readiness()
 
     def _show_declared(self) -> None:
@@ -146,9 +146,9 @@ class ClientPanel(QWidget):
         self.everything.setEnabled(is_free and ours is not None and not ours.is_usual)
         self.nothing.setEnabled(is_free and ours is not None and ours.declared.whole != {})
         if self.exact.is_edited:
-            self.alert.say("writing", _WRITING, tone="wait")
+            self.alert.show_message("writing", _WRITING, tone="wait")
         else:
-            self.alert.close_about("writing")
+            self.alert.close_topic("writing")
 
     # --------------------------------------------------------------
 
@@ -212,7 +212,7 @@ def _when(ours: ClientSide | None) -> str:
     return f"Said once, by initialize at {ours.revision}."
 
 
-_MOST_ROWS = 8
+_MAX_ROWS = 8
 
 
 class RootsList(QWidget):
@@ -254,7 +254,7 @@ class RootsList(QWidget):
             (self.down, "chevron-down", "Alt+Down"),
             (self.remove, "trash", "Del"),
         ):
-            theme.dress(action, icon)
+            theme.set_icon(action, icon)
             action.setShortcut(QKeySequence(key))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             self.list.addAction(action)
@@ -340,7 +340,7 @@ class RootsList(QWidget):
             self.list.addItem(item)
         self.list.setCurrentRow(min(row, len(self._roots) - 1))
         self._on_chosen(self.list.currentRow())
-        shown = min(max(len(self._roots), 3), _MOST_ROWS)  # at least as tall as the buttons beside it
+        shown = min(max(len(self._roots), 3), _MAX_ROWS)  # at least as tall as the buttons beside it
         self.list.setFixedHeight(shown * self._theme.row_height() + 2 * self.list.frameWidth())
         self._listed.setVisible(bool(self._roots))
 

@@ -23,9 +23,9 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.discovered_servers import (
     TONES,
     file_text,
+    location_text,
     nothing_text,
-    place_text,
-    standing_text,
+    status_text,
     summary_text,
 )
 from inspector.qt.panels.discovered_servers.review import ReviewPage
@@ -54,11 +54,11 @@ class FoundServersPanel(QWidget):
         self.report = FoundReport()
         self.tree = FoundServersTree(theme)
         self.review = ReviewPage(theme)
-        self.look_action = QAction("Look again", self)
-        self.look_action.setToolTip("Read all files anew")
-        theme.dress(self.look_action, "refresh")
+        self.search_action = QAction("Look again", self)
+        self.search_action.setToolTip("Read all files anew")
+        theme.set_icon(self.search_action, "refresh")
         self._header = PanelHeader(theme, "Found servers")
-        self._header.add_action(self.look_action)
+        self._header.add_action(self.search_action)
         self.alert = Alert(theme)
         sides = QSplitter()
         sides.setChildrenCollapsible(False)
@@ -74,7 +74,7 @@ class FoundServersPanel(QWidget):
         column.addWidget(self.alert)
         column.addWidget(self._gate, 1)
         self.tree.chosen.connect(self._on_chosen)
-        self.look_action.triggered.connect(self.look)
+        self.search_action.triggered.connect(self.scan)
         self.review.trust_wanted.connect(lambda view: self._start("trust", self._trust(view)))
         self.review.import_wanted.connect(lambda view: self._start("import", self._import(view)))
         self.review.examine_wanted.connect(lambda view: self._start("examine", self._examine(view)))
@@ -84,34 +84,34 @@ class FoundServersPanel(QWidget):
         self.show_report(self.report)
         bridge.start_when_attached("load found servers", self._load())
 
-    def look(self) -> None:
-        self._start("look for servers", self._look())
+    def scan(self) -> None:
+        self._start("look for servers", self._scan())
 
     def show_report(self, report: FoundReport) -> None:
         self.report = report
         self._header.set_detail(summary_text(report) if report.files else "")
         if report.problem:
-            self.alert.say("trust", report.problem, tone="error")
+            self.alert.show_message("trust", report.problem, tone="error")
         else:
-            self.alert.close_about("trust")
+            self.alert.close_topic("trust")
         self.tree.show_report(report)
         if report.files:
             self._gate.open()
         else:
-            self._gate.explain("empty", "search", "Nothing found", nothing_text(), action=self.look_action)
+            self._gate.explain("empty", "search", "Nothing found", nothing_text(), action=self.search_action)
 
     # --------------------------------------------------------------
 
     def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
         for about in ("failed", "examined"):
-            self.alert.close_about(about)
+            self.alert.close_topic(about)
         if isinstance(what, FoundView):
             self.review.show_server(what)
         elif what is not None:
             self.review.show_file(what)
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        self.alert.close_about("failed")
+        self.alert.close_topic("failed")
         self._bridge.start_when_attached(name, self._shown(work))
 
     async def _shown(self, work: Coroutine[Any, Any, None]) -> None:
@@ -121,7 +121,7 @@ class FoundServersPanel(QWidget):
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
-            self.alert.say("failed", str(exc), tone="error")
+            self.alert.show_message("failed", str(exc), tone="error")
 
     async def _load(self) -> None:
         """Load what was found before the panel was opened."""
@@ -133,8 +133,8 @@ class FoundServersPanel(QWidget):
         if shiboken6.isValid(self):
             self.show_report(report)
 
-    async def _look(self) -> None:
-        await self._bridge.ask_found(lambda found: found.look())
+    async def _scan(self) -> None:
+        await self._bridge.ask_found(lambda found: found.scan())
 
     async def _trust(self, view: FoundView) -> None:
         allowed, given = self.review.allowed(), self.review.given()
@@ -158,19 +158,19 @@ class FoundServersPanel(QWidget):
             return
         failure = examination.failure
         if failure is not None:
-            self.alert.say("examined", failure.cause, failure.fix, tone="error")
+            self.alert.show_message("examined", failure.cause, failure.fix, tone="error")
             return
         seen = next((each for each in examination.results if each.id in ("command", "url")), None)
-        words = "Nothing that can be seen speaks against it."
+        text = "Nothing that can be seen speaks against it."
         if seen is not None and seen.found:  # where it is, or why that is unknown
-            words = f"{words} {seen.title}: {one_line(seen.found).rstrip('.')}."
-        self.alert.say("examined", words, "It was not started, and nobody was asked.", tone="ok")
+            text = f"{text} {seen.title}: {one_line(seen.found).rstrip('.')}."
+        self.alert.show_message("examined", text, "It was not started, and nobody was asked.", tone="ok")
 
     async def _distrust(self, view: FoundView) -> None:
         await self._bridge.ask_found(lambda found: found.forget(view.id))
 
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 _WHAT = Qt.ItemDataRole.UserRole  # the FoundView or the FoundFile of a row
 
 
@@ -231,13 +231,13 @@ class FoundServersTree(QTreeWidget):
         return False
 
     def _add_file(self, file: FoundFile, views: list[FoundView]) -> None:
-        row = QTreeWidgetItem([place_text(file.source), file_text(file)])
+        row = QTreeWidgetItem([location_text(file.source), file_text(file)])
         row.setData(0, _WHAT, file)
         row.setToolTip(0, plain_tooltip(str(file.source.path or file.source.tool)))
         row.setForeground(0, self._theme.color("muted"))
         row.setForeground(1, self._theme.color("error" if file.problem else "muted"))
         for view in views:
-            child = QTreeWidgetItem([shorten(one_line(view.name), _LONGEST_NAME), standing_text(view)])
+            child = QTreeWidgetItem([shorten(one_line(view.name), _MAX_NAME_LENGTH), status_text(view)])
             child.setData(0, _WHAT, view)
             is_quiet = view.overridden_by is not None
             tone = "error" if view.problem else "muted" if is_quiet else TONES[view.trust]
@@ -250,7 +250,7 @@ class FoundServersTree(QTreeWidget):
         items: list[QTreeWidgetItem] = []
         for row in range(self.topLevelItemCount()):
             if (top := self.topLevelItem(row)) is not None:
-                children = (top.child(place) for place in range(top.childCount()))
+                children = (top.child(position) for position in range(top.childCount()))
                 items += [top, *(child for child in children if child is not None)]
         return items
 

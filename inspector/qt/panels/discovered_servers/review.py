@@ -24,7 +24,7 @@ from inspector.config.foreign.discovery import FoundFile
 from inspector.config.servers.entry_diff import FieldChange
 from inspector.engine.servers.inspection import FoundView, Trust
 from inspector.qt.forms.server.input_fields import InputFields
-from inspector.qt.models.discovered_servers import TONES, command_text, order_text, place_text, what_text
+from inspector.qt.models.discovered_servers import TONES, command_text, location_text, order_text, what_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.badge import Badge
@@ -32,14 +32,14 @@ from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.long_text import WholeText
 
-_WIDEST = 900
-_LONGEST = 20_000
-_LONGEST_NAME = 200
+_MAX_WIDTH = 900
+_MAX_LENGTH = 20_000
+_MAX_NAME_LENGTH = 200
 # Larger or more demanding servers can be neither trusted nor imported (`engine.examining`).
-_MOST_SHOWN = 300_000
-_MOST_ASKED = 100
+_MAX_SHOWN = 300_000
+_MAX_REQUESTS = 100
 _ABSENT = "not there"
-_MOST_ROWS = 40  # more of a kind are shown as text, which is complete and fast
+_MAX_ROWS = 40  # more of a kind are shown as text, which is complete and fast
 _SHOWN_ELSEWHERE = re.compile(r"(?:file|folder|name|command|args|url|cwd|program|env|headers)(?:$|[.\[])")
 
 
@@ -106,10 +106,10 @@ class ReviewPage(QWidget):
             column.addWidget(
                 PlainLabel(self._theme, visible(file.problem), tone="error", wrap=True, selectable=True)
             )
-        for remark in file.remarks:
-            column.addWidget(self._text(visible(remark)))
-        words = "It is read only: MCP Lens never writes into files of other tools."
-        column.addWidget(MutedLabel(self._theme, words, wrap=True))
+        for note in file.notes:
+            column.addWidget(self._text(visible(note)))
+        message = "It is read only: MCP Lens never writes into files of other tools."
+        column.addWidget(MutedLabel(self._theme, message, wrap=True))
         self._end(page, column)
 
     def show_server(self, view: FoundView) -> None:
@@ -119,9 +119,11 @@ class ReviewPage(QWidget):
         self.view = view
         page, column = self._begin()
         column.addLayout(self._head(view))
-        column.addWidget(self._text(f"{place_text(view.source)}{f', line {view.line}' if view.line else ''}"))
-        if words := order_text(view):
-            column.addWidget(self._text(words))
+        column.addWidget(
+            self._text(f"{location_text(view.source)}{f', line {view.line}' if view.line else ''}")
+        )
+        if message := order_text(view):
+            column.addWidget(self._text(message))
         if view.problem:
             column.addWidget(
                 PlainLabel(self._theme, visible(view.problem), tone="error", wrap=True, selectable=True)
@@ -134,8 +136,8 @@ class ReviewPage(QWidget):
         self._add_given(column, view)
         self._add_variables(column, view)
         self._add_inputs(column, view)
-        for remark in view.remarks:
-            column.addWidget(self._text(visible(remark)))
+        for note in view.notes:
+            column.addWidget(self._text(visible(note)))
         self._end(page, column)
         self._offer(view)
 
@@ -145,7 +147,7 @@ class ReviewPage(QWidget):
         """Create a new page, which `_end` puts in place of the old one."""
         self.variables, self.inputs, self._given = {}, {}, None
         page = QWidget()
-        page.setMaximumWidth(_WIDEST)
+        page.setMaximumWidth(_MAX_WIDTH)
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
         column.setSpacing(SPACE_2)
@@ -159,7 +161,7 @@ class ReviewPage(QWidget):
     def _head(self, view: FoundView) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(SPACE_2)
-        row.addWidget(Heading(self._theme, shorten(one_line(view.name), _LONGEST_NAME)))
+        row.addWidget(Heading(self._theme, shorten(one_line(view.name), _MAX_NAME_LENGTH)))
         row.addWidget(Badge(self._theme, view.trust.value, TONES[view.trust], parent=self))
         row.addWidget(Badge(self._theme, view.transport, parent=self))
         row.addStretch(1)
@@ -168,15 +170,15 @@ class ReviewPage(QWidget):
     def _add_changes(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.changes:
             return
-        words = "What changed since you trusted it"
-        if len(view.changes) > _MOST_ROWS:
-            self._add_lines(column, words, [_change_line(change) for change in view.changes])
+        message = "What changed since you trusted it"
+        if len(view.changes) > _MAX_ROWS:
+            self._add_lines(column, message, [_change_line(change) for change in view.changes])
             return
-        column.addWidget(Heading(self._theme, words))
+        column.addWidget(Heading(self._theme, message))
         facts: list[Fact] = []
         for change in view.changes:
             before, after = (
-                _ABSENT if text is None else shorten(visible(text), _LONGEST)
+                _ABSENT if text is None else shorten(visible(text), _MAX_LENGTH)
                 for text in (change.before, change.after)
             )
             facts.append(Fact(shorten(one_line(change.field), 200), before, mono=True, tone="muted"))
@@ -188,47 +190,47 @@ class ReviewPage(QWidget):
             return
         column.addWidget(Heading(self._theme, what_text(view)))
         text = whole_line(view.url) if view.url else command_text(view)
-        column.addWidget(WholeText(self._theme, shorten(text, _MOST_SHOWN), what_text(view)))
+        column.addWidget(WholeText(self._theme, shorten(text, _MAX_SHOWN), what_text(view)))
 
     def _add_settings(self, column: QVBoxLayout, view: FoundView) -> None:
         digest = dict(view.facts).get("program.sha256", "")
-        others = [(place, text) for place, text in view.facts if not _SHOWN_ELSEWHERE.match(place)]
+        others = [(position, text) for position, text in view.facts if not _SHOWN_ELSEWHERE.match(position)]
         facts = [
             Fact("Program", visible(view.program), mono=True) if view.program else None,
             Fact("Its SHA-256", digest, mono=True) if digest else None,
             Fact("Working folder", visible(view.folder or view.cwd), mono=True) if view.command else None,
             Fact("Expands", one_line(", ".join(view.other_names)), mono=True) if view.other_names else None,
-            *(Fact(one_line(place), visible(text), mono=True) for place, text in others[:_MOST_ROWS]),
+            *(Fact(one_line(position), visible(text), mono=True) for position, text in others[:_MAX_ROWS]),
         ]
         column.addWidget(KeyValueList(self._theme, [fact for fact in facts if fact is not None]))
-        if len(others) > _MOST_ROWS:
-            self._add_lines(column, "All its settings", [f"{place} = {text}" for place, text in others])
+        if len(others) > _MAX_ROWS:
+            self._add_lines(column, "All its settings", [f"{position} = {text}" for position, text in others])
         if view.scripts:
             self._add_lines(column, "Files among its arguments that it would run", view.scripts)
 
     def _add_given(self, column: QVBoxLayout, view: FoundView) -> None:
         """Add what it is given, as text: of 300 variables the last matters as much as the first."""
-        for member, words in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
-            given = [(place, text) for place, text in view.facts if place.startswith(member)]
-            if lines := [f"{place.removeprefix(member)} = {text}" for place, text in given]:
-                self._add_lines(column, words, lines)
+        for member, message in (("env.", "Variables that it sets"), ("headers.", "Headers that are sent")):
+            given = [(position, text) for position, text in view.facts if position.startswith(member)]
+            if lines := [f"{position.removeprefix(member)} = {text}" for position, text in given]:
+                self._add_lines(column, message, lines)
 
-    def _add_lines(self, column: QVBoxLayout, words: str, lines: Sequence[str]) -> None:
+    def _add_lines(self, column: QVBoxLayout, message: str, lines: Sequence[str]) -> None:
         count = f" ({len(lines)})" if len(lines) > 1 else ""
-        column.addWidget(Heading(self._theme, f"{words}{count}"))
-        text = shorten("\n".join(map(whole_line, lines)), _MOST_SHOWN)
-        column.addWidget(WholeText(self._theme, text, words))
+        column.addWidget(Heading(self._theme, f"{message}{count}"))
+        text = shorten("\n".join(map(whole_line, lines)), _MAX_SHOWN)
+        column.addWidget(WholeText(self._theme, text, message))
 
     def _add_variables(self, column: QVBoxLayout, view: FoundView) -> None:
         if not view.variables:
             return
         column.addWidget(Heading(self._theme, "Variables of your environment that it wants"))
-        words = (
+        message = (
             "Only those that you tick are put in; a copy needs all. The server, and whoever wrote the file, "
             "can read them."
         )
-        column.addWidget(MutedLabel(self._theme, words, wrap=True))
-        for name in view.variables[:_MOST_ASKED]:
+        column.addWidget(MutedLabel(self._theme, message, wrap=True))
+        for name in view.variables[:_MAX_REQUESTS]:
             box = QCheckBox(one_line(name).replace("&", "&&"))
             box.setFont(self._theme.mono_font())
             self.variables[name] = box
@@ -236,7 +238,7 @@ class ReviewPage(QWidget):
 
     def _add_inputs(self, column: QVBoxLayout, view: FoundView) -> None:
         if view.inputs:
-            self._given = InputFields(self._theme, view.inputs[:_MOST_ASKED])
+            self._given = InputFields(self._theme, view.inputs[:_MAX_REQUESTS])
             self.inputs = self._given.fields
             column.addWidget(self._given)
 
@@ -269,8 +271,8 @@ class ReviewPage(QWidget):
     def _text(self, text: str, *, mono: bool = False) -> PlainLabel:
         return PlainLabel(self._theme, text, tone="muted", mono=mono, wrap=True, selectable=True)
 
-    def _action(self, words: str, act: Callable[[FoundView], object]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, message: str, act: Callable[[FoundView], object]) -> QAction:
+        action = QAction(message, self)
 
         def run() -> None:
             if self.view is not None:

@@ -18,7 +18,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
-_WIDEST = 900
+_MAX_WIDTH = 900
 _WHAT_IT_DOES = (
     "The doctor walks the way to this server step by step, on a connection of its own, and says where it "
     "fails, "
@@ -97,13 +97,13 @@ class DoctorPanel(QWidget):
         try:
             await self._bridge.ask_doctor(lambda doctor: doctor.start(self._server))
         except UserError as exc:
-            self.alert.say("examine", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("examine", exc.summary, exc.next_step, tone="error")
 
     async def _copy(self) -> None:
         try:
             text = await self._bridge.ask_doctor(lambda doctor: doctor.text(self._server))
         except UserError as exc:
-            self.alert.say("copy", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("copy", exc.summary, exc.next_step, tone="error")
             return
         QGuiApplication.clipboard().setText(text)
 
@@ -121,7 +121,7 @@ class DoctorPanel(QWidget):
         try:
             await self._bridge.ask_doctor(lambda doctor: doctor.apply(self._server, action))
         except UserError as exc:
-            self.alert.say("apply", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("apply", exc.summary, exc.next_step, tone="error")
             return
         self.remedied.emit()
         await self._examine()
@@ -179,7 +179,7 @@ class DoctorPanel(QWidget):
 
     def _make_content(self) -> QWidget:
         page = QWidget()
-        page.setMaximumWidth(_WIDEST)
+        page.setMaximumWidth(_MAX_WIDTH)
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
         head.addWidget(self._spinner)

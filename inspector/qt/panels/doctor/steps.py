@@ -64,11 +64,11 @@ class FindingView(QWidget):
         if action.kind is not ActionKind.TRUST_CERTIFICATE:
             self.action_wanted.emit(action)
             return
-        words = (
+        text = (
             "Trust the certificate below, for this server only? Whoever has its key can pass for the server: "
             "compare the fingerprint with the server's own first."
         )
-        self.question.say("trust", words, actions=(self.yes_action, self.no_action))
+        self.question.show_message("trust", text, actions=(self.yes_action, self.no_action))
 
     def _on_yes(self) -> None:
         self.question.close_all()
@@ -140,7 +140,7 @@ class StepRow(QWidget):
         self.details: PlainLabel | None = None
         self._column = QVBoxLayout(self)
         self._lay_out()
-        theme.dress(self.more, "chevron-right", "muted")
+        theme.set_icon(self.more, "chevron-right", "muted")
         theme.changed.connect(self._paint_mark)
         self.show_result(result)
 
@@ -167,7 +167,7 @@ class StepRow(QWidget):
         self._paint_mark()
 
     def _on_toggled(self, is_open: bool) -> None:
-        self._theme.dress(self.more, "chevron-down" if is_open else "chevron-right", "muted")
+        self._theme.set_icon(self.more, "chevron-down" if is_open else "chevron-right", "muted")
         if is_open and self.details is None:
             self.details = PlainLabel(self._theme, tone="muted", wrap=True, selectable=True, mono=True)
             self.details.setText("\n".join(self._result.details))
@@ -220,10 +220,10 @@ class StepList(QWidget):
             self._column.removeWidget(row)
             row.hide()
             row.deleteLater()
-        for place, result in enumerate(results):
+        for position, result in enumerate(results):
             known = self.rows.get(result.id)
             if known is None:
                 known = self.rows[result.id] = StepRow(self._theme, result)
-                self._column.insertWidget(place, known)
+                self._column.insertWidget(position, known)
             elif known.result != result:
                 known.show_result(result)

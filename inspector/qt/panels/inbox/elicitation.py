@@ -18,7 +18,7 @@ from inspector.base.web_link import may_open, read_link
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.protocol.server_requests.elicitation import secret_fields, secret_in_message
 from inspector.protocol.server_requests.replies import accepted, cancelled, consented, declined, problems_of
-from inspector.protocol.server_requests.request import FormAsked, UrlAsked
+from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaValidator
 from inspector.qt.link_opener import LinkOpener
@@ -32,7 +32,7 @@ from inspector.schema.values import FormError, prefilled
 
 DECLINE_TIP = "Say no: the server is told that you decided against it"
 CANCEL_TIP = "Say neither yes nor no: the server is told that you went away without deciding"
-_MOST_SECRETS = 3
+_MAX_SECRETS = 3
 _BESIDE = "Careful: this seems to be a secret."
 _INSIDE = "Careful: something in here seems to be a secret."
 _NO_FIELDS = "There is nothing to fill in: to accept is to say yes."
@@ -45,23 +45,28 @@ class FormSection(Section):
     """
 
     def __init__(
-        self, bridge: Bridge, theme: Theme, card: InboxRequest, question: RequestItem, asked: FormAsked
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        inbox_request: InboxRequest,
+        input_request: RequestItem,
+        requested: FormElicitation,
     ) -> None:
-        super().__init__(theme, card, question)
-        self._asked = asked
-        self.message = LongText(theme, asked.message.strip())
+        super().__init__(theme, inbox_request, input_request)
+        self._requested = requested
+        self.message = LongText(theme, requested.message.strip())
         self.secrets = Alert(theme)
         self.editor = ArgumentsEditor(
-            theme, submit_keys=False, validate=SchemaValidator(bridge, self), fits=True
+            theme, submit_keys=False, validate=SchemaValidator(bridge, self), matches=True
         )
-        self._fill(self.asked, (self.message,))
-        if not asked.message.strip():
+        self._fill(self.requested, (self.message,))
+        if not requested.message.strip():
             self.message.hide()
         no_fields = MutedLabel(theme, _NO_FIELDS)
         no_fields.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        self._fill(self.answer, (self.secrets, self.editor, no_fields), margin=0)
-        (no_fields if asked.properties else self.editor).hide()
-        self.editor.set_schema(asked.schema, self._warn_of_secrets())
+        self._fill(self.response, (self.secrets, self.editor, no_fields), margin=0)
+        (no_fields if requested.properties else self.editor).hide()
+        self.editor.set_schema(requested.schema, self._warn_of_secrets())
         self._start = prefilled(self.editor.form.field)
         self.editor.set_arguments(self._start)
         self.editor.json_view.box.setAccessibleName("Answer as JSON")
@@ -72,26 +77,26 @@ class FormSection(Section):
         self.bar.add(self.accept_action, "primary")
         self.bar.add(self.decline_action)
         self.bar.add(self.cancel_action)
-        self.editor.value_changed.connect(lambda: self.bar.alert.close_about("wrong"))
-        self.show_question(card, question)
+        self.editor.value_changed.connect(lambda: self.bar.alert.close_topic("wrong"))
+        self.show_input_request(inbox_request, input_request)
 
     def accept(self) -> None:
         """Send the form; ask first if it does not fit."""
         try:
             content = self.editor.arguments()
         except FormError as exc:
-            self._complain(len(exc.errors), exc)
+            self._show_error(len(exc.errors), exc)
             return
-        problems = problems_of(self._asked, accepted(content), self._card.revision)
+        problems = problems_of(self._requested, accepted(content), self._inbox_request.revision)
         if problems:
-            self.bar.alert.say("wrong", " ".join(problems), actions=[self.anyway_action])
+            self.bar.alert.show_message("wrong", " ".join(problems), actions=[self.anyway_action])
         else:
             self._send(content)
 
     @property
     def has_typed(self) -> bool:
         try:
-            return self.editor.arguments(anyway=True) != self._start
+            return self.editor.arguments(force=True) != self._start
         except FormError:
             return True
 
@@ -99,24 +104,24 @@ class FormSection(Section):
         self.accept()
 
     def enter(self) -> bool:
-        if self._asked.properties:
+        if self._requested.properties:
             self.editor.set_focus()
-        return bool(self._asked.properties)
+        return bool(self._requested.properties)
 
-    def _complain(self, count: int, error: FormError) -> None:
+    def _show_error(self, count: int, error: FormError) -> None:
         try:
-            self.editor.arguments(anyway=True)
+            self.editor.arguments(force=True)
         except FormError:
-            self.bar.alert.say("wrong", f"This cannot be sent: {error}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"This cannot be sent: {error}", "Correct it first.")
             return
-        words = f"{plural(count, 'problem')}: {error}"
-        self.bar.alert.say("wrong", words, actions=[self.anyway_action])
+        text = f"{plural(count, 'problem')}: {error}"
+        self.bar.alert.show_message("wrong", text, actions=[self.anyway_action])
 
     def _accept_anyway(self) -> None:
         try:
-            self._send(self.editor.arguments(anyway=True))
+            self._send(self.editor.arguments(force=True))
         except FormError as exc:
-            self.bar.alert.say("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"This cannot be sent: {exc}", "Correct it first.")
 
     def _send(self, content: JSONObject) -> None:
         self._decide(Reply(accepted(content)))
@@ -129,22 +134,24 @@ class FormSection(Section):
 
     def _warn_of_secrets(self) -> dict[str, str]:
         """Show a warning above the form; return the warnings for individual fields."""
-        fields = secret_fields(self._asked.schema)
-        reason = secret_in_message(self._asked.message)
+        fields = secret_fields(self._requested.schema)
+        reason = secret_in_message(self._requested.message)
         if not fields and not reason:
             return {}
-        self.secrets.say(
+        self.secrets.show_message(
             "secret",
             "This form seems to ask for a secret. What you type goes to the server, and into the recording.",
             "Servers must not ask for secrets in a form.",
             tone="error",
         )
-        for field in fields[:_MOST_SECRETS]:
-            self.secrets.say("/".join(field.path), f"{' › '.join(field.path)}: {field.reason}")
-        if len(fields) > _MOST_SECRETS:
-            self.secrets.say("more", f"And {plural(len(fields) - _MOST_SECRETS, 'more field')} like these.")
+        for field in fields[:_MAX_SECRETS]:
+            self.secrets.show_message("/".join(field.path), f"{' › '.join(field.path)}: {field.reason}")
+        if len(fields) > _MAX_SECRETS:
+            self.secrets.show_message(
+                "more", f"And {plural(len(fields) - _MAX_SECRETS, 'more field')} like these."
+            )
         if reason:
-            self.secrets.say("message", reason)
+            self.secrets.show_message("message", reason)
         return {field.path[0]: _BESIDE if len(field.path) == 1 else _INSIDE for field in reversed(fields)}
 
 
@@ -155,20 +162,25 @@ class UrlSection(Section):
     """
 
     def __init__(
-        self, opener: LinkOpener, theme: Theme, card: InboxRequest, question: RequestItem, asked: UrlAsked
+        self,
+        opener: LinkOpener,
+        theme: Theme,
+        inbox_request: InboxRequest,
+        input_request: RequestItem,
+        requested: UrlElicitation,
     ) -> None:
-        super().__init__(theme, card, question)
+        super().__init__(theme, inbox_request, input_request)
         self._opener = opener
-        self._asked = asked
-        self._link = read_link(asked.url)
-        self.message = LongText(theme, asked.message.strip())
+        self._requested = requested
+        self._link = read_link(requested.url)
+        self.message = LongText(theme, requested.message.strip())
         self.address = UrlLabel(theme, self._link)
         self.facts = KeyValueList(theme, self._facts())
         self.warnings = Alert(theme)
-        words = QWidget()
-        self._fill(words, (self.message, self.facts, self.address))
-        self._fill(self.asked, (self.warnings, words), margin=0)
-        if not asked.message.strip():
+        text = QWidget()
+        self._fill(text, (self.message, self.facts, self.address))
+        self._fill(self.requested, (self.warnings, text), margin=0)
+        if not requested.message.strip():
             self.message.hide()
         self._warn()
         self.open_action = self._action(
@@ -186,29 +198,31 @@ class UrlSection(Section):
         self.bar.add(self.decline_action)
         self.bar.add(self.cancel_action)
         # Always visible: a long message or URL must not hide where the button leads.
-        self.bar.add_words(
+        self.bar.add_text(
             MutedLabel(theme, f"Goes to {self._link.ascii_host}" if self._link.ascii_host else "")
         )
-        self.show_question(card, question)
+        self.show_input_request(inbox_request, input_request)
 
     def open_page(self) -> None:
         """Open the page and reply with accept. If it cannot be opened, nothing is sent."""
         try:
-            self._opener.open(self._asked.url)
+            self._opener.open(self._requested.url)
         except UserError as exc:
-            self.bar.alert.say("opening", exc.summary, exc.next_step, [self.copy_action, self.agree_action])
+            self.bar.alert.show_message(
+                "opening", exc.summary, exc.next_step, [self.copy_action, self.agree_action]
+            )
             return
         self._consent()
 
     def open_again(self) -> None:
         """Open the page again, after the reply was sent."""
         try:
-            self._opener.open(self._asked.url)
+            self._opener.open(self._requested.url)
         except UserError as exc:
-            self.warnings.say("opening", exc.summary, exc.next_step, [self.copy_action])
+            self.warnings.show_message("opening", exc.summary, exc.next_step, [self.copy_action])
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._asked.url)
+        QGuiApplication.clipboard().setText(self._requested.url)
 
     def _consent(self) -> None:
         self._decide(Reply(consented()))
@@ -230,13 +244,13 @@ class UrlSection(Section):
             facts.append(Fact("Port", str(link.port), mono=True))
         return facts
 
-    def _show_remarks(self, remarks: Sequence[str]) -> None:
+    def _show_notes(self, notes: Sequence[str]) -> None:
         """Show the remarks, except one already shown as a warning."""
-        reason = may_open(read_link(text_of(self._question.params, "url")))
-        super()._show_remarks(tuple(each for each in remarks if not reason or reason not in each))
+        reason = may_open(read_link(text_of(self._input_request.params, "url")))
+        super()._show_notes(tuple(each for each in notes if not reason or reason not in each))
 
     def _warn(self) -> None:
         if reason := may_open(self._link):
-            self.warnings.say("problem", f"This address is not opened. {reason}", tone="error")
+            self.warnings.show_message("problem", f"This address is not opened. {reason}", tone="error")
         for number, warning in enumerate(self._link.warnings):
-            self.warnings.say(str(number), warning)
+            self.warnings.show_message(str(number), warning)

@@ -22,7 +22,7 @@ from inspector.qt.widgets.code.raw_edit import is_submit
 from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.empty_state import EmptyState
 
-_MOST_ENDED = 20
+_MAX_ENDED = 20
 
 
 class RequestViewCache(QObject):
@@ -38,7 +38,7 @@ class RequestViewCache(QObject):
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
     task_requested = Signal(str, str)
-    answered = Signal(int)
+    responded = Signal(int)
 
     def __init__(
         self, bridge: Bridge, theme: Theme, opener: LinkOpener, parent: QObject | None = None
@@ -46,42 +46,42 @@ class RequestViewCache(QObject):
         super().__init__(parent)
         self._bridge, self._theme, self._opener = bridge, theme, opener
         self._views: dict[int, RequestView] = {}
-        self._shelf = QWidget()  # parent of views not shown in any panel
-        self.destroyed.connect(self._shelf.deleteLater)
-        bridge.card_changed.connect(self._on_card_changed)
+        self._hidden_parent = QWidget()  # parent of views not shown in any panel
+        self.destroyed.connect(self._hidden_parent.deleteLater)
+        bridge.inbox_changed.connect(self._on_inbox_changed)
 
-    def view_of(self, card: InboxRequest) -> RequestView:
+    def view_of(self, inbox_request: InboxRequest) -> RequestView:
         """Return a card's view, created on first use."""
-        view = self._alive(card.id)
-        self._views.pop(card.id, None)
+        view = self._alive(inbox_request.id)
+        self._views.pop(inbox_request.id, None)
         if view is None:
-            view = RequestView(self._bridge, self._theme, self._opener, card, self._shelf)
+            view = RequestView(self._bridge, self._theme, self._opener, inbox_request, self._hidden_parent)
             view.operation_requested.connect(self.operation_requested)
             view.uri_requested.connect(self.uri_requested)
             view.task_requested.connect(self.task_requested)
-            view.answered.connect(lambda: self.answered.emit(card.id))
-        self._views[card.id] = view  # moved to the end
+            view.responded.connect(lambda: self.responded.emit(inbox_request.id))
+        self._views[inbox_request.id] = view  # moved to the end
         self._forget_some()
         return view
 
     def put_away(self, view: RequestView) -> None:
-        view.setParent(self._shelf)
+        view.setParent(self._hidden_parent)
 
-    def _on_card_changed(self, card: InboxRequest) -> None:
-        view = self._alive(card.id)
+    def _on_inbox_changed(self, inbox_request: InboxRequest) -> None:
+        view = self._alive(inbox_request.id)
         if view is not None:
-            view.show_card(card)
+            view.show_request(inbox_request)
 
-    def _alive(self, card_id: int) -> RequestView | None:
+    def _alive(self, inbox_id: int) -> RequestView | None:
         """Return a view unless it was deleted with its panel, as when a server is removed."""
-        view = self._views.get(card_id)
+        view = self._views.get(inbox_id)
         return view if view is not None and shiboken6.isValid(view) else None
 
     def _forget_some(self) -> None:
         """Drop views of ended cards, which can be recreated; open ones hold what was typed."""
         self._views = {id: view for id, view in self._views.items() if self._alive(id) is not None}
-        ended = [id for id, view in self._views.items() if not view.card.is_open]
-        for id in ended[:-_MOST_ENDED]:
+        ended = [id for id, view in self._views.items() if not view.inbox_request.is_open]
+        for id in ended[:-_MAX_ENDED]:
             self._views.pop(id).deleteLater()
 
 
@@ -96,7 +96,7 @@ _HINT = (
 class InboxPanel(QWidget):
     """The Inbox. `server` restricts it to one server; None shows all.
 
-    Panels of one window share a `desk`.
+    Panels of one window share a `view_cache`.
 
     Signals:
         count_changed: Carries the number of pending cards.
@@ -116,29 +116,29 @@ class InboxPanel(QWidget):
         theme: Theme,
         opener: LinkOpener,
         server: str | None = None,
-        desk: RequestViewCache | None = None,
+        view_cache: RequestViewCache | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._theme = bridge, theme
-        self.desk = desk or RequestViewCache(bridge, theme, opener, self)
+        self.view_cache = view_cache or RequestViewCache(bridge, theme, opener, self)
         self.model = InboxModel(server)
         self.model.setParent(self)
         self.list = RequestList(theme, self.model)
         self._header = PanelHeader(theme, "Inbox")
         self._empty = EmptyState(theme)
         self._empty.show_empty("inbox", "Nobody asks anything", _HINT)
-        self._place = QWidget()
-        self._card_column = _column(self._place)
+        self._position = QWidget()
+        self._request_column = _column(self._position)
         self._nothing = EmptyState(theme)
         self._nothing.show_empty("inbox", "Nobody asks anything now", "Choose a card to read it again.")
-        self._card_column.addWidget(self._nothing)
+        self._request_column.addWidget(self._nothing)
         self._shown: RequestView | None = None
         self._follows = False  # the shown card is done: the next one replaces it
         self._count = 0
         self._ticks = QTimer(self, interval=_TICK_MS)
-        self._news: list[InboxRequest] = []
-        self._news_soon = QTimer(self, interval=0, singleShot=True)
+        self._arrived: list[InboxRequest] = []
+        self._changes_soon = QTimer(self, interval=0, singleShot=True)
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
@@ -147,58 +147,65 @@ class InboxPanel(QWidget):
     @property
     def count(self) -> int:
         """The number of pending cards."""
-        return len(self.model.open_cards)
+        return len(self.model.open_requests)
 
     @property
-    def card_view(self) -> RequestView | None:
+    def request_view(self) -> RequestView | None:
         """The view of the card shown."""
         view = self._shown
-        if view is None or not shiboken6.isValid(view) or view.parentWidget() is not self._place:
+        if view is None or not shiboken6.isValid(view) or view.parentWidget() is not self._position:
             return None  # in another panel, or deleted with it
         return view
 
-    def show_card(self, card_id: int) -> bool:
+    def show_request(self, inbox_id: int) -> bool:
         """Select a card; return False if it is not, or no longer, in the list."""
-        if self._news:
-            self._on_news()
-        row = self.model.row_of(card_id)
-        card = self.model.card(row) if row is not None else None
-        if card is None:
+        if self._arrived:
+            self._on_changes()
+        row = self.model.row_of(inbox_id)
+        inbox_request = self.model.inbox_request(row) if row is not None else None
+        if inbox_request is None:
             return False
-        self.list.hold(card_id)
-        self._go_to(card)
+        self.list.hold(inbox_id)
+        self._go_to(inbox_request)
         return True
 
     # --------------------------------------------------------------
 
     async def _load(self) -> None:
-        for card in await self._bridge.ask_inbox(lambda inbox: (*inbox.past(), *inbox.cards())):
-            self._take(card)
+        for inbox_request in await self._bridge.ask_inbox(
+            lambda inbox: (*inbox.past(), *inbox.inbox_requests())
+        ):
+            self._take(inbox_request)
         self._update()
 
-    def _on_card_changed(self, card: InboxRequest) -> None:
-        if self.model.server is None or card.server == self.model.server:
-            self._news.append(card)
-            self._news_soon.start()
+    def _on_inbox_changed(self, inbox_request: InboxRequest) -> None:
+        if self.model.server is None or inbox_request.server == self.model.server:
+            self._arrived.append(inbox_request)
+            self._changes_soon.start()
 
-    def _on_news(self) -> None:
+    def _on_changes(self) -> None:
         """Apply a batch of changes by age: the oldest card is shown, whichever arrived first."""
-        news, self._news = self._news, []
-        for card in sorted(news, key=lambda card: card.id):
-            self._take(card)
+        changes, self._arrived = self._arrived, []
+        for inbox_request in sorted(changes, key=lambda inbox_request: inbox_request.id):
+            self._take(inbox_request)
         self._update()
 
-    def _take(self, card: InboxRequest) -> None:
-        self.list.put(card)
+    def _take(self, inbox_request: InboxRequest) -> None:
+        self.list.put(inbox_request)
         current = self.list.current()
-        if card.is_open and (current is None or (self._follows and not current.is_open)):
-            self.show_card(card.id)
-        elif not card.is_open and self._follows and current is not None and current.id == card.id:
+        if inbox_request.is_open and (current is None or (self._follows and not current.is_open)):
+            self.show_request(inbox_request.id)
+        elif (
+            not inbox_request.is_open
+            and self._follows
+            and current is not None
+            and current.id == inbox_request.id
+        ):
             self._go_on()
 
-    def _on_answered(self, card_id: int) -> None:
+    def _on_replied(self, inbox_id: int) -> None:
         current = self.list.current()
-        if current is None or current.id != card_id:
+        if current is None or current.id != inbox_id:
             return
         self._follows = True
         if not current.is_open:
@@ -206,42 +213,42 @@ class InboxPanel(QWidget):
 
     def _go_on(self) -> None:
         """Go to the next pending card; if there is none, the answered one stays."""
-        waiting = self.model.open_cards
+        waiting = self.model.open_requests
         if waiting:
-            self.show_card(waiting[0].id)
+            self.show_request(waiting[0].id)
 
-    def _on_chosen(self, card: InboxRequest) -> None:
+    def _on_chosen(self, inbox_request: InboxRequest) -> None:
         self._follows = False
-        self._go_to(card)
+        self._go_to(inbox_request)
 
     def _on_entered(self) -> None:
-        if self.card_view is not None:
-            self.card_view.enter()
+        if self.request_view is not None:
+            self.request_view.enter()
 
-    def _go_to(self, card: InboxRequest) -> None:
-        if card.is_open:
+    def _go_to(self, inbox_request: InboxRequest) -> None:
+        if inbox_request.is_open:
             self._follows = False
         if not self.isVisible():
             return  # the front panel has the view; it moves here when shown
-        view = self.desk.view_of(card)
-        if view is self.card_view:
+        view = self.view_cache.view_of(inbox_request)
+        if view is self.request_view:
             return
-        had_keys = self._place.isAncestorOf(QApplication.focusWidget() or self.list)
+        had_keys = self._position.isAncestorOf(QApplication.focusWidget() or self.list)
         self._put_away()
         self._shown = view
-        view.show_card(card)
+        view.show_request(inbox_request)
         self._nothing.hide()
-        self._card_column.addWidget(view)
+        self._request_column.addWidget(view)
         view.show()
         if had_keys:  # the focused widget is gone: from the list, Tab leads into the card
             self.list.setFocus()
 
     def _put_away(self) -> None:
-        view = self.card_view
+        view = self.request_view
         if view is not None:
-            self._card_column.removeWidget(view)
+            self._request_column.removeWidget(view)
             view.hide()
-            self.desk.put_away(view)
+            self.view_cache.put_away(view)
         self._shown = None
 
     def _update(self) -> None:
@@ -253,8 +260,8 @@ class InboxPanel(QWidget):
 
     def _on_tick(self) -> None:
         self.model.tick()
-        if self.card_view is not None:
-            self.card_view.tick()
+        if self.request_view is not None:
+            self.request_view.tick()
 
     def event(self, event: QEvent) -> bool:
         # The window has another command on these keys; here they send.
@@ -266,8 +273,8 @@ class InboxPanel(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not is_submit(event):
             super().keyPressEvent(event)
-        elif self.card_view is not None:
-            self.card_view.submit()
+        elif self.request_view is not None:
+            self.request_view.submit()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -285,15 +292,15 @@ class InboxPanel(QWidget):
         super().hideEvent(event)
 
     def _connect(self) -> None:
-        self._bridge.card_changed.connect(self._on_card_changed)
+        self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self.list.chosen.connect(self._on_chosen)
         self.list.entered.connect(self._on_entered)
-        self.desk.answered.connect(self._on_answered)
-        self.desk.operation_requested.connect(self._on_operation_requested)
-        self.desk.uri_requested.connect(self._on_uri_requested)
-        self.desk.task_requested.connect(self._on_task_requested)
+        self.view_cache.responded.connect(self._on_replied)
+        self.view_cache.operation_requested.connect(self._on_operation_requested)
+        self.view_cache.uri_requested.connect(self._on_uri_requested)
+        self.view_cache.task_requested.connect(self._on_task_requested)
         self._ticks.timeout.connect(self._on_tick)
-        self._news_soon.timeout.connect(self._on_news)
+        self._changes_soon.timeout.connect(self._on_changes)
 
     def _on_operation_requested(self, server: str, row: int) -> None:
         if self.isVisible():
@@ -315,7 +322,7 @@ class InboxPanel(QWidget):
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(left)
-        splitter.addWidget(self._place)
+        splitter.addWidget(self._position)
         splitter.setSizes(_WIDTHS)
         splitter.setStretchFactor(1, 1)
         self._pages.addWidget(self._empty)

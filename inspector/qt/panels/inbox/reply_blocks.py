@@ -41,15 +41,15 @@ class BlockRow(QWidget):
     content_requested = Signal(object)
     removal_requested = Signal()
 
-    def __init__(self, theme: Theme, words: str) -> None:
+    def __init__(self, theme: Theme, text: str) -> None:
         super().__init__()
         self._theme = theme
-        remove = QAction(f"Remove: {words}", self)
-        theme.dress(remove, "trash", "muted")
+        remove = QAction(f"Remove: {text}", self)
+        theme.set_icon(remove, "trash", "muted")
         remove.triggered.connect(self.removal_requested)
         self.head = QHBoxLayout()
         self.head.setSpacing(SPACE_2)
-        self.head.addWidget(MutedLabel(theme, words))
+        self.head.addWidget(MutedLabel(theme, text))
         self.head.addStretch(1)
         self.head.addWidget(icon_button(remove))
         self.column = QVBoxLayout(self)
@@ -57,8 +57,8 @@ class BlockRow(QWidget):
         self.column.setSpacing(SPACE_1)
         self.column.addLayout(self.head)
 
-    def block(self, *, anyway: bool = False) -> JSONObject:
-        """Return the block as it would be sent; `anyway` also allows values that do not fit.
+    def block(self, *, force: bool = False) -> JSONObject:
+        """Return the block as it would be sent; `force` also allows values that do not fit.
 
         Raises FormError if it cannot be sent.
         """
@@ -87,7 +87,7 @@ class TextRow(BlockRow):
         self.column.addWidget(self.box)
         self.box.textChanged.connect(self.changed)
 
-    def block(self, *, anyway: bool = False) -> JSONObject:
+    def block(self, *, force: bool = False) -> JSONObject:
         return {**self._source, "type": "text", "text": self.box.text()}
 
     @property
@@ -104,11 +104,11 @@ class FileRow(BlockRow):
     def __init__(self, theme: Theme, block: JSONObject) -> None:
         super().__init__(theme, "Picture" if kind_of(block) == "image" else "Sound")
         self._source = block
-        card = MessageCard(theme, Message("assistant", block_content(block)), side=0)
-        card.open_requested.connect(self.content_requested)
-        self.column.addWidget(card)
+        inbox_request = MessageCard(theme, Message("assistant", block_content(block)), side=0)
+        inbox_request.open_requested.connect(self.content_requested)
+        self.column.addWidget(inbox_request)
 
-    def block(self, *, anyway: bool = False) -> JSONObject:
+    def block(self, *, force: bool = False) -> JSONObject:
         return self._source
 
 
@@ -126,7 +126,7 @@ class ToolUseRow(BlockRow):
         self.name.setCurrentText(text_of(block, "name") or next(iter(self._tools), ""))
         self.id = QLineEdit(text_of(block, "id") or f"call_{uuid.uuid4().hex[:8]}")
         self.id.setAccessibleName("Id of the use")
-        self.editor = ArgumentsEditor(theme, submit_keys=False, fits=True)
+        self.editor = ArgumentsEditor(theme, submit_keys=False, matches=True)
         self._show_schema()
         self.editor.set_arguments(object_of(block, "input") or {})
         row = QHBoxLayout()
@@ -140,8 +140,8 @@ class ToolUseRow(BlockRow):
         self.id.textEdited.connect(self.changed)
         self.editor.value_changed.connect(self.changed)
 
-    def block(self, *, anyway: bool = False) -> JSONObject:
-        input = self.editor.arguments(anyway=True)
+    def block(self, *, force: bool = False) -> JSONObject:
+        input = self.editor.arguments(force=True)
         return {
             **self._source,
             "type": TOOL_USE,
@@ -159,7 +159,7 @@ class ToolUseRow(BlockRow):
 
     def _on_name_changed(self, name: str) -> None:
         try:
-            written = self.editor.arguments(anyway=True)
+            written = self.editor.arguments(force=True)
         except FormError:
             written = {}
         self._show_schema()
@@ -183,7 +183,7 @@ class JsonRow(BlockRow):
         self.column.addWidget(self.view)
         self.view.text_changed.connect(self.changed)
 
-    def block(self, *, anyway: bool = False) -> JSONObject:
+    def block(self, *, force: bool = False) -> JSONObject:
         return self.view.read_object()
 
     def set_focus(self) -> None:

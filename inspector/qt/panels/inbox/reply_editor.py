@@ -44,7 +44,7 @@ from inspector.schema.values import FormError
 from inspector.traffic.decode.decodings import recognised
 
 BY_HAND = "mcp-lens-person"  # the default model name of replies written by hand
-MOST_FILE = 16 * 1024 * 1024
+MAX_FILE_SIZE = 16 * 1024 * 1024
 _FORM, _JSON = 0, 1
 _JSON_HEIGHT = 260
 _OWN_MEMBERS = ("role", "content", "model", "stopReason")
@@ -90,11 +90,11 @@ class ReplyEditor(QWidget):
         self._pages = Pages((self._form, self.json_view))
         self._lay_out()
         self._connect()
-        self.set_answer(sampled(ASSISTANT, text_block(""), BY_HAND, END_TURN))
+        self.set_reply(sampled(ASSISTANT, text_block(""), BY_HAND, END_TURN))
 
     # -------------------------------------------------------------- the answer
 
-    def answer(self) -> JSONObject:
+    def response(self) -> JSONObject:
         """Return the reply as it would be sent, valid or not. Raises FormError if it is no reply."""
         return self.json_view.read_object() if self.is_json_shown() else self._in_form()
 
@@ -112,12 +112,12 @@ class ReplyEditor(QWidget):
 
     def problems(self) -> list[str]:
         """Return what violates the schemas of the tools used, one sentence each."""
-        return [] if self.is_json_shown() else [words for row in self.rows for words in row.problems()]
+        return [] if self.is_json_shown() else [text for row in self.rows for text in row.problems()]
 
-    def set_answer(self, answer: JSONObject) -> None:
+    def set_reply(self, reply: JSONObject) -> None:
         """Show a reply, in the current view if possible."""
-        if self.is_json_shown() or not self._put(answer):
-            self.json_view.set_value(answer)
+        if self.is_json_shown() or not self._put(reply):
+            self.json_view.set_value(reply)
             self._show(_JSON)
         self.changed.emit()
 
@@ -137,14 +137,18 @@ class ReplyEditor(QWidget):
         self._bridge.start("read a file for an answer", self._add_file(kind, path), self)
 
     async def _add_file(self, kind: str, path: Path) -> None:
-        self.alert.close_about("file")
+        self.alert.close_topic("file")
         try:
             data = await asyncio.to_thread(_read_file, path)
         except OSError as exc:
-            self.alert.say("file", f"{path.name} cannot be read: {exc.strerror or exc}.", "Choose another.")
+            self.alert.show_message(
+                "file", f"{path.name} cannot be read: {exc.strerror or exc}.", "Choose another."
+            )
             return
-        if len(data) > MOST_FILE:
-            self.alert.say("file", f"{path.name} is larger than {size(MOST_FILE)}.", "Choose a smaller one.")
+        if len(data) > MAX_FILE_SIZE:
+            self.alert.show_message(
+                "file", f"{path.name} is larger than {size(MAX_FILE_SIZE)}.", "Choose a smaller one."
+            )
             return
         self.add_block(file_block(kind, data, _mime_type(data, path)))
 
@@ -158,26 +162,26 @@ class ReplyEditor(QWidget):
     def _composed(self) -> JSONObject:
         blocks = [row.block() for row in self.rows]
         stop = self.stop_reason.currentText()
-        answer = sampled(self.role.currentText(), blocks, self.model.text(), stop)
-        return {**answer, **self._rest}
+        reply = sampled(self.role.currentText(), blocks, self.model.text(), stop)
+        return {**reply, **self._rest}
 
-    def _put(self, answer: JSONObject) -> bool:
+    def _put(self, reply: JSONObject) -> bool:
         """Load a reply into the form; return False if it could not be returned unchanged."""
         try:
-            blocks = read_blocks(answer.get("content"))
+            blocks = read_blocks(reply.get("content"))
         except ValueError:
             return False
-        texts = [answer.get(name, "") for name in ("role", "model", "stopReason")]
+        texts = [reply.get(name, "") for name in ("role", "model", "stopReason")]
         if not all(isinstance(text, str) for text in texts):
             return False
         self._remove_all()
-        self._rest = {name: value for name, value in answer.items() if name not in _OWN_MEMBERS}
-        self.role.setCurrentText(text_of(answer, "role"))
-        self.model.setText(text_of(answer, "model"))
-        self.stop_reason.setCurrentText(text_of(answer, "stopReason"))
+        self._rest = {name: value for name, value in reply.items() if name not in _OWN_MEMBERS}
+        self.role.setCurrentText(text_of(reply, "role"))
+        self.model.setText(text_of(reply, "model"))
+        self.stop_reason.setCurrentText(text_of(reply, "stopReason"))
         for block in blocks:
             self._add_row(block)
-        self._written, self._as_put = answer, self._composed()
+        self._written, self._as_put = reply, self._composed()
         return True
 
     # -------------------------------------------------------------- views
@@ -211,11 +215,11 @@ class ReplyEditor(QWidget):
     def _show(self, view: int) -> None:
         self._pages.choose(view)
         self.switch.choose(view)
-        self.alert.close_about("switch")
+        self.alert.close_topic("switch")
 
-    def _refuse(self, view: int, words: str) -> None:
+    def _refuse(self, view: int, text: str) -> None:
         self.switch.choose(view)
-        self.alert.say("switch", words)
+        self.alert.show_message("switch", text)
 
     def _on_view_chosen(self, view: int) -> None:
         if view == _JSON:
@@ -267,16 +271,16 @@ class ReplyEditor(QWidget):
             combo.currentTextChanged.connect(self.changed)
 
     def _make_menu(self) -> QToolButton:
-        for words, act in (
+        for text, act in (
             ("Text", lambda: self.add_block(text_block(""))),
             ("Picture…", lambda: self._choose_file("image")),
             ("Sound…", lambda: self._choose_file("audio")),
             ("Use of a tool", self.add_tool_use),
             ("JSON", lambda: self.add_block({"type": ""})),
         ):
-            self.add_menu.addAction(words).triggered.connect(act)
+            self.add_menu.addAction(text).triggered.connect(act)
         add = QAction("Add", self)
-        self._theme.dress(add, "plus")
+        self._theme.set_icon(add, "plus")
         button = QToolButton()
         button.setDefaultAction(add)
         button.setMenu(self.add_menu)
@@ -298,8 +302,8 @@ class ReplyEditor(QWidget):
         facts = QHBoxLayout()
         facts.setSpacing(SPACE_2)
         parts = (("Role", self.role, 0), ("Model", self.model, 2), ("Stop reason", self.stop_reason, 1))
-        for words, widget, stretch in parts:
-            facts.addWidget(MutedLabel(self._theme, words))
+        for text, widget, stretch in parts:
+            facts.addWidget(MutedLabel(self._theme, text))
             facts.addWidget(widget, stretch)
         column = QVBoxLayout(self._form)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
@@ -315,17 +319,17 @@ class ReplyEditor(QWidget):
         whole.addWidget(self._pages)
 
 
-def _choice(name: str, words: Sequence[str]) -> QComboBox:
+def _choice(name: str, text: Sequence[str]) -> QComboBox:
     combo = QComboBox()
     combo.setEditable(True)
-    combo.addItems(list(words))
+    combo.addItems(list(text))
     combo.setAccessibleName(name)
     return combo
 
 
 def _read_file(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(MOST_FILE + 1)
+        return file.read(MAX_FILE_SIZE + 1)
 
 
 def _mime_type(data: bytes, path: Path) -> str:

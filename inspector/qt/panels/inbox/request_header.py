@@ -17,13 +17,13 @@ from inspector.base.units import full_time
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
 from inspector.qt.models.inbox import (
     age_text,
-    asking_task,
     end_text,
     is_yes,
     note_text,
+    request_phrase,
+    requesting_task,
     round_text,
     waits_text,
-    wish_text,
 )
 from inspector.qt.panels.inbox.section import ReplyBar, Section
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
@@ -60,18 +60,18 @@ class RequestFooter(QWidget):
         self.missing = MutedLabel(theme)
         self._not_sent = PlainLabel(theme, _NOT_SENT, tone="muted", wrap=True)
         self._not_sent.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._answers = ReplyBar(theme)
-        self._answers.add(self.send_action, "primary")
-        self._answers.add_words(self.missing)
+        self._responses = ReplyBar(theme)
+        self._responses.add(self.send_action, "primary")
+        self._responses.add_text(self.missing)
         self._page = ReplyBar(theme)
         self._page.add(self.done_action, "primary")
         self._page.add(self.again_action)
         self._page.add(self.dismiss_action)
-        self._page.add_words(MutedLabel(theme, "The server says when the page is done with, if it does."))
+        self._page.add_text(MutedLabel(theme, "The server says when the page is done with, if it does."))
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 1, 0, 0)
         self._column.setSpacing(0)
-        for part in (self.alert, self._not_sent, self._answers, self._page):
+        for part in (self.alert, self._not_sent, self._responses, self._page):
             self._column.addWidget(part)
         theme.changed.connect(self.update)
 
@@ -80,7 +80,7 @@ class RequestFooter(QWidget):
         self._column.addWidget(section.bar)
 
     def show_answers(self, is_wanted: bool, missing: Sequence[str]) -> None:
-        self._answers.setVisible(is_wanted)
+        self._responses.setVisible(is_wanted)
         self.send_action.setEnabled(is_wanted and not missing)
         self.missing.setText(f"Not answered yet: {', '.join(missing)}" if missing else "")
 
@@ -94,8 +94,8 @@ class RequestFooter(QWidget):
         painter = QPainter(self)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
-    def _action(self, words: str, wanted: SignalInstance, tip: str = "") -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, wanted: SignalInstance, tip: str = "") -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(lambda: wanted.emit())
         if tip:
             action.setToolTip(tip)
@@ -116,7 +116,7 @@ class RequestHeader(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._card: InboxRequest | None = None
+        self._inbox_request: InboxRequest | None = None
         self.title = Heading(theme)
         self.facts = MutedLabel(theme)
         self.round_badge = Badge(theme, tone="wait")
@@ -132,38 +132,38 @@ class RequestHeader(QWidget):
         self._lay_out()
         theme.changed.connect(self.update)
 
-    def show_card(self, card: InboxRequest) -> None:
-        self._card = card
-        self.title.setText(wish_text(card))
-        self.round_badge.set_text(round_text(card))
-        self._call_button.setVisible(card.operation is not None or card.row is not None)
-        self._task_button.setVisible(bool(asking_task(card)))
-        is_call = card.operation is not None
+    def show_request(self, inbox_request: InboxRequest) -> None:
+        self._inbox_request = inbox_request
+        self.title.setText(request_phrase(inbox_request))
+        self.round_badge.set_text(round_text(inbox_request))
+        self._call_button.setVisible(inbox_request.operation is not None or inbox_request.row is not None)
+        self._task_button.setVisible(bool(requesting_task(inbox_request)))
+        is_call = inbox_request.operation is not None
         self.call_action.setText("Show call" if is_call else "Show in traffic")
         self.call_action.setToolTip(
             "Show the call that waits for the answer in the traffic" if is_call else "Show the question there"
         )
-        self.facts.setToolTip(plain_tooltip(f"Asked at {full_time(card.asked_wall_ns)}"))
-        self._show_state(card)
+        self.facts.setToolTip(plain_tooltip(f"Asked at {full_time(inbox_request.requested_wall_ns)}"))
+        self._show_state(inbox_request)
         self.tick()
 
     def tick(self) -> None:
         """Update the age."""
-        card = self._card
-        if card is None:
+        inbox_request = self._inbox_request
+        if inbox_request is None:
             return
-        waits = waits_text(card)
-        waits = f"{waits} waits" if waits and card.is_open else waits
-        age = f"asked {age_text(card, time.monotonic_ns())} ago" if card.is_open else ""
-        self.facts.setText(" · ".join(word for word in (waits, age, str(card.revision)) if word))
+        waits = waits_text(inbox_request)
+        waits = f"{waits} waits" if waits and inbox_request.is_open else waits
+        age = f"asked {age_text(inbox_request, time.monotonic_ns())} ago" if inbox_request.is_open else ""
+        self.facts.setText(" · ".join(word for word in (waits, age, str(inbox_request.revision)) if word))
 
-    def _show_state(self, card: InboxRequest) -> None:
-        if card.is_open:
-            self.state.set_text("waiting for the page" if card.awaits_page else "", "wait")
+    def _show_state(self, inbox_request: InboxRequest) -> None:
+        if inbox_request.is_open:
+            self.state.set_text("waiting for the page" if inbox_request.awaits_page else "", "wait")
         else:
-            self.state.set_text(end_text(card), _tone(card))
-        if note := note_text(card):
-            self.note.say("note", note, tone="wait" if card.is_open else "warn")
+            self.state.set_text(end_text(inbox_request), _tone(inbox_request))
+        if note := note_text(inbox_request):
+            self.note.show_message("note", note, tone="wait" if inbox_request.is_open else "warn")
         else:
             self.note.close_all()
 
@@ -184,19 +184,19 @@ class RequestHeader(QWidget):
         second.addWidget(self._call_button)
         second.addWidget(self._task_button)
         second.addStretch(1)
-        words = QVBoxLayout()
-        words.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        words.setSpacing(0)
-        words.addLayout(first)
-        words.addLayout(second)
+        text = QVBoxLayout()
+        text.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
+        text.setSpacing(0)
+        text.addLayout(first)
+        text.addLayout(second)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 1)
         column.setSpacing(0)
-        column.addLayout(words)
+        column.addLayout(text)
         column.addWidget(self.note)
 
 
-def _tone(card: InboxRequest) -> Tone:
-    if card.end is not InboxRequestEnd.ANSWERED:
+def _tone(inbox_request: InboxRequest) -> Tone:
+    if inbox_request.end is not InboxRequestEnd.ANSWERED:
         return "warn"
-    return "ok" if is_yes(card) else "muted"
+    return "ok" if is_yes(inbox_request) else "muted"

@@ -13,8 +13,8 @@ from inspector.base.units import time_of_day
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
 from inspector.qt.models.inbox import (
     AgeRole,
-    CardRole,
     InboxModel,
+    RequestRole,
     end_text,
     excerpt_of,
     note_text,
@@ -51,27 +51,27 @@ class RequestList(QListView):
         style_list(self, theme)
         self.setUniformItemSizes(False)  # the heading is shorter
         self.setStyleSheet("")
-        self.setItemDelegate(_CardDelegate(theme, model.server is None, self))
+        self.setItemDelegate(_RequestDelegate(theme, model.server is None, self))
         self.setAccessibleName("Cards")
         self.selectionModel().currentChanged.connect(self._on_current_changed)
         theme.changed.connect(self.viewport().update)
 
     def current(self) -> InboxRequest | None:
-        return self._model.card(self.currentIndex().row())
+        return self._model.inbox_request(self.currentIndex().row())
 
-    def put(self, card: InboxRequest) -> None:
+    def put(self, inbox_request: InboxRequest) -> None:
         """Update a card. The selected one stays selected wherever it moves."""
         current = self.current()
         self._is_holding = True
-        self._model.put(card)
+        self._model.put(inbox_request)
         if current is not None:
             self._hold(current.id)
         self._is_holding = False
 
-    def hold(self, card_id: int) -> bool:
+    def hold(self, inbox_id: int) -> bool:
         """Select a card without emitting `chosen`."""
         self._is_holding = True
-        is_there = self._hold(card_id)
+        is_there = self._hold(inbox_id)
         self._is_holding = False
         return is_there
 
@@ -81,19 +81,19 @@ class RequestList(QListView):
         else:
             super().keyPressEvent(event)
 
-    def _hold(self, card_id: int) -> bool:
-        row = self._model.row_of(card_id)
+    def _hold(self, inbox_id: int) -> bool:
+        row = self._model.row_of(inbox_id)
         if row is not None and row != self.currentIndex().row():
             self.setCurrentIndex(self._model.index(row))
         return row is not None
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
-        card = self._model.card(current.row())
-        if card is not None and not self._is_holding:
-            self.chosen.emit(card)
+        inbox_request = self._model.inbox_request(current.row())
+        if inbox_request is not None and not self._is_holding:
+            self.chosen.emit(inbox_request)
 
 
-class _CardDelegate(QStyledItemDelegate):
+class _RequestDelegate(QStyledItemDelegate):
     """Paints three lines per card: kind and age; subject; server and state."""
 
     def __init__(self, theme: Theme, names_server: bool, view: QListView) -> None:
@@ -103,7 +103,7 @@ class _CardDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         line = QFontMetrics(self._theme.ui_font()).height()
-        if index.data(CardRole) is None:
+        if index.data(RequestRole) is None:
             return QSize(120, line + SPACE_3)
         return QSize(120, _LINES * line + SPACE_2 + SPACE_3)
 
@@ -111,19 +111,19 @@ class _CardDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         rect: QRect = option.rect
-        card: InboxRequest | None = index.data(CardRole)
+        inbox_request: InboxRequest | None = index.data(RequestRole)
         painter.save()
-        if card is None:
+        if inbox_request is None:
             self._paint_heading(painter, rect, str(index.data()))
         else:
             self._paint_ground(painter, rect, option.state)
-            self._paint_card(painter, rect, card, index.data(AgeRole) or "")
+            self._paint_request(painter, rect, inbox_request, index.data(AgeRole) or "")
         painter.restore()
 
-    def _paint_heading(self, painter: QPainter, rect: QRect, words: str) -> None:
+    def _paint_heading(self, painter: QPainter, rect: QRect, text: str) -> None:
         painter.fillRect(rect, self._theme.color("sunken"))
         font = self._theme.ui_font(0.92, QFont.Weight.DemiBold)
-        self._text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), words, font, "muted")
+        self._text(painter, rect.adjusted(SPACE_3, 0, -SPACE_2, 0), text, font, "muted")
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         from PySide6.QtWidgets import QStyle  # costs 7 ms for its enums
@@ -137,31 +137,37 @@ class _CardDelegate(QStyledItemDelegate):
             rect.x() + SPACE_3, rect.bottom(), rect.width() - SPACE_3, 1, self._theme.color("line")
         )
 
-    def _paint_card(self, painter: QPainter, rect: QRect, card: InboxRequest, age: str) -> None:
+    def _paint_request(self, painter: QPainter, rect: QRect, inbox_request: InboxRequest, age: str) -> None:
         inner = rect.adjusted(SPACE_3, SPACE_2, -SPACE_2, -SPACE_2)
         height = inner.height() // _LINES
         lines = [QRect(inner.x(), inner.y() + height * line, inner.width(), height) for line in range(_LINES)]
         small = self._theme.ui_font(0.92)
-        when = age or time_of_day(card.asked_wall_ns).partition(".")[0]
+        when = age or time_of_day(inbox_request.requested_wall_ns).partition(".")[0]
         width = QFontMetrics(small).horizontalAdvance(when)
         right = QRect(lines[0].right() - width, lines[0].y(), width + 1, height)
-        self._text(painter, right, when, small, "wait" if card.is_open else "muted")
-        weight = QFont.Weight.DemiBold if card.is_open else QFont.Weight.Normal
+        self._text(painter, right, when, small, "wait" if inbox_request.is_open else "muted")
+        weight = QFont.Weight.DemiBold if inbox_request.is_open else QFont.Weight.Normal
         title = lines[0].adjusted(0, 0, -width - SPACE_2, 0)
-        self._text(painter, title, what_text(card), self._theme.ui_font(weight=weight), "text")
-        self._text(painter, lines[1], self._about(card), small, "text" if card.is_open else "muted")
-        self._text(painter, lines[2], self._stands(card), small, _tone(card))
+        self._text(painter, title, what_text(inbox_request), self._theme.ui_font(weight=weight), "text")
+        self._text(
+            painter, lines[1], self._about(inbox_request), small, "text" if inbox_request.is_open else "muted"
+        )
+        self._text(painter, lines[2], self._stands(inbox_request), small, _tone(inbox_request))
 
-    def _about(self, card: InboxRequest) -> str:
-        if not card.is_open and card.note:
-            return one_line(note_text(card))
-        return next((words for words in map(excerpt_of, card.questions) if words), "")
+    def _about(self, inbox_request: InboxRequest) -> str:
+        if not inbox_request.is_open and inbox_request.note:
+            return one_line(note_text(inbox_request))
+        return next((text for text in map(excerpt_of, inbox_request.input_requests) if text), "")
 
-    def _stands(self, card: InboxRequest) -> str:
-        server = one_line(card.server) if self._names_server else ""
-        stands = state_text(card) if card.is_open else end_text(card)
-        words = (server, waits_text(card), stands) if card.is_open else (stands, server, waits_text(card))
-        return " · ".join(word for word in words if word)
+    def _stands(self, inbox_request: InboxRequest) -> str:
+        server = one_line(inbox_request.server) if self._names_server else ""
+        stands = state_text(inbox_request) if inbox_request.is_open else end_text(inbox_request)
+        text = (
+            (server, waits_text(inbox_request), stands)
+            if inbox_request.is_open
+            else (stands, server, waits_text(inbox_request))
+        )
+        return " · ".join(word for word in text if word)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, font: QFont, tone: Tone) -> None:
         shown = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, max(rect.width(), SPACE_1))
@@ -172,5 +178,5 @@ class _CardDelegate(QStyledItemDelegate):
         painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 
-def _tone(card: InboxRequest) -> Tone:
-    return "warn" if card.end not in (None, InboxRequestEnd.ANSWERED) else "muted"
+def _tone(inbox_request: InboxRequest) -> Tone:
+    return "warn" if inbox_request.end not in (None, InboxRequestEnd.ANSWERED) else "muted"

@@ -18,15 +18,15 @@ from inspector.base.units import plural
 from inspector.engine.content.content import Content
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.protocol.server_requests.request import (
-    FormAsked,
+    FormElicitation,
     RootsRequest,
     SamplingRequest,
-    UrlAsked,
+    UrlElicitation,
     read_server_request,
 )
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.models.inbox import asking_task, for_person, kind_text
+from inspector.qt.models.inbox import for_user, kind_text, requesting_task
 from inspector.qt.panels.inbox.elicitation import FormSection, UrlSection
 from inspector.qt.panels.inbox.request_header import RequestFooter, RequestHeader
 from inspector.qt.panels.inbox.sampling import SamplingSection
@@ -38,9 +38,9 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 if TYPE_CHECKING:
     from inspector.engine.inbox.inbox import Inbox
 
-MOST_QUESTIONS = 30  # shown at first
+MAX_REQUESTS = 30  # shown at first
 _AT_ONCE = 2
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 
 
 class RequestView(QWidget):
@@ -59,27 +59,27 @@ class RequestView(QWidget):
     operation_requested = Signal(str, int)
     uri_requested = Signal(str, str)
     task_requested = Signal(str, str)
-    answered = Signal()
+    responded = Signal()
 
     def __init__(
         self,
         bridge: Bridge,
         theme: Theme,
         opener: LinkOpener,
-        card: InboxRequest,
+        inbox_request: InboxRequest,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._bridge, self._theme, self._opener = bridge, theme, opener
-        self._card = card
-        self._was_open = card.is_open
+        self._inbox_request = inbox_request
+        self._was_open = inbox_request.is_open
         self._held: tuple[str, Reply] | None = None
         self._is_handing_over = False
         self.head = RequestHeader(theme)
-        self.rounds = EarlierRounds(theme, card)
+        self.rounds = EarlierRounds(theme, inbox_request)
         self.sections: dict[str, Section] = {}
         self.footer = RequestFooter(theme)
-        self._allowed = MOST_QUESTIONS
+        self._allowed = MAX_REQUESTS
         self._more_action = QAction("", self)
         self._more_button = ActionButton(self._more_action, "quiet")
         self._later = QTimer(self, interval=0)
@@ -89,32 +89,34 @@ class RequestView(QWidget):
         self._lay_out()
         self._connect()
         self._add_sections(_AT_ONCE)
-        self.show_card(card)
+        self.show_request(inbox_request)
 
     @property
-    def card(self) -> InboxRequest:
-        return self._card
+    def inbox_request(self) -> InboxRequest:
+        return self._inbox_request
 
     @property
     def is_single(self) -> bool:
         """True if the user has at most one request to answer."""
-        return len(for_person(self._card)) < 2
+        return len(for_user(self._inbox_request)) < 2
 
-    def show_card(self, card: InboxRequest) -> None:
-        self._card = card
+    def show_request(self, inbox_request: InboxRequest) -> None:
+        self._inbox_request = inbox_request
         self._settle()
-        self.head.show_card(card)
-        for question in card.questions:
-            if question.key in self.sections:
-                self._show_question(question)
-        waits = card.is_open and not card.awaits_page
+        self.head.show_request(inbox_request)
+        for input_request in inbox_request.input_requests:
+            if input_request.key in self.sections:
+                self._show_input_request(input_request)
+        waits = inbox_request.is_open and not inbox_request.awaits_page
         missing = [self._name(each) for each in self._missing()]
-        if len(missing) > _MOST_NAMES:
-            missing = [*missing[:_MOST_NAMES], f"and {len(missing) - _MOST_NAMES:,} more"]
+        if len(missing) > _MAX_NAMES:
+            missing = [*missing[:_MAX_NAMES], f"and {len(missing) - _MAX_NAMES:,} more"]
         self.footer.show_answers(waits and not self.is_single, missing)
-        self.footer.show_page(card.is_open and card.awaits_page)
-        has_lost = self._was_open and not card.is_open
-        self.footer.show_not_sent(has_lost and any(self._has_typed(each) for each in card.unanswered))
+        self.footer.show_page(inbox_request.is_open and inbox_request.awaits_page)
+        has_lost = self._was_open and not inbox_request.is_open
+        self.footer.show_not_sent(
+            has_lost and any(self._has_typed(each) for each in inbox_request.unanswered)
+        )
 
     def tick(self) -> None:
         """Update the age."""
@@ -130,14 +132,14 @@ class RequestView(QWidget):
         focused = QApplication.focusWidget()
         for section in self.sections.values():
             has_keys = focused is not None and section.isAncestorOf(focused)
-            if section.is_asked and (self.is_single or has_keys):
+            if section.is_requested and (self.is_single or has_keys):
                 section.submit()
 
     def enter(self) -> None:
         """Focus the first request that needs a reply."""
         self._pages.setCurrentWidget(self._scroll)
-        asked = (section for section in self.sections.values() if section.is_asked)
-        section = next(asked, None)
+        requested = (section for section in self.sections.values() if section.is_requested)
+        section = next(requested, None)
         if section is None or not section.enter():
             # To be read first: arrow keys scroll it, and Tab leads to the buttons. No key must accept yet.
             self._scroll.setFocus()
@@ -148,29 +150,29 @@ class RequestView(QWidget):
             self._reply(*self._held, is_last=True)
 
     def _on_decided(self, key: str, reply: Reply) -> None:
-        others = [each for each in self._card.unanswered if each.key != key]
+        others = [each for each in self._inbox_request.unanswered if each.key != key]
         # A result has no room for an error: one refusal ends the call.
-        decides_all = reply.is_error and self._card.round > 0
+        decides_all = reply.is_error and self._inbox_request.round > 0
         if self.is_single or others or decides_all:
             self._reply(key, reply, is_last=decides_all or not others)
         else:
             self._held, self._is_handing_over = (key, reply), False
-            self.show_card(self._card)
+            self.show_request(self._inbox_request)
 
     def _on_retracted(self, key: str) -> None:
         if self._held is not None and self._held[0] == key:
             self._held = None
-            self.show_card(self._card)
+            self.show_request(self._inbox_request)
         else:
-            self._tell(lambda inbox: inbox.retract(self._card.id, key))
+            self._report(lambda inbox: inbox.retract(self._inbox_request.id, key))
 
     def _settle(self) -> None:
         """Keep a reply held only while it is the last one; else store it with the card."""
         if self._held is None:
             return
         key, reply = self._held
-        missing = {each.key for each in self._card.unanswered}
-        if not self._card.is_open or key not in missing:
+        missing = {each.key for each in self._inbox_request.unanswered}
+        if not self._inbox_request.is_open or key not in missing:
             self._held = None
         elif len(missing) > 1 and not self._is_handing_over:
             self._is_handing_over = True
@@ -178,33 +180,33 @@ class RequestView(QWidget):
 
     def _missing(self) -> list[RequestItem]:
         held = self._held[0] if self._held is not None else None
-        return [each for each in self._card.unanswered if each.key != held]
+        return [each for each in self._inbox_request.unanswered if each.key != held]
 
-    def _number(self, question: RequestItem) -> int:
+    def _number(self, input_request: RequestItem) -> int:
         """Return its number among those for the user; 0 for others."""
-        keys = [each.key for each in for_person(self._card)]
-        return keys.index(question.key) + 1 if question.key in keys else 0
+        keys = [each.key for each in for_user(self._inbox_request)]
+        return keys.index(input_request.key) + 1 if input_request.key in keys else 0
 
-    def _name(self, question: RequestItem) -> str:
-        return f"{self._number(question)} ({kind_text(question)})"
+    def _name(self, input_request: RequestItem) -> str:
+        return f"{self._number(input_request)} ({kind_text(input_request)})"
 
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
         if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
             self._scroll.setFocus()  # the focused button disappears; else the focus would leave the card
-        self._tell(lambda inbox: inbox.reply(self._card.id, key, reply), is_last=is_last)
+        self._report(lambda inbox: inbox.reply(self._inbox_request.id, key, reply), is_last=is_last)
 
-    def _tell(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
-        self._bridge.start("answer a card", self._telling(act, is_last), self)
+    def _report(self, act: Callable[[Inbox], None], *, is_last: bool = False) -> None:
+        self._bridge.start("answer a card", self._report_reply(act, is_last), self)
 
-    async def _telling(self, act: Callable[[Inbox], None], is_last: bool) -> None:
+    async def _report_reply(self, act: Callable[[Inbox], None], is_last: bool) -> None:
         try:
             await self._bridge.ask_inbox(act)
         except UserError as exc:
-            self.footer.alert.say("sending", exc.summary, exc.next_step)
+            self.footer.alert.show_message("sending", exc.summary, exc.next_step)
             return
-        self.footer.alert.close_about("sending")
+        self.footer.alert.close_topic("sending")
         if is_last:
-            self.answered.emit()
+            self.responded.emit()
 
     def _open_again(self) -> None:
         for section in self.sections.values():
@@ -237,31 +239,35 @@ class RequestView(QWidget):
         self.content.setFocus()
 
     def _on_uri_requested(self, uri: str) -> None:
-        self.uri_requested.emit(self._card.server, uri)
+        self.uri_requested.emit(self._inbox_request.server, uri)
 
     def _on_call_requested(self) -> None:
-        row = self._card.operation if self._card.operation is not None else self._card.row
+        row = (
+            self._inbox_request.operation
+            if self._inbox_request.operation is not None
+            else self._inbox_request.row
+        )
         if row is not None:
-            self.operation_requested.emit(self._card.server, row)
+            self.operation_requested.emit(self._inbox_request.server, row)
 
     def _on_task_requested(self) -> None:
-        self.task_requested.emit(self._card.server, asking_task(self._card))
+        self.task_requested.emit(self._inbox_request.server, requesting_task(self._inbox_request))
 
     # -------------------------------------------------------------- questions, a few at a time
 
-    def _show_question(self, question: RequestItem) -> None:
-        held = self._held[1] if self._held is not None and self._held[0] == question.key else None
-        self.sections[question.key].show_question(self._card, question, held)
+    def _show_input_request(self, input_request: RequestItem) -> None:
+        held = self._held[1] if self._held is not None and self._held[0] == input_request.key else None
+        self.sections[input_request.key].show_input_request(self._inbox_request, input_request, held)
 
-    def _has_typed(self, question: RequestItem) -> bool:
-        return question.key in self.sections and self.sections[question.key].has_typed
+    def _has_typed(self, input_request: RequestItem) -> bool:
+        return input_request.key in self.sections and self.sections[input_request.key].has_typed
 
     def _add_sections(self, count: int) -> None:
         """Add the next sections. Forms are slow to create, and a server may send a thousand."""
         start = len(self.sections)
-        for question in self._card.questions[start : min(start + count, self._allowed)]:
-            self._add_section(question)
-        total, made = len(self._card.questions), len(self.sections)
+        for input_request in self._inbox_request.input_requests[start : min(start + count, self._allowed)]:
+            self._add_section(input_request)
+        total, made = len(self._inbox_request.input_requests), len(self.sections)
         if made < min(total, self._allowed):
             self._later.start()
         else:
@@ -269,40 +275,42 @@ class RequestView(QWidget):
         self._more_action.setText(f"Show more of {plural(total - made, 'question')}")
         self._more_button.setVisible(made == self._allowed < total)
 
-    def _add_section(self, question: RequestItem) -> None:
-        section = self.sections[question.key] = self._make_section(question)
-        asked = for_person(self._card)
-        if len(self._card.questions) > 1:
-            number = self._number(question)
-            section.show_heading(f"{number:,} of {len(asked):,} · " if number else "")
+    def _add_section(self, input_request: RequestItem) -> None:
+        section = self.sections[input_request.key] = self._make_section(input_request)
+        requested = for_user(self._inbox_request)
+        if len(self._inbox_request.input_requests) > 1:
+            number = self._number(input_request)
+            section.show_heading(f"{number:,} of {len(requested):,} · " if number else "")
         self._body.insertWidget(self._body.indexOf(self._more_button), section)
-        if len(asked) == 1 and asked[0].key == question.key:
+        if len(requested) == 1 and requested[0].key == input_request.key:
             self.footer.take_bar(section)
         section.content_requested.connect(self._show_content)
         section.uri_requested.connect(self._on_uri_requested)
-        section.decided.connect(partial(self._on_decided, question.key))
-        section.retracted.connect(partial(self._on_retracted, question.key))
-        self._show_question(question)
+        section.decided.connect(partial(self._on_decided, input_request.key))
+        section.retracted.connect(partial(self._on_retracted, input_request.key))
+        self._show_input_request(input_request)
 
     def _allow_more(self) -> None:
-        self._allowed += MOST_QUESTIONS
+        self._allowed += MAX_REQUESTS
         self._add_sections(1)
 
-    def _make_section(self, question: RequestItem) -> Section:
-        card, theme = self._card, self._theme
+    def _make_section(self, input_request: RequestItem) -> Section:
+        inbox_request, theme = self._inbox_request, self._theme
         try:
-            asked = read_server_request(question.method, question.params, card.revision)
+            requested = read_server_request(
+                input_request.method, input_request.params, inbox_request.revision
+            )
         except ValueError:
-            return UnreadableSection(theme, card, question)
-        match asked:
-            case FormAsked():
-                return FormSection(self._bridge, theme, card, question, asked)
-            case UrlAsked():
-                return UrlSection(self._opener, theme, card, question, asked)
+            return UnreadableSection(theme, inbox_request, input_request)
+        match requested:
+            case FormElicitation():
+                return FormSection(self._bridge, theme, inbox_request, input_request, requested)
+            case UrlElicitation():
+                return UrlSection(self._opener, theme, inbox_request, input_request, requested)
             case SamplingRequest():
-                return SamplingSection(self._bridge, theme, card, question, asked)
+                return SamplingSection(self._bridge, theme, inbox_request, input_request, requested)
             case RootsRequest():
-                return UnreadableSection(theme, card, question)
+                return UnreadableSection(theme, inbox_request, input_request)
 
     def _connect(self) -> None:
         self.head.call_requested.connect(self._on_call_requested)
@@ -312,10 +320,10 @@ class RequestView(QWidget):
         self.rounds.uri_requested.connect(self._on_uri_requested)
         self._later.timeout.connect(lambda: self._add_sections(1))
         self._more_action.triggered.connect(self._allow_more)
-        footer, id = self.footer, self._card.id
+        footer, id = self.footer, self._inbox_request.id
         footer.send_requested.connect(self.send)
-        footer.done_requested.connect(lambda: self._tell(lambda inbox: inbox.page_done(id)))
-        footer.dismiss_requested.connect(lambda: self._tell(lambda inbox: inbox.dismiss(id)))
+        footer.done_requested.connect(lambda: self._report(lambda inbox: inbox.page_done(id)))
+        footer.dismiss_requested.connect(lambda: self._report(lambda inbox: inbox.dismiss(id)))
         footer.again_requested.connect(self._open_again)
 
     def _lay_out(self) -> None:

@@ -48,11 +48,11 @@ class ReplyDraft(QWidget):
         bridge: Bridge,
         theme: Theme,
         alert: Alert,
-        asked: Callable[[], RuleInput],
+        requested: Callable[[], RuleInput],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._bridge, self._alert, self._asked = bridge, alert, asked
+        self._bridge, self._alert, self._requested = bridge, alert, requested
         self._task: asyncio.Task[object] | None = None
         self.menu = QMenu(self)
         self.menu.aboutToShow.connect(self.offer)
@@ -65,15 +65,15 @@ class ReplyDraft(QWidget):
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.button.setIconSize(QSize(ICON_SIZE, ICON_SIZE))
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        theme.dress(action, "prompt")
-        self._words = MutedLabel(theme)
+        theme.set_icon(action, "prompt")
+        self._label = MutedLabel(theme)
         self.stop_action = QAction("Stop", self)
         self.stop_action.triggered.connect(self.stop)
         self._stop_button = ActionButton(self.stop_action, "quiet")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
-        for part in (self._words, self._stop_button, self.button):
+        for part in (self._label, self._stop_button, self.button):
             row.addWidget(part)
         self._show_state("")
 
@@ -96,22 +96,22 @@ class ReplyDraft(QWidget):
         self._show_state("")
 
     async def _offer(self) -> None:
-        rules = await self._bridge.ask_answers(lambda answers: answers.rules())
+        rules = await self._bridge.ask_reply_rules(lambda responses: responses.rules())
         self.menu.clear()
         for rule in rules:
-            if suits(rule, self._asked().question):
-                words = f"Ask {rule.title}" if rule.kind is RuleKind.ENDPOINT else f"Fill in by {rule.title}"
-                self.menu.addAction(words.replace("&", "&&")).triggered.connect(partial(self.ask, rule))
+            if suits(rule, self._requested().input_request):
+                text = f"Ask {rule.title}" if rule.kind is RuleKind.ENDPOINT else f"Fill in by {rule.title}"
+                self.menu.addAction(text.replace("&", "&&")).triggered.connect(partial(self.ask, rule))
         if self.menu.isEmpty():
             self.menu.addAction(_NONE).setEnabled(False)
 
     async def _ask(self, rule: ReplyRule) -> None:
-        self._alert.close_about("draft")
-        asked = self._asked()
+        self._alert.close_topic("draft")
+        requested = self._requested()
         try:
-            reply = await self._bridge.ask_answers(lambda answers: answers.draft(rule, asked))
+            reply = await self._bridge.ask_reply_rules(lambda responses: responses.draft(rule, requested))
         except UserError as exc:
-            self._alert.say("draft", exc.summary, exc.next_step)
+            self._alert.show_message("draft", exc.summary, exc.next_step)
         else:
             self._take(rule, reply)
         self._task = None
@@ -120,19 +120,19 @@ class ReplyDraft(QWidget):
     def _take(self, rule: ReplyRule, reply: Reply) -> None:
         result: JSONObject | None = reply.result
         if result is None:
-            words = f"“{rule.title}” would refuse: {reply.message} ({reply.code})."
-            self._alert.say("draft", words, "Decline does the same.")
+            text = f"“{rule.title}” would refuse: {reply.message} ({reply.code})."
+            self._alert.show_message("draft", text, "Decline does the same.")
         else:
             self.drafted.emit(result, rule.title)
 
-    def _show_state(self, words: str) -> None:
-        self._words.setText(words)
-        for part in (self._words, self._stop_button):
-            part.setVisible(bool(words))
+    def _show_state(self, text: str) -> None:
+        self._label.setText(text)
+        for part in (self._label, self._stop_button):
+            part.setVisible(bool(text))
 
 
 _PAUSE_MS = 200
-_MOST_PROBLEMS = 5
+_MAX_PROBLEMS = 5
 _DECLINE_TIP = "Say no: the server gets the error “The user rejected the sampling request”"
 _DECLINE_ENDS = "Say no: the call ends, since this revision has no way to tell the server so"
 
@@ -141,23 +141,28 @@ class SamplingSection(Section):
     """A sampling request. An invalid reply is reported but can still be sent."""
 
     def __init__(
-        self, bridge: Bridge, theme: Theme, card: InboxRequest, question: RequestItem, asked: SamplingRequest
+        self,
+        bridge: Bridge,
+        theme: Theme,
+        inbox_request: InboxRequest,
+        input_request: RequestItem,
+        requested: SamplingRequest,
     ) -> None:
-        super().__init__(theme, card, question)
-        self._asked = asked
+        super().__init__(theme, inbox_request, input_request)
+        self._requested = requested
         self._drafted_by = ""  # the rule that drafted the reply, which the user may have edited
-        self.prompt = self._make_prompt(asked)
-        self.prompt_editor = PromptEditor(theme, asked)
-        self.editor = ReplyEditor(bridge, theme, asked.tools)
+        self.prompt = self._make_prompt(requested)
+        self.prompt_editor = PromptEditor(theme, requested)
+        self.editor = ReplyEditor(bridge, theme, requested.tools)
         self.problems = Alert(theme)
         self.drafting = ReplyDraft(bridge, theme, self.editor.alert, self._asked_as_edited)
         self.editor.head.addWidget(self.drafting)
-        self.asked_column = self._fill(self.asked, (self.prompt,), margin=0)
-        self._fill(self.answer, (self.prompt_editor, self.editor, self.problems), margin=0)
+        self.asked_column = self._fill(self.requested, (self.prompt,), margin=0)
+        self._fill(self.response, (self.prompt_editor, self.editor, self.problems), margin=0)
         send_tip = "Send it to the server (Ctrl+Return)"
         self.send_action = self._action("Send answer", lambda: self.send(), send_tip)
-        self.anyway_action = self._action("Send anyway", lambda: self.send(anyway=True))
-        tip = _DECLINE_ENDS if card.round else _DECLINE_TIP
+        self.anyway_action = self._action("Send anyway", lambda: self.send(force=True))
+        tip = _DECLINE_ENDS if inbox_request.round else _DECLINE_TIP
         self.decline_action = self._action("Decline", self._decline, tip)
         self.bar.add(self.send_action, "primary")
         self.bar.add(self.decline_action)
@@ -167,19 +172,19 @@ class SamplingSection(Section):
         self.editor.content_requested.connect(self.content_requested)
         self.prompt_editor.edited.connect(self._on_prompt_edited)
         self.drafting.drafted.connect(self._on_drafted)
-        self.show_question(card, question)
+        self.show_input_request(inbox_request, input_request)
 
-    def send(self, *, anyway: bool = False) -> None:
+    def send(self, *, force: bool = False) -> None:
         """Send the reply; ask first if it is empty."""
-        if self.editor.is_empty and not anyway:
-            self.bar.alert.say("wrong", "The answer is empty.", actions=[self.anyway_action])
+        if self.editor.is_empty and not force:
+            self.bar.alert.show_message("wrong", "The answer is empty.", actions=[self.anyway_action])
             return
         try:
-            answer = self.editor.answer()
+            reply = self.editor.response()
         except FormError as exc:
-            self.bar.alert.say("wrong", f"This cannot be sent: {exc}", "Correct it first.")
+            self.bar.alert.show_message("wrong", f"This cannot be sent: {exc}", "Correct it first.")
             return
-        self._decide(Reply(answer, drafted_by=self._drafted_by))
+        self._decide(Reply(reply, drafted_by=self._drafted_by))
 
     @property
     def has_typed(self) -> bool:
@@ -195,41 +200,41 @@ class SamplingSection(Section):
     def check(self) -> None:
         """Show what is wrong with the current reply."""
         try:
-            said = problems_of(self._asked, self.editor.answer(), self._card.revision)
-            problems = (*said, *self.editor.problems())
+            reported = problems_of(self._requested, self.editor.response(), self._inbox_request.revision)
+            problems = (*reported, *self.editor.problems())
         except FormError:
             problems = ()  # shown in the editor
-        for number in range(_MOST_PROBLEMS):
+        for number in range(_MAX_PROBLEMS):
             if number < len(problems):
-                self.problems.say(str(number), problems[number])
+                self.problems.show_message(str(number), problems[number])
             else:
-                self.problems.close_about(str(number))
+                self.problems.close_topic(str(number))
 
-    def _make_prompt(self, asked: SamplingRequest) -> PromptView:
-        prompt = PromptView(self._theme, asked)
+    def _make_prompt(self, requested: SamplingRequest) -> PromptView:
+        prompt = PromptView(self._theme, requested)
         prompt.content_requested.connect(self.content_requested)
         prompt.uri_requested.connect(self.uri_requested)
         return prompt
 
-    def _on_prompt_edited(self, asked: SamplingRequest) -> None:
+    def _on_prompt_edited(self, requested: SamplingRequest) -> None:
         """Show the prompt that would be used."""
-        former, self.prompt = self.prompt, self._make_prompt(asked)
+        former, self.prompt = self.prompt, self._make_prompt(requested)
         self.asked_column.replaceWidget(former, self.prompt)
         former.hide()
         former.deleteLater()
 
     def _asked_as_edited(self) -> RuleInput:
-        question = replace(self._question, params=self.prompt_editor.params)
-        return RuleInput(self._card.server, question, self._card.revision)
+        input_request = replace(self._input_request, params=self.prompt_editor.params)
+        return RuleInput(self._inbox_request.server, input_request, self._inbox_request.revision)
 
-    def _on_drafted(self, answer: JSONObject, rule: str) -> None:
-        self.editor.set_answer(answer)
+    def _on_drafted(self, reply: JSONObject, rule: str) -> None:
+        self.editor.set_reply(reply)
         self._drafted_by = rule
 
     def _on_changed(self) -> None:
         if self.editor.is_empty:
             self._drafted_by = ""
-        self.bar.alert.close_about("wrong")
+        self.bar.alert.close_topic("wrong")
         self._pause.start()
 
     def _decline(self) -> None:

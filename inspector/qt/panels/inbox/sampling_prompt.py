@@ -31,7 +31,7 @@ from inspector.schema.values import FormError
 
 _HEIGHT = 240
 _MEMBERS = ("systemPrompt", "messages")
-_WORDS = "A model that you ask from here gets this prompt. The server is not told."
+_HINT = "A model that you ask from here gets this prompt. The server is not told."
 
 
 class PromptEditor(QWidget):
@@ -45,11 +45,11 @@ class PromptEditor(QWidget):
 
     edited = Signal(object)
 
-    def __init__(self, theme: Theme, asked: SamplingRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, requested: SamplingRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._came = asked.source
-        self._params = asked.source
+        self._came = requested.source
+        self._params = requested.source
         self._view: JsonTextView | None = None
         self.alert = Alert(theme)
         self.badge = Badge(theme, tone="wait")
@@ -80,35 +80,35 @@ class PromptEditor(QWidget):
         try:
             written = self.view.read_object()
             rest = {name: value for name, value in self._came.items() if name not in _MEMBERS}
-            asked = read_sampling({**rest, **written})
+            requested = read_sampling({**rest, **written})
         except FormError:
             return  # shown below the text
         except ValueError as exc:
-            self.alert.say("prompt", f"This is no prompt: {exc}.", "Correct it.")
+            self.alert.show_message("prompt", f"This is no prompt: {exc}.", "Correct it.")
             return
-        self._take(asked)
+        self._take(requested)
 
     def _open(self) -> None:
         self.view.set_value({name: self._params[name] for name in _MEMBERS if name in self._params})
         self.view.show()
-        self._words.show()
+        self._label.show()
         self._show_state()
         self.view.box.setFocus()
 
     def _close(self) -> None:
         if self._view is not None:
             self._view.hide()
-        self._words.hide()
+        self._label.hide()
         self.alert.close_all()
         self._show_state()
 
     def _reset(self) -> None:
         self._take(read_sampling(self._came))
 
-    def _take(self, asked: SamplingRequest) -> None:
-        self._params = asked.source
+    def _take(self, requested: SamplingRequest) -> None:
+        self._params = requested.source
         self._close()
-        self.edited.emit(asked)
+        self.edited.emit(requested)
 
     def _show_state(self) -> None:
         is_open = self._view is not None and not self._view.isHidden()
@@ -119,17 +119,17 @@ class PromptEditor(QWidget):
         ):
             button.setVisible(is_wanted)
 
-    def _action(self, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(slot)
         return action
 
     def _lay_out(self) -> None:
         actions = (self.edit_action, self.use_action, self.discard_action, self.reset_action)
         self._buttons = [ActionButton(action, "quiet") for action in actions]
-        self._words = MutedLabel(self._theme, _WORDS, wrap=True)
-        self._words.hide()
-        self._words.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
+        self._label = MutedLabel(self._theme, _HINT, wrap=True)
+        self._label.hide()
+        self._label.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, SPACE_3, 0)  # aligns the first button's text with the edge
         row.setSpacing(SPACE_2)
@@ -140,17 +140,17 @@ class PromptEditor(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_1)
-        self._column.addWidget(self._words)
+        self._column.addWidget(self._label)
         self._column.addWidget(self.alert)
         self._column.addLayout(row)
 
 
 AT_ONCE = 6  # latest messages, which the reply is about
 _MORE = 30
-_LONGEST = 1_500
-_MOST_TOOLS = 100
-_MOST_WORDS = 20
-_MOST_SCHEMA = 6_000
+_MAX_LENGTH = 1_500
+_MAX_TOOLS = 100
+_MAX_WORDS = 20
+_MAX_SCHEMA_SIZE = 6_000
 
 
 class PromptView(QWidget):
@@ -163,10 +163,10 @@ class PromptView(QWidget):
     content_requested = Signal(object)
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, asked: SamplingRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, requested: SamplingRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._messages = list(_shown(asked))
+        self._messages = list(_shown(requested))
         self._first = len(self._messages)  # the first message shown
         self.cards: list[MessageCard] = []
         self._earlier_action = QAction("", self)
@@ -175,38 +175,38 @@ class PromptView(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
-        if asked.system_prompt:
-            self._column.addWidget(self._card(_system(asked.system_prompt)))
+        if requested.system_prompt:
+            self._column.addWidget(self._message_card(_system(requested.system_prompt)))
         self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignLeft)
-        self._place = self._column.count()
+        self._position = self._column.count()
         self.show_earlier(AT_ONCE)
-        self._add_wishes(asked)
+        self._add_wishes(requested)
 
     def show_earlier(self, count: int) -> None:
         """Show earlier messages, above the existing ones."""
         start = max(self._first - count, 0)
-        cards = [self._card(message) for message in self._messages[start : self._first]]
-        for place, card in enumerate(cards):
-            self._column.insertWidget(self._place + place, card)
+        cards = [self._message_card(message) for message in self._messages[start : self._first]]
+        for position, inbox_request in enumerate(cards):
+            self._column.insertWidget(self._position + position, inbox_request)
         self.cards[:0] = cards
         self._first = start
         self._earlier_action.setText(f"Show {plural(start, 'earlier message')}")
         self._earlier.setVisible(start > 0)
 
-    def _card(self, message: Message) -> MessageCard:
-        card = MessageCard(self._theme, message, _LONGEST)
-        card.open_requested.connect(self.content_requested)
-        card.uri_requested.connect(self.uri_requested)
-        return card
+    def _message_card(self, message: Message) -> MessageCard:
+        inbox_request = MessageCard(self._theme, message, _MAX_LENGTH)
+        inbox_request.open_requested.connect(self.content_requested)
+        inbox_request.uri_requested.connect(self.uri_requested)
+        return inbox_request
 
-    def _add_wishes(self, asked: SamplingRequest) -> None:
+    def _add_wishes(self, requested: SamplingRequest) -> None:
         below = QVBoxLayout()
         below.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         below.setSpacing(SPACE_2)
-        facts = _facts(asked)
+        facts = _facts(requested)
         if facts:
             below.addWidget(KeyValueList(self._theme, facts))
-        bars = _bars(self._theme, asked.preferences)
+        bars = _bars(self._theme, requested.preferences)
         if bars:
             row = QHBoxLayout()
             row.setSpacing(SPACE_4)
@@ -214,9 +214,9 @@ class PromptView(QWidget):
                 row.addWidget(bar)
             row.addStretch(1)
             below.addLayout(row)
-        if asked.tools:
-            words = f"{plural(len(asked.tools), 'tool')} offered: {_names(asked.tools)}"
-            below.addWidget(CollapsibleSection(self._theme, words, partial(self._make_tools, asked.tools)))
+        if requested.tools:
+            text = f"{plural(len(requested.tools), 'tool')} offered: {_names(requested.tools)}"
+            below.addWidget(CollapsibleSection(self._theme, text, partial(self._make_tools, requested.tools)))
         self._column.addLayout(below)
 
     def _make_tools(self, tools: tuple[Tool, ...]) -> QWidget:
@@ -224,23 +224,25 @@ class PromptView(QWidget):
         column = QVBoxLayout(inside)
         column.setContentsMargins(SPACE_6, 0, 0, 0)
         column.setSpacing(SPACE_2)
-        for tool in tools[:_MOST_TOOLS]:
+        for tool in tools[:_MAX_TOOLS]:
             column.addWidget(PlainLabel(self._theme, one_line(tool.name), mono=True, selectable=True))
             if tool.description:
-                words = shorten(tool.description, 600)
-                column.addWidget(MutedLabel(self._theme, words, wrap=True))
+                text = shorten(tool.description, 600)
+                column.addWidget(MutedLabel(self._theme, text, wrap=True))
             column.addWidget(CollapsibleSection(self._theme, "Schema", partial(self._make_schema, tool)))
-        if len(tools) > _MOST_TOOLS:
-            column.addWidget(MutedLabel(self._theme, f"And {len(tools) - _MOST_TOOLS:,} more."))
+        if len(tools) > _MAX_TOOLS:
+            column.addWidget(MutedLabel(self._theme, f"And {len(tools) - _MAX_TOOLS:,} more."))
         return inside
 
     def _make_schema(self, tool: Tool) -> QWidget:
-        text = shown_json(tool.input_schema, _MOST_SCHEMA)
+        text = shown_json(tool.input_schema, _MAX_SCHEMA_SIZE)
         return PlainLabel(self._theme, text, mono=True, wrap=True, selectable=True)
 
 
-def _shown(asked: SamplingRequest) -> list[Message]:
-    return [shown for message in asked.messages for shown in messages_of(message.role, list(message.blocks))]
+def _shown(requested: SamplingRequest) -> list[Message]:
+    return [
+        shown for message in requested.messages for shown in messages_of(message.role, list(message.blocks))
+    ]
 
 
 def _system(text: str) -> Message:
@@ -248,33 +250,33 @@ def _system(text: str) -> Message:
     return Message("system", Content(ContentKind.TEXT, data), "system prompt")
 
 
-def _facts(asked: SamplingRequest) -> list[Fact]:
+def _facts(requested: SamplingRequest) -> list[Fact]:
     """Return only what the server specified."""
     limits = (
-        f"at most {plural(asked.max_tokens, 'token')}" if asked.max_tokens is not None else "",
-        f"temperature {asked.temperature:g}" if asked.temperature is not None else "",
-        f"stops at {_quoted(asked.stop_sequences)}" if asked.stop_sequences else "",
+        f"at most {plural(requested.max_tokens, 'token')}" if requested.max_tokens is not None else "",
+        f"temperature {requested.temperature:g}" if requested.temperature is not None else "",
+        f"stops at {_quoted(requested.stop_sequences)}" if requested.stop_sequences else "",
     )
-    wishes = (
-        ", ".join(one_line(shorten(each, 80)) for each in asked.preferences.hints[:_MOST_WORDS]),
-        f"context {one_line(asked.include_context)}" if asked.include_context else "",
-        f"tool use {one_line(asked.tool_choice)}" if asked.tool_choice else "",
+    preferences = (
+        ", ".join(one_line(shorten(each, 80)) for each in requested.preferences.hints[:_MAX_WORDS]),
+        f"context {one_line(requested.include_context)}" if requested.include_context else "",
+        f"tool use {one_line(requested.tool_choice)}" if requested.tool_choice else "",
     )
     facts = {
         "Limits": " · ".join(filter(None, limits)),
-        "Model": " · ".join(filter(None, wishes)),
-        "Metadata": excerpt(asked.metadata, 2_000) if asked.metadata else "",
+        "Model": " · ".join(filter(None, preferences)),
+        "Metadata": excerpt(requested.metadata, 2_000) if requested.metadata else "",
     }
     return [Fact(label, value, mono=label == "Metadata") for label, value in facts.items() if value]
 
 
 def _quoted(texts: tuple[str, ...]) -> str:
     """Return the texts with visible line breaks."""
-    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MOST_WORDS])
+    return ", ".join(compact(shorten(text, 60)) for text in texts[:_MAX_WORDS])
 
 
-def _bars(theme: Theme, wishes: ModelPreferences) -> list[ShareBar]:
-    shares = {"Cost": wishes.cost, "Speed": wishes.speed, "Intelligence": wishes.intelligence}
+def _bars(theme: Theme, preferences: ModelPreferences) -> list[ShareBar]:
+    shares = {"Cost": preferences.cost, "Speed": preferences.speed, "Intelligence": preferences.intelligence}
     return [ShareBar(theme, word, share) for word, share in shares.items() if share is not None]
 
 

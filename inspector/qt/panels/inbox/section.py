@@ -27,7 +27,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_MOST_SHOWN = 4_000
+_MAX_SHOWN = 4_000
 _NOT_TOLD = "The call was not made again: this revision has no way to tell the server no."
 _TONES: dict[str, Tone] = {"accepted": "ok", "answered": "ok", "answered by itself": "ok"}
 
@@ -48,7 +48,7 @@ class ReplyView(QWidget):
     def __init__(
         self,
         theme: Theme,
-        question: RequestItem,
+        input_request: RequestItem,
         reply: Reply,
         *,
         is_in_result: bool = False,
@@ -56,17 +56,17 @@ class ReplyView(QWidget):
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        words = reply_text(reply)
+        message = reply_text(reply)
         head = QHBoxLayout()
         head.setSpacing(SPACE_2)
-        head.addWidget(Badge(theme, words, _TONES.get(words, "muted")))
+        head.addWidget(Badge(theme, message, _TONES.get(message, "muted")))
         head.addWidget(Badge(theme, rule_text(reply), "wait"))
         head.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         column.setSpacing(SPACE_1)
         column.addLayout(head)
-        for part in self._parts(question, reply, is_in_result):
+        for part in self._parts(input_request, reply, is_in_result):
             column.addWidget(part)
         theme.changed.connect(self.update)
 
@@ -74,12 +74,12 @@ class ReplyView(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._theme.color("sunken"))
 
-    def _parts(self, question: RequestItem, reply: Reply, is_in_result: bool) -> list[QWidget]:
+    def _parts(self, input_request: RequestItem, reply: Reply, is_in_result: bool) -> list[QWidget]:
         if reply.result is None and is_in_result:
             return [PlainLabel(self._theme, _NOT_TOLD, wrap=True)]
         if reply.result is None:
             return [PlainLabel(self._theme, f"{reply.message} ({reply.code})", wrap=True, selectable=True)]
-        if question.method == SAMPLING:
+        if input_request.method == SAMPLING:
             return self._sampled(reply.result)
         if set(reply.result) <= {"action"}:
             return []
@@ -91,21 +91,24 @@ class ReplyView(QWidget):
             messages = messages_of(text_of(result, "role"), result.get("content"))
         except ValueError:
             return [self._json(result)]
-        cards: list[QWidget] = []
+        inbox_requests: list[QWidget] = []
         for message in messages:
-            card = MessageCard(self._theme, message, side=0)
-            card.open_requested.connect(self.content_requested)
-            card.uri_requested.connect(self.uri_requested)
-            cards.append(card)
+            inbox_request = MessageCard(self._theme, message, side=0)
+            inbox_request.open_requested.connect(self.content_requested)
+            inbox_request.uri_requested.connect(self.uri_requested)
+            inbox_requests.append(inbox_request)
         facts = (text_of(result, "model"), text_of(result, "stopReason"))
-        return [*cards, MutedLabel(self._theme, " · ".join(one_line(fact) for fact in facts if fact))]
+        return [
+            *inbox_requests,
+            MutedLabel(self._theme, " · ".join(one_line(fact) for fact in facts if fact)),
+        ]
 
     def _json(self, value: JSON) -> QWidget:
-        shown = shown_json(value, _MOST_SHOWN)
+        shown = shown_json(value, _MAX_SHOWN)
         return PlainLabel(self._theme, shown, mono=True, wrap=True, selectable=True)
 
 
-_MOST = 20  # requests shown per round
+_MAX_COUNT = 20  # requests shown per round
 
 
 class EarlierRounds(QWidget):
@@ -118,16 +121,16 @@ class EarlierRounds(QWidget):
     content_requested = Signal(object)
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, card: InboxRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, inbox_request: InboxRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_2, SPACE_2, SPACE_3, 0)
         column.setSpacing(SPACE_1)
-        first = card.round - len(card.earlier)  # the number of the oldest known round
+        first = inbox_request.round - len(inbox_request.earlier)  # the number of the oldest known round
         self.steps = [
-            CollapsibleSection(theme, _words(first + place, each), partial(self._make, each))
-            for place, each in enumerate(card.earlier)
+            CollapsibleSection(theme, _label(first + position, each), partial(self._make, each))
+            for position, each in enumerate(inbox_request.earlier)
         ]
         for step in self.steps:
             column.addWidget(step)
@@ -139,29 +142,33 @@ class EarlierRounds(QWidget):
         column = QVBoxLayout(inside)
         column.setContentsMargins(SPACE_6, 0, 0, SPACE_2)
         column.setSpacing(SPACE_1)
-        for question in earlier.questions[:_MOST]:
-            for part in self._parts(question):
+        for input_request in earlier.input_requests[:_MAX_COUNT]:
+            for part in self._parts(input_request):
                 column.addWidget(part)
-        if len(earlier.questions) > _MOST:
-            column.addWidget(MutedLabel(self._theme, f"And {len(earlier.questions) - _MOST:,} more."))
+        if len(earlier.input_requests) > _MAX_COUNT:
+            column.addWidget(
+                MutedLabel(self._theme, f"And {len(earlier.input_requests) - _MAX_COUNT:,} more.")
+            )
         return inside
 
-    def _parts(self, question: RequestItem) -> list[QWidget]:
-        about = excerpt_of(question)
-        words = f"{kind_text(question)}: {about}" if about else kind_text(question)
-        parts: list[QWidget] = [PlainLabel(self._theme, words, wrap=True, selectable=True)]
-        if question.reply is not None:
-            given = ReplyView(self._theme, question, question.reply)
+    def _parts(self, input_request: RequestItem) -> list[QWidget]:
+        about = excerpt_of(input_request)
+        message = f"{kind_text(input_request)}: {about}" if about else kind_text(input_request)
+        parts: list[QWidget] = [PlainLabel(self._theme, message, wrap=True, selectable=True)]
+        if input_request.reply is not None:
+            given = ReplyView(self._theme, input_request, input_request.reply)
             given.content_requested.connect(self.content_requested)
             given.uri_requested.connect(self.uri_requested)
             parts.append(given)
         return parts
 
 
-def _words(number: int, earlier: Round) -> str:
-    said = dict.fromkeys(reply_text(each.reply) for each in earlier.questions if each.reply is not None)
-    kinds = dict.fromkeys(kind_text(each) for each in earlier.questions)
-    return f"Round {number}: {', '.join(kinds)} · {', '.join(said)} after {duration(earlier.waited_ns)}"
+def _label(number: int, earlier: Round) -> str:
+    reported = dict.fromkeys(
+        reply_text(each.reply) for each in earlier.input_requests if each.reply is not None
+    )
+    kinds = dict.fromkeys(kind_text(each) for each in earlier.input_requests)
+    return f"Round {number}: {', '.join(kinds)} · {', '.join(reported)} after {duration(earlier.waited_ns)}"
 
 
 class ReplyBar(QWidget):
@@ -173,7 +180,7 @@ class ReplyBar(QWidget):
         self._row = QHBoxLayout()
         self._row.setSpacing(SPACE_2)
         self._row.addStretch(1)
-        self._words: PlainLabel | None = None
+        self._label: PlainLabel | None = None
         self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._line.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         self._line.setSpacing(SPACE_2)
@@ -190,27 +197,27 @@ class ReplyBar(QWidget):
         self._row.insertWidget(self._row.count() - 1, button)
         return button
 
-    def add_words(self, label: PlainLabel) -> None:
+    def add_text(self, label: PlainLabel) -> None:
         """Add text after the buttons; above them if there is not enough room."""
-        self._words = label
+        self._label = label
         self._line.addWidget(label, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place_words()
+        self._place_text()
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.LayoutRequest:
-            self._place_words()
+            self._place_text()
         return super().event(event)
 
-    def _place_words(self) -> None:
-        if self._words is None:
+    def _place_text(self) -> None:
+        if self._label is None:
             return
-        wanted = self._words.fontMetrics().horizontalAdvance(self._words.text()) + SPACE_2
+        wanted = self._label.fontMetrics().horizontalAdvance(self._label.text()) + SPACE_2
         room = self.width() - 2 * SPACE_3 - self._row.sizeHint().width()
-        beside, above = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.BottomToTop
-        direction = beside if wanted <= room else above
+        horizontal, above = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.BottomToTop
+        direction = horizontal if wanted <= room else above
         if direction is not self._line.direction():
             self._line.setDirection(direction)
 
@@ -232,57 +239,59 @@ class Section(QWidget):
     content_requested = Signal(object)
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, card: InboxRequest, question: RequestItem) -> None:
+    def __init__(self, theme: Theme, inbox_request: InboxRequest, input_request: RequestItem) -> None:
         super().__init__()
         self._theme = theme
-        self._card = card
-        self._question = question
+        self._inbox_request = inbox_request
+        self._input_request = input_request
         self._given: ReplyView | None = None
         self._given_reply: Reply | None = None
-        self._shown_remarks: Sequence[str] = ()
+        self._shown_notes: Sequence[str] = ()
         self._is_one_of_many = False
-        self.title = Heading(theme, kind_text(question))
+        self.title = Heading(theme, kind_text(input_request))
         self.key_badge = Badge(theme)
         self.state_badge = Badge(theme)
-        self.remarks = Alert(theme)
-        self.asked = QWidget()
-        self.answer = QWidget()
+        self.notes = Alert(theme)
+        self.requested = QWidget()
+        self.response = QWidget()
         self.bar = ReplyBar(theme)
-        self.take_back_action = self._action("Take back", self.retracted.emit, "Answer it in another way")
-        self._take_back = ActionButton(self.take_back_action, "quiet")
+        self.withdraw_action = self._action("Take back", self.retracted.emit, "Answer it in another way")
+        self._withdraw = ActionButton(self.withdraw_action, "quiet")
         self._lay_out()
-        self._show_remarks(question.remarks)
-        self.answer.setEnabled(card.is_open)  # nothing was typed into it
+        self._show_notes(input_request.notes)
+        self.response.setEnabled(inbox_request.is_open)  # nothing was typed into it
 
     @property
-    def question(self) -> RequestItem:
-        return self._question
+    def input_request(self) -> RequestItem:
+        return self._input_request
 
-    def show_heading(self, place: str) -> None:
+    def show_heading(self, position: str) -> None:
         """Show which one this is, for a card with several requests."""
-        self.title.setText(f"{place}{kind_text(self._question)}")
+        self.title.setText(f"{position}{kind_text(self._input_request)}")
         self._is_one_of_many = True
-        self.key_badge.set_text(self._question.key)
+        self.key_badge.set_text(self._input_request.key)
         self.key_badge.setToolTip("The name of this question in the server's result")
         self._head.show()
 
-    def show_question(self, card: InboxRequest, question: RequestItem, held: Reply | None = None) -> None:
+    def show_input_request(
+        self, inbox_request: InboxRequest, input_request: RequestItem, held: Reply | None = None
+    ) -> None:
         """Update the request, which may be answered now or no longer; `held` is an unsent reply."""
-        self._card, self._question = card, question
-        self._show_remarks(question.remarks)
-        reply = question.reply or held
+        self._inbox_request, self._input_request = inbox_request, input_request
+        self._show_notes(input_request.notes)
+        reply = input_request.reply or held
         self._show_reply(reply)
-        self.bar.setVisible(self.is_asked)
-        self.answer.setVisible(reply is None)
-        self._take_back.setVisible(reply is not None and not reply.is_known and self._may_retract())
+        self.bar.setVisible(self.is_requested)
+        self.response.setVisible(reply is None)
+        self._withdraw.setVisible(reply is not None and not reply.is_known and self._may_retract())
         self.state_badge.set_text(self._state_words(reply), "ok" if reply is not None else "wait")
-        if not self.is_asked:
+        if not self.is_requested:
             self.bar.alert.close_all()
 
     @property
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         """True if a reply is needed and there is none."""
-        return self._card.is_open and self._given_reply is None
+        return self._inbox_request.is_open and self._given_reply is None
 
     @property
     def has_typed(self) -> bool:
@@ -303,15 +312,15 @@ class Section(QWidget):
 
     # -------------------------------------------------------------- for each kind
 
-    def _action(self, words: str, slot: Callable[[], object], tip: str = "") -> QAction:
-        action = QAction(words, self)
+    def _action(self, message: str, slot: Callable[[], object], tip: str = "") -> QAction:
+        action = QAction(message, self)
         action.triggered.connect(slot)
         if tip:
             action.setToolTip(tip)
         return action
 
-    def _fill(self, place: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> QVBoxLayout:
-        column = QVBoxLayout(place)
+    def _fill(self, position: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> QVBoxLayout:
+        column = QVBoxLayout(position)
         column.setContentsMargins(margin, 0, margin, 0)
         column.setSpacing(SPACE_2)
         for part in parts:
@@ -325,20 +334,24 @@ class Section(QWidget):
     # --------------------------------------------------------------
 
     def _may_retract(self) -> bool:
-        return self._card.is_open and not self._card.awaits_page and len(self._card.questions) > 1
+        return (
+            self._inbox_request.is_open
+            and not self._inbox_request.awaits_page
+            and len(self._inbox_request.input_requests) > 1
+        )
 
     def _state_words(self, reply: Reply | None) -> str:
         if reply is None:
-            return "not answered yet" if self._card.is_open else "not answered"
+            return "not answered yet" if self._inbox_request.is_open else "not answered"
         return "answered"
 
-    def _show_remarks(self, remarks: Sequence[str]) -> None:
-        if remarks == self._shown_remarks:
+    def _show_notes(self, notes: Sequence[str]) -> None:
+        if notes == self._shown_notes:
             return
-        self._shown_remarks = remarks
-        self.remarks.close_all()
-        for number, remark in enumerate(remarks):
-            self.remarks.say(str(number), remark)
+        self._shown_notes = notes
+        self.notes.close_all()
+        for number, note in enumerate(notes):
+            self.notes.show_message(str(number), note)
 
     def _show_reply(self, reply: Reply | None) -> None:
         if reply == self._given_reply:
@@ -349,11 +362,11 @@ class Section(QWidget):
             self._given = None
         self._given_reply = reply
         if reply is not None:
-            is_in_result = self._card.round > 0
-            self._given = ReplyView(self._theme, self._question, reply, is_in_result=is_in_result)
+            is_in_result = self._inbox_request.round > 0
+            self._given = ReplyView(self._theme, self._input_request, reply, is_in_result=is_in_result)
             self._given.content_requested.connect(self.content_requested)
             self._given.uri_requested.connect(self.uri_requested)
-            self._column.insertWidget(self._column.indexOf(self._take_back), self._given)
+            self._column.insertWidget(self._column.indexOf(self._withdraw), self._given)
             self._given.show()  # now: the layout would do so only after pending events
 
     def _lay_out(self) -> None:
@@ -369,20 +382,20 @@ class Section(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(SPACE_2)
-        for part in (self._head, self.remarks, self.asked, self.answer):
+        for part in (self._head, self.notes, self.requested, self.response):
             self._column.addWidget(part)
-        self._column.addWidget(self._take_back, 0, Qt.AlignmentFlag.AlignLeft)
+        self._column.addWidget(self._withdraw, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.bar)
 
 
 class UnreadableSection(Section):
     """A request answered automatically, or not answerable: shown as received."""
 
-    def __init__(self, theme: Theme, card: InboxRequest, question: RequestItem) -> None:
-        super().__init__(theme, card, question)
-        words = MutedLabel(theme, f"{question.method}, as it came:", wrap=True)
-        shown = shown_json(question.params, _MOST_SHOWN)
+    def __init__(self, theme: Theme, inbox_request: InboxRequest, input_request: RequestItem) -> None:
+        super().__init__(theme, inbox_request, input_request)
+        message = MutedLabel(theme, f"{input_request.method}, as it came:", wrap=True)
+        shown = shown_json(input_request.params, _MAX_SHOWN)
         text = PlainLabel(theme, shown, mono=True, wrap=True, selectable=True)
-        self._fill(self.asked, (words, text))
-        self.answer.setMaximumHeight(0)
-        self.show_question(card, question)
+        self._fill(self.requested, (message, text))
+        self.response.setMaximumHeight(0)
+        self.show_input_request(inbox_request, input_request)

@@ -44,11 +44,11 @@ class LoginActions(Protocol):
 
     async def paste(self, address: str) -> None: ...
 
-    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
-        """Answer the host question; `asked` is what was shown, other questions stay unanswered."""
+    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
+        """Answer the host question; `requested` is what was shown, other questions stay unanswered."""
         ...
 
-    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None: ...
+    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None: ...
 
     async def refresh(self) -> None: ...
 
@@ -113,11 +113,11 @@ class EngineLoginActions:
     async def paste(self, address: str) -> None:
         await self._soon(lambda logins: logins.paste(self._server, address))
 
-    async def allow_hosts(self, is_allowed: bool, asked: Question | None) -> None:
-        await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed, asked))
+    async def allow_hosts(self, is_allowed: bool, requested: Question | None) -> None:
+        await self._ask(lambda logins: logins.allow_hosts(self._server, is_allowed, requested))
 
-    async def give_client(self, client_id: str, secret: str, asked: Question | None) -> None:
-        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret, asked))
+    async def give_client(self, client_id: str, secret: str, requested: Question | None) -> None:
+        await self._ask(lambda logins: logins.give_client(self._server, client_id, secret, requested))
 
     async def refresh(self) -> None:
         await self._ask(lambda logins: logins.refresh(self._server))

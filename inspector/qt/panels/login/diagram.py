@@ -38,7 +38,7 @@ _ROW = 30
 _HEAD = 40
 _SIDE = 84  # from the edge to the first lifeline
 _TIP = 6
-_NARROWEST = 520
+_MIN_WIDTH = 520
 
 
 class DiagramView(QWidget):
@@ -118,35 +118,37 @@ class Sequence(QWidget):
         self._arrows = arrows
         self._parties = parties_of(arrows)
         self._focused = min(self._focused, max(len(arrows) - 1, 0))
-        self.setAccessibleDescription("; ".join(_words(arrow) for arrow in arrows if _is_told(arrow))[:4000])
+        self.setAccessibleDescription(
+            "; ".join(_label(arrow) for arrow in arrows if _is_reported(arrow))[:4000]
+        )
         self.setFixedHeight(self.sizeHint().height())
         self.updateGeometry()
         self.update()
 
     def set_step(self, step: StepId | None) -> None:
         self._step = step
-        place = next((at for at, arrow in enumerate(self._arrows) if arrow.step is step), None)
-        if place is not None and self._arrows[self._focused].step is not step:
-            self._focused = place
+        position = next((at for at, arrow in enumerate(self._arrows) if arrow.step is step), None)
+        if position is not None and self._arrows[self._focused].step is not step:
+            self._focused = position
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(_NARROWEST, _HEAD + _ROW * len(self._arrows) + SPACE_3)
+        return QSize(_MIN_WIDTH, _HEAD + _ROW * len(self._arrows) + SPACE_3)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(_NARROWEST, self.sizeHint().height())
+        return QSize(_MIN_WIDTH, self.sizeHint().height())
 
-    def row_box(self, place: int) -> QRect:
-        return QRect(0, _HEAD + place * _ROW, self.width(), _ROW)
+    def row_box(self, position: int) -> QRect:
+        return QRect(0, _HEAD + position * _ROW, self.width(), _ROW)
 
     # -------------------------------------------------------------- the person
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        place = self._place_at(event.position().y())
-        if event.button() is Qt.MouseButton.LeftButton and place is not None:
-            self._focused = place
+        position = self._position_at(event.position().y())
+        if event.button() is Qt.MouseButton.LeftButton and position is not None:
+            self._focused = position
             self.update()
-            self.step_requested.emit(self._arrows[place].step)
+            self.step_requested.emit(self._arrows[position].step)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
@@ -160,28 +162,28 @@ class Sequence(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            place = self._place_at(event.pos().y())
-            words = _words(self._arrows[place]) if place is not None else ""
-            QToolTip.showText(event.globalPos(), plain_tooltip(words), self)
+            position = self._position_at(event.pos().y())
+            text = _label(self._arrows[position]) if position is not None else ""
+            QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
             return True
         return super().event(event)
 
-    def _place_at(self, y: float) -> int | None:
-        place = int((y - _HEAD) // _ROW)
-        return place if y >= _HEAD and 0 <= place < len(self._arrows) else None
+    def _position_at(self, y: float) -> int | None:
+        position = int((y - _HEAD) // _ROW)
+        return position if y >= _HEAD and 0 <= position < len(self._arrows) else None
 
     # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for place, arrow in enumerate(self._arrows):
+        for position, arrow in enumerate(self._arrows):
             if arrow.step is self._step:
-                painter.fillRect(self.row_box(place), self._theme.color("selection"))
+                painter.fillRect(self.row_box(position), self._theme.color("selection"))
         self._paint_lifelines(painter)
-        for place, arrow in enumerate(self._arrows):
-            if self.row_box(place).intersects(event.rect()):
-                self._paint_arrow(painter, place, arrow)
+        for position, arrow in enumerate(self._arrows):
+            if self.row_box(position).intersects(event.rect()):
+                self._paint_arrow(painter, position, arrow)
         if self.hasFocus() and self._arrows:
             painter.setPen(QPen(self._theme.color("accent"), 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -202,21 +204,25 @@ class Sequence(QWidget):
             box = QRectF(x - _SIDE, 0, 2 * _SIDE, _HEAD - 6)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, party.value)
 
-    def _paint_arrow(self, painter: QPainter, place: int, arrow: Arrow) -> None:
-        box = self.row_box(place)
+    def _paint_arrow(self, painter: QPainter, position: int, arrow: Arrow) -> None:
+        box = self.row_box(position)
         color = self._color(arrow)
         if arrow.source is arrow.target:
             self._paint_note(painter, box, arrow, color)
             return
         y = box.bottom() - 7.0
         start, end = self._x(arrow.source), self._x(arrow.target)
-        way = 1 if end > start else -1
-        dash = Qt.PenStyle.DashLine if arrow.is_answer or not _is_told(arrow) else Qt.PenStyle.SolidLine
+        direction = 1 if end > start else -1
+        dash = Qt.PenStyle.DashLine if arrow.is_response or not _is_reported(arrow) else Qt.PenStyle.SolidLine
         painter.setPen(QPen(color, 1.5, dash))
-        painter.drawLine(QPointF(start, y), QPointF(end - way * 1.5, y))
+        painter.drawLine(QPointF(start, y), QPointF(end - direction * 1.5, y))
         painter.setPen(QPen(color, 1.5))
         painter.setBrush(color)
-        tip = [QPointF(end, y), QPointF(end - way * _TIP, y - 3.5), QPointF(end - way * _TIP, y + 3.5)]
+        tip = [
+            QPointF(end, y),
+            QPointF(end - direction * _TIP, y - 3.5),
+            QPointF(end - direction * _TIP, y + 3.5),
+        ]
         painter.drawPolygon(QPolygonF(tip))
         left, right = min(start, end) + SPACE_1, max(start, end) - SPACE_1
         self._paint_text(painter, QRectF(left, box.top(), right - left, y - box.top() - 1), arrow, color)
@@ -227,7 +233,7 @@ class Sequence(QWidget):
         x = self._x(arrow.source)
         width = min(QFontMetrics(font).horizontalAdvance(arrow.text) + 2 * SPACE_2, 2 * _SIDE + 40)
         pill = QRectF(x - width / 2, box.top() + 5, width, _ROW - 10)
-        painter.setPen(QPen(color if _is_told(arrow) else self._theme.color("edge"), 1))
+        painter.setPen(QPen(color if _is_reported(arrow) else self._theme.color("edge"), 1))
         painter.setBrush(self._theme.color("surface"))
         painter.drawRoundedRect(pill, 6, 6)
         self._paint_text(painter, pill.adjusted(SPACE_1, 0, -SPACE_1, 0), arrow, color)
@@ -235,7 +241,7 @@ class Sequence(QWidget):
     def _paint_text(self, painter: QPainter, box: QRectF, arrow: Arrow, color: QColor) -> None:
         font = self._font(arrow)
         painter.setFont(font)
-        painter.setPen(self._theme.color("text") if _is_told(arrow) and not arrow.is_bad else color)
+        painter.setPen(self._theme.color("text") if _is_reported(arrow) and not arrow.is_bad else color)
         text = QFontMetrics(font).elidedText(arrow.text, Qt.TextElideMode.ElideMiddle, int(box.width()))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
@@ -245,19 +251,19 @@ class Sequence(QWidget):
     def _color(self, arrow: Arrow) -> QColor:
         if arrow.is_bad:
             return self._theme.color("error")
-        if not _is_told(arrow):
+        if not _is_reported(arrow):
             return self._theme.color("muted")
         if arrow.state is StepState.DONE:
-            return self._theme.color("inbound" if arrow.is_answer else "outbound")
+            return self._theme.color("inbound" if arrow.is_response else "outbound")
         return self._theme.color(STATE_TONES[arrow.state])
 
 
-def _is_told(arrow: Arrow) -> bool:
+def _is_reported(arrow: Arrow) -> bool:
     """Return whether it happened or is happening."""
     return arrow.state in (StepState.DONE, StepState.FAILED, StepState.RUNNING)
 
 
-def _words(arrow: Arrow) -> str:
+def _label(arrow: Arrow) -> str:
     who = (
         arrow.source.value
         if arrow.source is arrow.target

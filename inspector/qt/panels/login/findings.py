@@ -20,7 +20,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, paint_dot
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class FindingEntry(QWidget):
@@ -36,23 +36,23 @@ class FindingEntry(QWidget):
         head.addStretch(1)
         if step is not None:
             head.addWidget(ActionButton(step, "quiet"))
-        words = QVBoxLayout()
-        words.setSpacing(SPACE_1)
-        words.addLayout(head)
-        words.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
+        text = QVBoxLayout()
+        text.setSpacing(SPACE_1)
+        text.addLayout(head)
+        text.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
         if finding.rule:
-            words.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
+            text.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
         if finding.fix:
-            words.addWidget(PlainLabel(theme, finding.fix, wrap=True, selectable=True))
+            text.addWidget(PlainLabel(theme, finding.fix, wrap=True, selectable=True))
         if finding.evidence:
             quote = PlainLabel(theme, finding.evidence, tone="muted", mono=True, wrap=True, selectable=True)
-            words.addWidget(quote)
+            text.addWidget(quote)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
         dot = StateDot(theme, shape, tone, finding.severity.value)
         row.addWidget(dot, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row.addLayout(text, 1)
 
 
 class FindingList(QWidget):
@@ -108,10 +108,10 @@ class FindingList(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
         column.setSpacing(SPACE_4)
-        for step, finding in self._shown[:_MOST_SHOWN]:
+        for step, finding in self._shown[:_MAX_SHOWN]:
             column.addWidget(FindingEntry(self._theme, finding, self._step_action(page, step)))
-        if len(self._shown) > _MOST_SHOWN:
-            column.addWidget(MutedLabel(self._theme, f"and {len(self._shown) - _MOST_SHOWN:,} more"))
+        if len(self._shown) > _MAX_SHOWN:
+            column.addWidget(MutedLabel(self._theme, f"and {len(self._shown) - _MAX_SHOWN:,} more"))
         column.addStretch(1)
         self._area.setWidget(page)  # deletes the previous one
 
@@ -140,9 +140,9 @@ class FindingList(QWidget):
 
 def _counted(findings: Sequence[Finding]) -> str:
     """Return counts: 2 errors, 1 warning, 3 notes."""
-    words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    text = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     counts = {each: sum(one.severity is each for one in findings) for each in Severity}
-    named = [f"{count} {words[each]}{'s' if count > 1 else ''}" for each, count in counts.items() if count]
+    named = [f"{count} {text[each]}{'s' if count > 1 else ''}" for each, count in counts.items() if count]
     return ", ".join(named)
 
 

@@ -59,14 +59,14 @@ class Field:
 
     name: str
     group: str
-    words: str
+    text: str
     hint: str
     grants: tuple[LoginGrant, ...]
     is_secret: bool = False
 
     @property
     def full_name(self) -> str:
-        return f"{self.group}: {self.words}"
+        return f"{self.group}: {self.text}"
 
 
 FIELDS = (
@@ -261,29 +261,29 @@ class GrantForm(QWidget):
 
     def _show_fields(self) -> None:
         self.about.setText(ABOUT[self.chosen])
-        asked = {field.name: field for field in FIELDS if self.chosen in field.grants}
-        groups = [field.group for field in asked.values()]
+        requested = {field.name: field for field in FIELDS if self.chosen in field.grants}
+        groups = [field.group for field in requested.values()]
         for group, heading in self._headings.items():
             heading.setVisible(group in groups)
         for widget in self._audience_row:
             widget.setVisible(self._has_key())
         for field in FIELDS:
             for widget in self._rows[field.name]:
-                widget.setVisible(field.name in asked)
+                widget.setVisible(field.name in requested)
             if field.is_secret:
                 self._show_kept(field)
 
     def _show_kept(self, field: Field) -> None:
-        is_kept = isinstance(value_of(self._settings, field.name), SecretRef)
-        is_forgotten = is_kept and field.name in self._forgotten
-        hint = _FORGOTTEN if is_forgotten else _KEPT if is_kept else field.hint
+        is_saved = isinstance(value_of(self._settings, field.name), SecretRef)
+        is_forgotten = is_saved and field.name in self._forgotten
+        hint = _FORGOTTEN if is_forgotten else _KEPT if is_saved else field.hint
         widget = self.fields[field.name]
         if isinstance(widget, QLineEdit):
             widget.setPlaceholderText(hint)
         else:
             widget.set_hint(hint)
         self.forget_actions[field.name].setText("Do not forget" if is_forgotten else "Forget")
-        self._forget_buttons[field.name].setVisible(is_kept)
+        self._forget_buttons[field.name].setVisible(is_saved)
 
     def _make(self, field: Field) -> QLineEdit | SecretText:
         if field.name == "key":
@@ -299,7 +299,7 @@ class GrantForm(QWidget):
 
     def _make_forget(self, field: Field) -> QAction:
         action = QAction("Forget", self)
-        action.setToolTip(f"Take the {field.words} out of the secret store")
+        action.setToolTip(f"Take the {field.text} out of the secret store")
         action.triggered.connect(partial(self._forget, field))
         return action
 
@@ -327,22 +327,22 @@ class GrantForm(QWidget):
         column.addLayout(grid)
 
     def _add_audience(self, grid: QGridLayout) -> None:
-        place, label = grid.rowCount(), MutedLabel(self._theme, "Its assertions are for")
-        grid.addWidget(label, place, 0)
-        grid.addWidget(self.audience, place, 1, Qt.AlignmentFlag.AlignLeft)
+        position, label = grid.rowCount(), MutedLabel(self._theme, "Its assertions are for")
+        grid.addWidget(label, position, 0)
+        grid.addWidget(self.audience, position, 1, Qt.AlignmentFlag.AlignLeft)
         self._audience_row: tuple[QWidget, ...] = (label, self.audience)
 
     def _add_field(self, grid: QGridLayout, field: Field) -> None:
         if field.group not in self._headings:
             self._headings[field.group] = Heading(self._theme, field.group)
             grid.addWidget(self._headings[field.group], grid.rowCount(), 0, 1, 2)
-        place, label = grid.rowCount(), MutedLabel(self._theme, field.words)
+        position, label = grid.rowCount(), MutedLabel(self._theme, field.text)
         holder: QWidget = self.fields[field.name]
         if field.is_secret:
             button = self._forget_buttons[field.name]
             holder = in_row(holder, button)
-        grid.addWidget(label, place, 0)
-        grid.addWidget(holder, place, 1)
+        grid.addWidget(label, position, 0)
+        grid.addWidget(holder, position, 1)
         self._rows[field.name] = (label, holder)
 
 

@@ -27,7 +27,7 @@ from inspector.qt.panels.login.step_card import StepCard
 from inspector.qt.panels.login.step_list import LoginControls, StepList
 from inspector.qt.panels.login.step_parts import RawHttp
 from inspector.qt.panels.login.tokens import TokenView
-from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginQuestion
+from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginPromptBar
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
@@ -56,7 +56,7 @@ class LoginPanel(QWidget):
         self,
         bridge: Bridge,
         server: str,
-        desk: LoginActions,
+        login_actions: LoginActions,
         opener: LinkOpener,
         theme: Theme,
         parent: QWidget | None = None,
@@ -64,7 +64,7 @@ class LoginPanel(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._server = server
-        self._desk = desk
+        self._login_actions = login_actions
         self._opener = opener
         self._theme = theme
         self.login: LoginView | None = None  # this server's latest
@@ -78,7 +78,7 @@ class LoginPanel(QWidget):
         self.options = OptionsForm(theme)
         self.controls = LoginControls(theme)
         self.waiting = BrowserWaitBox(theme)
-        self.question = LoginQuestion(theme)
+        self.question = LoginPromptBar(theme)
         self.alert = Alert(theme)
         self.views = Segments(theme, VIEWS)
         self.sides = Segments(theme, ("Step", "HTTP"))
@@ -87,8 +87,8 @@ class LoginPanel(QWidget):
         self.copy_action.setToolTip("All steps as text, without secrets")
         self.export_action = QAction("Export trace…", self)
         self.export_action.setToolTip("All steps as JSON, without secrets")
-        theme.dress(self.copy_action, "copy")
-        theme.dress(self.export_action, "export")
+        theme.set_icon(self.copy_action, "copy")
+        theme.set_icon(self.export_action, "export")
         self._nothing = EmptyState(theme)
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._stack = QStackedWidget()
@@ -104,14 +104,14 @@ class LoginPanel(QWidget):
     async def _load(self) -> None:
         """Load the state from before the panel was opened."""
         try:
-            login, token = await self._desk.login(), await self._desk.token()
-            self.options.grants.show_settings(self._server, await self._desk.settings())
+            login, token = await self._login_actions.login(), await self._login_actions.token()
+            self.options.grants.show_settings(self._server, await self._login_actions.settings())
         except UserError:
             return  # the server has no login
         if login is not None and self.login is None:
             self.show_login(login)
         self.token.show_token(token)
-        self._remembered = await self._desk.options()
+        self._remembered = await self._login_actions.options()
         self.options.show_overrides(self._remembered)
 
     # -------------------------------------------------------------- what is shown
@@ -167,7 +167,7 @@ class LoginPanel(QWidget):
             self._bridge.start(f"tokens of {server}", self._load_token(), self)
 
     async def _load_token(self) -> None:
-        self.token.show_token(await self._desk.token())
+        self.token.show_token(await self._login_actions.token())
 
     # -------------------------------------------------------------- what the person wants
 
@@ -176,9 +176,9 @@ class LoginPanel(QWidget):
             overrides = self.options.overrides()
         except UserError as exc:
             self.show_view("Options")
-            self._complain(exc)
+            self._show_error(exc)
             return
-        self._ask("begin", self._desk.begin(overrides, runs=runs))
+        self._ask("begin", self._login_actions.begin(overrides, runs=runs))
 
     def _on_options_settled(self) -> None:
         try:
@@ -187,18 +187,18 @@ class LoginPanel(QWidget):
             return  # incomplete input: starting a login reports it
         if overrides != self._remembered:
             self._remembered = overrides
-            self._ask("options", self._desk.remember(overrides))
+            self._ask("options", self._login_actions.remember(overrides))
 
     def _on_moved(self, what: str) -> None:
-        self._ask(what, getattr(self._desk, what)())
+        self._ask(what, getattr(self._login_actions, what)())
 
     def _on_went(self, what: str, step: StepId | None) -> None:
         if step is not None:
-            self._ask(what, getattr(self._desk, what)(step))
+            self._ask(what, getattr(self._login_actions, what)(step))
 
     def _ask(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
-        self.alert.close_about("asked")
-        self._bridge.start(f"login: {name}", self._asked(work), self)
+        self.alert.close_topic("asked")
+        self._bridge.start(f"login: {name}", self._requested(work), self)
 
     def _ask_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
         self.token.set_busy(True)
@@ -210,30 +210,30 @@ class LoginPanel(QWidget):
         finally:
             self.token.set_busy(False)
 
-    async def _asked(self, work: Coroutine[Any, Any, str | None]) -> None:
+    async def _requested(self, work: Coroutine[Any, Any, str | None]) -> None:
         """Await a request and show its message."""
         try:
-            words = await work
+            text = await work
         except UserError as exc:
-            self._complain(exc)
+            self._show_error(exc)
             return
-        if words:
-            self.alert.say("asked", words, tone="ok")
+        if text:
+            self.alert.show_message("asked", text, tone="ok")
 
     async def _keep(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
-        await self._desk.keep(settings, secrets)
+        await self._login_actions.keep(settings, secrets)
         self.options.grants.show_settings(self._server, settings)
-        self.show_login(await self._desk.login())  # a running login was ended
+        self.show_login(await self._login_actions.login())  # a running login was ended
         return "Kept. It counts from the next login on."
 
-    def _complain(self, exc: UserError) -> None:
-        self.alert.say("asked", exc.summary, exc.next_step, tone="error")
+    def _show_error(self, exc: UserError) -> None:
+        self.alert.show_message("asked", exc.summary, exc.next_step, tone="error")
 
     def _on_open(self, url: str) -> None:
         try:
             self._opener.open(url)
         except UserError as exc:
-            self._complain(exc)
+            self._show_error(exc)
 
     def _copy(self) -> None:
         if self.login is not None:
@@ -248,8 +248,8 @@ class LoginPanel(QWidget):
     def _show_nothing(self, view: ServerView) -> None:
         actions = [self.controls.log_in, self.controls.begin]
         if view.status is ServerStatus.NEEDS_LOGIN:
-            words = f"{view.reason} {view.next_step}".strip() or "The server asks for a login."
-            self._nothing.show_empty("key", "This server needs a login", words, actions)
+            text = f"{view.reason} {view.next_step}".strip() or "The server asks for a login."
+            self._nothing.show_empty("key", "This server needs a login", text, actions)
         else:
             self._nothing.show_empty("key", "No login yet", _NO_LOGIN, actions)
 
@@ -259,9 +259,9 @@ class LoginPanel(QWidget):
 
     def _show_failure(self, login: LoginView | None) -> None:
         if login is not None and login.failure:
-            self.alert.say("failure", login.failure, login.next_step, tone="error")
+            self.alert.show_message("failure", login.failure, login.next_step, tone="error")
         else:
-            self.alert.close_about("failure")
+            self.alert.close_topic("failure")
 
     def _show_step(self) -> None:
         login, chosen = self.login, self.steps.chosen()
@@ -272,13 +272,13 @@ class LoginPanel(QWidget):
             self.card.show_step(login, step)
             self.http.show_step(step)
 
-    def _on_exchange_chosen(self, place: int) -> None:
-        self.http.choose(place)
+    def _on_exchange_chosen(self, position: int) -> None:
+        self.http.choose(position)
         self.sides.choose(1)
         self._show_sides()
 
-    def _on_view_chosen(self, place: int) -> None:
-        self._stack.setCurrentIndex(place)
+    def _on_view_chosen(self, position: int) -> None:
+        self._stack.setCurrentIndex(position)
         self._show_controls()
 
     def _show_controls(self) -> None:
@@ -306,22 +306,28 @@ class LoginPanel(QWidget):
         self.controls.went.connect(self._on_went)
         self.steps.step_chosen.connect(self._show_step)
         self.card.exchange_chosen.connect(self._on_exchange_chosen)
-        self.card.edited.connect(lambda request: self._ask("edit", self._desk.edit(request)))
+        self.card.edited.connect(lambda request: self._ask("edit", self._login_actions.edit(request)))
         self.http.row_requested.connect(self.row_requested)
         self.diagram.step_requested.connect(self.show_step)
         self.findings.step_requested.connect(self.show_step)
         self.waiting.open_requested.connect(self._on_open)
-        self.waiting.pasted.connect(lambda address: self._ask("paste", self._desk.paste(address)))
+        self.waiting.pasted.connect(lambda address: self._ask("paste", self._login_actions.paste(address)))
         box = self.question
-        box.hosts_judged.connect(lambda yes: self._ask("hosts", self._desk.allow_hosts(yes, box.shown)))
-        box.client_given.connect(
-            lambda id, secret: self._ask("client", self._desk.give_client(id, secret, box.shown))
+        box.hosts_judged.connect(
+            lambda yes: self._ask("hosts", self._login_actions.allow_hosts(yes, box.shown))
         )
-        self.token.refresh_requested.connect(lambda: self._ask_token("refresh", self._desk.refresh()))
-        self.token.sign_out_requested.connect(lambda: self._ask_token("sign out", self._desk.sign_out()))
-        self.token.forget_requested.connect(lambda: self._ask_token("forget", self._desk.forget()))
+        box.client_given.connect(
+            lambda id, secret: self._ask("client", self._login_actions.give_client(id, secret, box.shown))
+        )
+        self.token.refresh_requested.connect(
+            lambda: self._ask_token("refresh", self._login_actions.refresh())
+        )
+        self.token.sign_out_requested.connect(
+            lambda: self._ask_token("sign out", self._login_actions.sign_out())
+        )
+        self.token.forget_requested.connect(lambda: self._ask_token("forget", self._login_actions.forget()))
         self.options.grants.kept.connect(lambda auth, secrets: self._ask("keep", self._keep(auth, secrets)))
-        self.options.grants.refused.connect(self._complain)
+        self.options.grants.refused.connect(self._show_error)
         self.options.settled.connect(self._on_options_settled)
         self.views.chosen.connect(self._on_view_chosen)
         self.sides.chosen.connect(self._show_sides)
@@ -353,11 +359,11 @@ class LoginPanel(QWidget):
         return page
 
     def _make_steps(self) -> QWidget:
-        beside = QSplitter(Qt.Orientation.Horizontal)
-        beside.setChildrenCollapsible(False)
-        beside.addWidget(self.card)
-        beside.addWidget(self.http)
-        beside.setSizes([520, 420])
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(self.card)
+        splitter.addWidget(self.http)
+        splitter.setSizes([520, 420])
         self.card.setMinimumSize(QSize(200, 80))
         self.http.setMinimumSize(QSize(200, 80))
         right = QWidget()
@@ -370,7 +376,7 @@ class LoginPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._sides_row)
-        column.addWidget(beside, 1)
+        column.addWidget(splitter, 1)
         self._split.setChildrenCollapsible(False)
         self._split.addWidget(self.steps)
         self._split.addWidget(right)

@@ -76,7 +76,7 @@ class StepCard(QScrollArea):
         self.why.setText(step.why)
         self.why.setVisible(bool(step.why))
         if step.problem:
-            self.problem.say("problem", step.problem, tone="error")
+            self.problem.show_message("problem", step.problem, tone="error")
         else:
             self.problem.close_all()
         self.preview.show_request(step.preview)
@@ -147,9 +147,9 @@ class StepCard(QScrollArea):
         self.setWidget(page)
 
 
-_MOST_SHOWN = 8_000
+_MAX_SHOWN = 8_000
 _LINES = 5
-_SHORTEST_SECRET = 6  # shorter ones reveal nothing and occur in many texts
+_MIN_SECRET_LENGTH = 6  # shorter ones reveal nothing and occur in many texts
 
 
 class RequestPreview(QWidget):
@@ -209,7 +209,7 @@ class RequestPreview(QWidget):
         self.setVisible(request is not None)
         if request is not None:
             shown = request_text(request, Masked())
-            self.text.setText(shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…")
+            self.text.setText(shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…")
 
     def written(self) -> LoginRequest:
         """Return the edited request. Raises UserError if it is invalid."""
@@ -226,7 +226,7 @@ class RequestPreview(QWidget):
     def _on_clipboard_changed(self) -> None:
         text = QGuiApplication.clipboard().text() if self.is_editing else ""
         written = (self.url.text(), self.headers.toPlainText(), self.body.toPlainText())
-        if len(text) >= _SHORTEST_SECRET and any(text in each for each in written):
+        if len(text) >= _MIN_SECRET_LENGTH and any(text in each for each in written):
             secret_clipboard().keep_briefly(text)
 
     def _on_edit(self) -> None:
@@ -245,7 +245,7 @@ class RequestPreview(QWidget):
         try:
             request = self.written()
         except UserError as exc:
-            self.alert.say("written", exc.summary, exc.next_step, tone="error")
+            self.alert.show_message("written", exc.summary, exc.next_step, tone="error")
             return
         self._stop_editing()
         self.edited.emit(request)

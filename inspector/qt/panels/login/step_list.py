@@ -47,7 +47,7 @@ class LoginControls(QWidget):
         )
         self.cancel = self._action("Cancel", "End this login")
         self._spinner = Spinner(theme)
-        self._words = MutedLabel(theme)
+        self._label = MutedLabel(theme)
         kinds: dict[QAction, ButtonKind] = {self.log_in: "primary", self.next: "primary"}
         self._buttons = {
             action: ActionButton(action, kinds.get(action, "plain"))
@@ -78,8 +78,8 @@ class LoginControls(QWidget):
         )
         self.log_in.setText("Log in again" if view is not None else "Log in")
         self.retry.setEnabled(has_failed and is_idle)
-        is_asked = view is not None and view.question is not None
-        is_ready = active and is_idle and state is StepState.READY and not is_asked
+        is_requested = view is not None and view.question is not None
+        is_ready = active and is_idle and state is StepState.READY and not is_requested
         self.next.setEnabled(is_ready)
         self.run.setEnabled(is_ready)
         picked = _state_of(view, chosen)
@@ -87,7 +87,7 @@ class LoginControls(QWidget):
         self.back.setEnabled(is_idle and picked in _BEHIND)
         self.cancel.setEnabled(active)
         self._spinner.setVisible(view is not None and view.is_running)
-        self._words.setText(_words(view))
+        self._label.setText(_label(view))
 
     def actions_of(self) -> list[QAction]:
         """Return the actions in button order."""
@@ -113,8 +113,8 @@ class LoginControls(QWidget):
         self.run_to.triggered.connect(lambda: self.went.emit("run_to", self._chosen))
         self.back.triggered.connect(lambda: self.went.emit("back", self._chosen))
 
-    def _action(self, words: str, tip: str) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, tip: str) -> QAction:
+        action = QAction(text, self)
         action.setToolTip(tip)
         return action
 
@@ -125,7 +125,7 @@ class LoginControls(QWidget):
         for button in self._buttons.values():
             row.addWidget(button)
         row.addWidget(self._spinner)
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
 
 
 def _state_of(view: LoginView | None, chosen: StepId | None) -> StepState | None:
@@ -133,7 +133,7 @@ def _state_of(view: LoginView | None, chosen: StepId | None) -> StepState | None
     return next((step.state for step in steps if step.id is chosen), None)
 
 
-def _words(view: LoginView | None) -> str:
+def _label(view: LoginView | None) -> str:
     if view is None:
         return ""
     if view.is_over:
@@ -180,7 +180,7 @@ class StepList(QListWidget):
             self.choose(self._current or view.steps[-1].id)
 
     def choose(self, step: StepId) -> None:
-        row = next((place for place, each in enumerate(self._steps) if each.id is step), -1)
+        row = next((position for position, each in enumerate(self._steps) if each.id is step), -1)
         if row >= 0:
             self.setCurrentRow(row)
 
@@ -201,14 +201,14 @@ class StepList(QListWidget):
                 self.addItem(QListWidgetItem())
             self.blockSignals(False)
         self._steps = steps
-        for place, step in enumerate(steps):
-            item = self.item(place)
+        for position, step in enumerate(steps):
+            item = self.item(position)
             if item.data(_STEP) != step:
                 item.setData(_STEP, step)
-                item.setText(f"{place + 1}  {step.id.value}")
-                words = _words_steplist(step)
-                item.setToolTip(plain_tooltip(words))
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{step.id.value}, {words}")
+                item.setText(f"{position + 1}  {step.id.value}")
+                text = _words_steplist(step)
+                item.setToolTip(plain_tooltip(text))
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{step.id.value}, {text}")
 
     def _on_row_changed(self, row: int) -> None:
         if 0 <= row < len(self._steps):

@@ -34,7 +34,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_MOST_ROWS = 100
+_MAX_ROWS = 100
 _NAME_WIDTH = 140
 _TOP = Qt.AlignmentFlag.AlignTop
 
@@ -58,20 +58,20 @@ def inputs_part(
     part = Part(theme, "Values")
     grid = _grid(1)
     grid.setVerticalSpacing(SPACE_2)
-    for place, each in enumerate(inputs[:_MOST_ROWS]):
+    for position, each in enumerate(inputs[:_MAX_ROWS]):
         name = MutedLabel(theme, each.name)
         name.setMinimumWidth(min(name.sizeHint().width(), _NAME_WIDTH))
         if each.is_secret:
             name.setContentsMargins(0, SPACE_1, 0, 0)  # aligns with the taller buttons beside its value
-        grid.addWidget(name, place, 0, _TOP)
+        grid.addWidget(name, position, 0, _TOP)
         value = QVBoxLayout()
         value.setSpacing(0)
         value.addWidget(_value(theme, each, revealed, on_toggled))
         if each.origin:
             value.addWidget(PlainLabel(theme, each.origin, tone="muted", wrap=True))
-        grid.addLayout(value, place, 1)
+        grid.addLayout(value, position, 1)
     part.column.addLayout(grid)
-    _say_more(theme, part, len(inputs))
+    _more_text(theme, part, len(inputs))
     return part
 
 
@@ -80,20 +80,21 @@ def table_part(theme: Theme, table: Table) -> Part:
     grid = _grid(0)
     columns = len(table.columns)
     fixed = [
-        _is_from_wire([row[place] for row in table.rows if place < len(row)]) for place in range(columns)
+        _is_from_wire([row[position] for row in table.rows if position < len(row)])
+        for position in range(columns)
     ]
-    for place, name in enumerate(table.columns):
-        grid.addWidget(PlainLabel(theme, name, tone="muted"), 0, place)
-        grid.setColumnStretch(place, 1)
-    for number, row in enumerate(table.rows[:_MOST_ROWS], 1):
-        for place, cell in enumerate(row[:columns]):
-            label = PlainLabel(theme, cell, mono=fixed[place], wrap=True, selectable=True)
-            grid.addWidget(label, number, place, _TOP)
+    for position, name in enumerate(table.columns):
+        grid.addWidget(PlainLabel(theme, name, tone="muted"), 0, position)
+        grid.setColumnStretch(position, 1)
+    for number, row in enumerate(table.rows[:_MAX_ROWS], 1):
+        for position, cell in enumerate(row[:columns]):
+            label = PlainLabel(theme, cell, mono=fixed[position], wrap=True, selectable=True)
+            grid.addWidget(label, number, position, _TOP)
             # Give long texts more room than a status code.
-            longest = max(grid.columnStretch(place), min(len(cell), 60))
-            grid.setColumnStretch(place, longest)
+            max_length = max(grid.columnStretch(position), min(len(cell), 60))
+            grid.setColumnStretch(position, max_length)
     part.column.addLayout(grid)
-    _say_more(theme, part, len(table.rows))
+    _more_text(theme, part, len(table.rows))
     return part
 
 
@@ -102,11 +103,11 @@ def decisions_part(theme: Theme, decisions: Sequence[Decision]) -> Part:
     grid = _grid(1)
     grid.setHorizontalSpacing(SPACE_2)
     grid.setVerticalSpacing(SPACE_1)
-    for place, each in enumerate(decisions[:_MOST_ROWS]):
-        grid.addWidget(PlainLabel(theme, "•", tone="muted"), place, 0, _TOP)
-        grid.addWidget(PlainLabel(theme, each.text, wrap=True, selectable=True), place, 1)
+    for position, each in enumerate(decisions[:_MAX_ROWS]):
+        grid.addWidget(PlainLabel(theme, "•", tone="muted"), position, 0, _TOP)
+        grid.addWidget(PlainLabel(theme, each.text, wrap=True, selectable=True), position, 1)
     part.column.addLayout(grid)
-    _say_more(theme, part, len(decisions))
+    _more_text(theme, part, len(decisions))
     return part
 
 
@@ -115,15 +116,15 @@ def exchanges_part(
 ) -> Part:
     """Create the part with one line per request and response; a click shows it in full."""
     part = Part(theme, "Requests")
-    for place, seen in enumerate(exchanges[:_MOST_ROWS]):
+    for position, seen in enumerate(exchanges[:_MAX_ROWS]):
         line = QHBoxLayout()
         line.setSpacing(SPACE_2)
         line.addWidget(Badge(theme, str(seen.status or "failed"), status_tone(seen)), 0, _TOP)
-        words = f"{seen.request.method} {masked_url(seen.request.url)}"
-        line.addWidget(PlainLabel(theme, words, mono=True, wrap=True, selectable=True), 1)
+        text = f"{seen.request.method} {masked_url(seen.request.url)}"
+        line.addWidget(PlainLabel(theme, text, mono=True, wrap=True, selectable=True), 1)
         action = QAction("Look", part)
         action.setToolTip("Show this request and its answer whole")
-        action.triggered.connect(partial(_call, on_chosen, place))
+        action.triggered.connect(partial(_call, on_chosen, position))
         line.addWidget(ActionButton(action, "quiet"), 0, _TOP)
         part.column.addLayout(line)
         if about := exchange_text(seen):
@@ -132,21 +133,21 @@ def exchanges_part(
             part.column.addWidget(
                 MutedLabel(theme, "\n".join(line.strip() for line in certificate), wrap=True)
             )
-    _say_more(theme, part, len(exchanges))
+    _more_text(theme, part, len(exchanges))
     return part
 
 
 def exchange_text(seen: HttpExchangeView) -> str:
     """Return time, size, type and origin of a response, or why there is none."""
     kind = next((value for name, value in seen.headers if name.lower() == "content-type"), "")
-    words = (
+    text = (
         duration(seen.elapsed_ns) if seen.elapsed_ns else "",
         size(len(seen.body)) if seen.status else "",
         one_line(kind.partition(";")[0]),
         seen.peer.lines()[0] if seen.peer is not None else "",
         seen.failure,
     )
-    return " · ".join(word for word in words if word)
+    return " · ".join(word for word in text if word)
 
 
 def status_tone(seen: HttpExchangeView) -> Tone:
@@ -165,8 +166,8 @@ def _value(theme: Theme, each: Input, revealed: set[str], on_toggled: Callable[[
     return secret
 
 
-def _call(function: Callable[[int], None], place: int, *_: object) -> None:
-    function(place)
+def _call(function: Callable[[int], None], position: int, *_: object) -> None:
+    function(position)
 
 
 def _grid(stretched: int) -> QGridLayout:
@@ -180,16 +181,16 @@ def _grid(stretched: int) -> QGridLayout:
 
 def _is_from_wire(cells: Sequence[str]) -> bool:
     """Return whether a column holds URLs and codes, for a monospace font, not sentences."""
-    said = [cell for cell in cells if cell]
-    return sum(" " not in cell for cell in said) * 2 > len(said)
+    reported = [cell for cell in cells if cell]
+    return sum(" " not in cell for cell in reported) * 2 > len(reported)
 
 
-def _say_more(theme: Theme, part: Part, count: int) -> None:
-    if count > _MOST_ROWS:
-        part.column.addWidget(MutedLabel(theme, f"and {count - _MOST_ROWS:,} more"))
+def _more_text(theme: Theme, part: Part, count: int) -> None:
+    if count > _MAX_ROWS:
+        part.column.addWidget(MutedLabel(theme, f"and {count - _MAX_ROWS:,} more"))
 
 
-_LONGEST_NAME = 120
+_MAX_NAME_LENGTH = 120
 
 
 class RawHttp(QWidget):
@@ -230,35 +231,35 @@ class RawHttp(QWidget):
             return
         is_same = before is not None and step.id is before.id
         was_last = self.choice.currentIndex() == self.choice.count() - 1
-        place = self.choice.currentIndex() if is_same and not was_last else len(step.exchanges) - 1
-        self._fill(step, max(place, 0))
+        position = self.choice.currentIndex() if is_same and not was_last else len(step.exchanges) - 1
+        self._fill(step, max(position, 0))
         self._gate.open()
 
-    def choose(self, place: int) -> None:
-        if 0 <= place < self.choice.count():
-            self.choice.setCurrentIndex(place)
+    def choose(self, position: int) -> None:
+        if 0 <= position < self.choice.count():
+            self.choice.setCurrentIndex(position)
 
     # --------------------------------------------------------------
 
-    def _fill(self, step: Step, place: int) -> None:
+    def _fill(self, step: Step, position: int) -> None:
         self.choice.blockSignals(True)
         self.choice.clear()
         for seen in step.exchanges:
-            words = f"{seen.status or 'failed'}  {seen.request.method} {masked_url(seen.request.url)}"
-            self.choice.addItem(one_line(words)[:_LONGEST_NAME])
+            text = f"{seen.status or 'failed'}  {seen.request.method} {masked_url(seen.request.url)}"
+            self.choice.addItem(one_line(text)[:_MAX_NAME_LENGTH])
         if step.preview is not None:
             self.choice.addItem(f"next  {step.preview.method} {one_line(masked_url(step.preview.url))}")
-            place = self.choice.count() - 1
-        self.choice.setCurrentIndex(min(place, self.choice.count() - 1))
+            position = self.choice.count() - 1
+        self.choice.setCurrentIndex(min(position, self.choice.count() - 1))
         self.choice.setVisible(self.choice.count() > 1)
         self.choice.blockSignals(False)
         self._on_chosen()
 
     def _seen(self) -> HttpExchangeView | None:
-        place = self.choice.currentIndex()
-        if self._step is None or not 0 <= place < len(self._step.exchanges):
+        position = self.choice.currentIndex()
+        if self._step is None or not 0 <= position < len(self._step.exchanges):
             return None
-        return self._step.exchanges[place]
+        return self._step.exchanges[position]
 
     def _on_chosen(self) -> None:
         seen = self._seen()
@@ -274,12 +275,12 @@ class RawHttp(QWidget):
         self._show_text()
 
     def _show_text(self) -> None:
-        look = Plain() if self.secrets.isChecked() else Masked()
+        inspect = Plain() if self.secrets.isChecked() else Masked()
         seen = self._seen()
         if seen is not None:
-            text = f"{request_text(seen.request, look)}\n\n{reply_text(seen, look)}"
+            text = f"{request_text(seen.request, inspect)}\n\n{reply_text(seen, inspect)}"
         elif self._step is not None and self._step.preview is not None:
-            text = request_text(self._step.preview, look)
+            text = request_text(self._step.preview, inspect)
         else:
             return
         self.text.set_secret(self.secrets.isChecked())
@@ -360,7 +361,7 @@ class SecretValue(QWidget):
         """Set the value; a different one is hidden again."""
         if value != self._value:
             self._value, self._is_shown = value, False
-            self.copying.close_question()
+            self.copying.close_prompt()
             self._update()
 
     def _on_toggled(self) -> None:

@@ -24,7 +24,7 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _TICK_MS = 1_000
 _SOON = 60  # seconds left at which a token is refreshed
-_MOST_SHOWN = 12_000
+_MAX_SHOWN = 12_000
 
 
 class TokenView(QWidget):
@@ -75,10 +75,10 @@ class TokenView(QWidget):
             return
         self._token = token
         self._show_readiness()
-        if token.is_kept:
+        if token.is_saved:
             self.alert.close_all()
         else:
-            self.alert.say(
+            self.alert.show_message(
                 "kept", "It is kept in memory only, and gone when MCP Lens is closed.", tone="wait"
             )
         self._show_facts()
@@ -141,11 +141,11 @@ class TokenView(QWidget):
         column.addWidget(MutedLabel(self._theme, "A JWT. Its signature was not verified.", wrap=True))
         if facts := jwt_times(token, self._now()):
             column.addWidget(KeyValueList(self._theme, facts))
-        shown = f"{pretty(token.header)}\n{pretty(token.claims)}"[:_MOST_SHOWN]
+        shown = f"{pretty(token.header)}\n{pretty(token.claims)}"[:_MAX_SHOWN]
         column.addWidget(PlainLabel(self._theme, shown, mono=True, wrap=True, selectable=True))
 
-    def _action(self, words: str, tip: str) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, tip: str) -> QAction:
+        action = QAction(text, self)
         action.setToolTip(tip)
         return action
 
@@ -179,10 +179,10 @@ class TokenView(QWidget):
 
 def token_facts(token: TokenInfo, now: float) -> list[Fact]:
     """Return everything that is not secret."""
-    words, tone = expiry_text(token.expires_at, now)
+    text, tone = expiry_text(token.expires_at, now)
     facts = [
         Fact("Kind", token.token_type or "not said", mono=True),
-        Fact("Expires", words, tone=tone),
+        Fact("Expires", text, tone=tone),
         Fact("Scopes granted", " ".join(token.scopes) or "not said", mono=True),
         Fact("Scopes asked for", " ".join(token.requested) or "none", mono=True),
     ]

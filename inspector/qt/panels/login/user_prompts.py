@@ -22,7 +22,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 
-class LoginQuestion(QWidget):
+class LoginPromptBar(QWidget):
     """A question that the login is waiting for. Not answering it means cancelling the login.
 
     Signals:
@@ -36,7 +36,7 @@ class LoginQuestion(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._question: Question | None = None
-        self.words = PlainLabel(theme, wrap=True, selectable=True)
+        self.text = PlainLabel(theme, wrap=True, selectable=True)
         self.issuer = MutedLabel(theme, wrap=True)
         self.hosts = PlainLabel(theme, mono=True, wrap=True, selectable=True)
         self.client_id = QLineEdit()
@@ -72,7 +72,7 @@ class LoginQuestion(QWidget):
         self.secret.clear()
         if question is None:
             return
-        self.words.setText(question.text)
+        self.text.setText(question.text)
         self.issuer.setText(f"Issuer: {one_line(question.issuer)}")
         self.issuer.setVisible(bool(question.issuer))
         self.hosts.setText("\n".join(one_line(host) for host in question.hosts))
@@ -116,7 +116,7 @@ class LoginQuestion(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         column.setSpacing(SPACE_1)
-        for part in (self.words, self.issuer, self.hosts, self._judging, self._client):
+        for part in (self.text, self.issuer, self.hosts, self._judging, self._client):
             column.addWidget(part)
 
 
@@ -202,9 +202,9 @@ class BrowserWaitBox(QWidget):
         self.open_action.setEnabled(bool(url) and not may_open(link))
         self.copy_action.setEnabled(bool(url))
         if url and (reason := may_open(link)):
-            self.warnings.say("problem", f"This address is not opened. {reason}", tone="error")
+            self.warnings.show_message("problem", f"This address is not opened. {reason}", tone="error")
         for number, warning in enumerate(link.warnings):
-            self.warnings.say(str(number), warning)
+            self.warnings.show_message(str(number), warning)
 
     def _show_hits(self, waiting: BrowserWait) -> None:
         lines = [
@@ -223,8 +223,8 @@ class BrowserWaitBox(QWidget):
             return
         left = max(ends_at - self._clock.monotonic_ns(), 0)
         seconds = -(-left // 1_000_000_000)
-        words = f"{seconds} s" if seconds < 60 else duration(seconds * 1_000_000_000)
-        self.time_left.setText(f"{words} left")
+        text = f"{seconds} s" if seconds < 60 else duration(seconds * 1_000_000_000)
+        self.time_left.setText(f"{text} left")
 
     def _on_open(self) -> None:
         if self._waiting is not None:

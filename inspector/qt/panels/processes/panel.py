@@ -32,7 +32,7 @@ from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
 _HINT = "src/**/*.py  *.json"
-_MOST_FILES = 20
+_MAX_FILES = 20
 
 
 class FileWatchBar(QWidget):
@@ -53,7 +53,7 @@ class FileWatchBar(QWidget):
         self.line.setAccessibleName("Files that restart the server when they change")
         self.apply = QAction("Apply", self)
         self.apply.setToolTip("Restart the server when a file that fits is written, added or removed")
-        self.words = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
+        self.text = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.alert = Alert(theme)
         self._lay_out(theme)
         self.line.textChanged.connect(self._update)
@@ -69,10 +69,10 @@ class FileWatchBar(QWidget):
         if not is_typed or view.globs == _split(self.line.text()):
             self.line.setText(_joined(view.globs))
             self.line.setModified(False)
-        words, tone = state_text(view)
-        self.words.setText(words)
-        self.words.set_tone(tone)
-        self.words.setToolTip(plain_tooltip("\n".join(view.changed[:_MOST_FILES])))
+        message, tone = state_text(view)
+        self.text.setText(message)
+        self.text.set_tone(tone)
+        self.text.setToolTip(plain_tooltip("\n".join(view.changed[:_MAX_FILES])))
         self._update()
 
     @property
@@ -82,23 +82,23 @@ class FileWatchBar(QWidget):
 
     def refuse(self, summary: str, next_step: str) -> None:
         """Show why the patterns cannot be used."""
-        self.alert.say("globs", summary, next_step)
+        self.alert.show_message("globs", summary, next_step)
 
-    def tell_news(self, what: str, sentence: str) -> None:
+    def show_changes(self, what: str, sentence: str) -> None:
         """Show what changed in a list since the restart."""
-        self.alert.say(f"news {what}", f"The list of {what} changed. {sentence}", tone="wait")
+        self.alert.show_message(f"news {what}", f"The list of {what} changed. {sentence}", tone="wait")
 
     def forget_news(self) -> None:
         """Clear the list changes before lists are fetched again."""
         for what in ("tools", "resources", "prompts"):
-            self.alert.close_about(f"news {what}")
+            self.alert.close_topic(f"news {what}")
 
     def _on_apply(self) -> None:
         globs = _split(self.line.text())
         if globs is None:
             self.refuse("The patterns cannot be read: a quotation mark is not closed.", "Close it.")
         elif self.apply.isEnabled():
-            self.alert.close_about("globs")
+            self.alert.close_topic("globs")
             self.globs_chosen.emit(globs)
 
     def _update(self) -> None:
@@ -117,7 +117,7 @@ class FileWatchBar(QWidget):
         hint = "Patterns below the working folder, with spaces between. Watched calls are then made again."
         inside.addWidget(MutedLabel(theme, hint, wrap=True))
         inside.addLayout(row)
-        inside.addWidget(self.words)
+        inside.addWidget(self.text)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -153,15 +153,15 @@ def _joined(globs: tuple[str, ...]) -> str:
 
 def _split(text: str) -> tuple[str, ...] | None:
     """Split the line; None if a quote is not closed. Backslashes are literal."""
-    words = shlex.shlex(text, posix=True, punctuation_chars=False)
-    words.whitespace_split, words.escape, words.commenters = True, "", ""
+    message = shlex.shlex(text, posix=True, punctuation_chars=False)
+    message.whitespace_split, message.escape, message.commenters = True, "", ""
     try:
-        return tuple(words)
+        return tuple(message)
     except ValueError:
         return None
 
 
-_LOOK_MS = 1_000
+_CHECK_MS = 1_000
 
 
 class ProcessPanel(QWidget):
@@ -182,13 +182,13 @@ class ProcessPanel(QWidget):
         self._bridge = bridge
         self._server = server
         self._is_ours = True
-        self._is_looking = False
-        self._looks_again = False
+        self._is_searching = False
+        self._searches_again = False
         self.running = RunningProcesses(actions, theme)
         self.files = FileWatchBar(theme)
         self.reruns = RerunsView(bridge, server, actions, theme)
         self._left = ContentStack(theme, self.running)
-        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer = QTimer(self, interval=_CHECK_MS)
         self._lay_out()
         self._connect()
 
@@ -199,22 +199,22 @@ class ProcessPanel(QWidget):
             self._left.open()
             self.running.set_view(view)
         else:
-            words = "This server runs elsewhere: MCP Lens did not start it and cannot look at it."
-            self._left.explain("empty", "server", "No process of ours", words)
+            message = "This server runs elsewhere: MCP Lens did not start it and cannot look at it."
+            self._left.explain("empty", "server", "No process of ours", message)
         self.reruns.set_server(view.status is ServerStatus.CONNECTED, self._is_ours)
-        self._look()
+        self._inspect()
 
-    def tell_news(self, what: str, news: ListChanges) -> None:
+    def show_changes(self, what: str, changes: ListChanges) -> None:
         """Show what changed in a refetched list, if files changed before."""
-        if news and self.files.has_seen_change:
-            self.files.tell_news(what, news.sentence())
+        if changes and self.files.has_seen_change:
+            self.files.show_changes(what, changes.sentence())
 
     # -------------------------------------------------------------- looking
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._timer.start()
-        self._look()
+        self._inspect()
         self._start(f"watched calls of {self._server}", self._load())
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -228,20 +228,20 @@ class ProcessPanel(QWidget):
         except UserError:
             return  # the server is gone, and this panel with it
 
-    def _look(self) -> None:
-        self._looks_again = self._is_looking
-        if self._is_ours and self.isVisible() and not self._is_looking:
-            self._is_looking = True
+    def _inspect(self) -> None:
+        self._searches_again = self._is_searching
+        if self._is_ours and self.isVisible() and not self._is_searching:
+            self._is_searching = True
             self._start(f"look at processes of {self._server}", self._look_once())
 
     async def _look_once(self) -> None:
         try:
-            view = await self._bridge.ask_processes(lambda processes: processes.look(self._server))
+            view = await self._bridge.ask_processes(lambda processes: processes.scan(self._server))
             self.running.show_processes(view)
         finally:
-            self._is_looking = False
-        if self._looks_again:  # something happened meanwhile
-            self._look()
+            self._is_searching = False
+        if self._searches_again:  # something happened meanwhile
+            self._inspect()
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Start work owned by this panel: the server may be removed meanwhile."""
@@ -254,7 +254,7 @@ class ProcessPanel(QWidget):
 
     def _on_process_changed(self, server: str) -> None:
         if server == self._server:
-            self._look()
+            self._inspect()
 
     def _on_filewatch_changed(self, view: FileWatchView) -> None:
         if view.server == self._server:
@@ -281,7 +281,7 @@ class ProcessPanel(QWidget):
     # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._inspect)
         self._bridge.process_changed.connect(self._on_process_changed)
         self._bridge.filewatch_changed.connect(self._on_filewatch_changed)
         self._bridge.reruns_changed.connect(self._on_reruns_changed)

@@ -57,8 +57,8 @@ class EndedProcesses(QTreeWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.header().setStretchLastSection(False)
         self.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        for place, width in _WIDTHS.items():
-            self.setColumnWidth(place, width)
+        for position, width in _WIDTHS.items():
+            self.setColumnWidth(position, width)
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
         keys.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
         keys.activated.connect(self.copy)
@@ -82,25 +82,25 @@ class EndedProcesses(QTreeWidget):
 
     def _show(self) -> None:
         self.clear()
-        for place, each in enumerate(self._ended):
+        for position, each in enumerate(self._ended):
             item = QTreeWidgetItem([time_of_day(each.ended_ns)[:8], how(each), _ran(each), str(each.pid)])
             item.setToolTip(0, plain_tooltip(full_time(each.ended_ns)))
-            item.setForeground(1, self._theme.color("muted" if each.was_asked else "error"))
+            item.setForeground(1, self._theme.color("muted" if each.was_requested else "error"))
             item.setToolTip(1, plain_tooltip("\n".join(each.last_lines)))
             self.addTopLevelItem(item)
             for line in each.last_lines:
-                said = QTreeWidgetItem([line])
-                said.setFont(0, self._theme.mono_font())
-                said.setForeground(0, self._theme.color("muted"))
-                said.setToolTip(0, plain_tooltip(line))
-                item.addChild(said)
-                said.setFirstColumnSpanned(True)
-            item.setExpanded(place == 0 and not each.was_asked)
+                reported = QTreeWidgetItem([line])
+                reported.setFont(0, self._theme.mono_font())
+                reported.setForeground(0, self._theme.color("muted"))
+                reported.setToolTip(0, plain_tooltip(line))
+                item.addChild(reported)
+                reported.setFirstColumnSpanned(True)
+            item.setExpanded(position == 0 and not each.was_requested)
 
 
 def how(ended: EndedProcess) -> str:
     """Return e.g. `exited with code 1`; with a note if MCP Lens stopped it."""
-    return f"{ended.status} (by us)" if ended.was_asked else ended.status
+    return f"{ended.status} (by us)" if ended.was_requested else ended.status
 
 
 def _text(ended: EndedProcess) -> str:
@@ -113,7 +113,7 @@ def _ran(ended: EndedProcess) -> str:
     return age(ended.ended_ns - ended.started_ns)
 
 
-MOST = 120
+LIMIT = 120
 _MIB = 1024 * 1024
 _TIPS = {
     "CPU": "Of all processes together; 100 % is one core",
@@ -121,7 +121,7 @@ _TIPS = {
     "Threads": "Of all processes together",
     "Open handles": "Files, pipes and sockets of all processes together",
 }
-_LEAST = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
+_MINIMUM = {"CPU": 0.1, "Memory": 8.0 * _MIB, "Threads": 4.0, "Open handles": 16.0}
 
 
 class ProcessFigures(QWidget):
@@ -130,22 +130,22 @@ class ProcessFigures(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._at_ns = 0
-        self._values = {name: Heading(theme, "—") for name in _LEAST}
-        self._notes = {name: MutedLabel(theme) for name in _LEAST}
-        self.lines = {name: SparkLine(theme, MOST) for name in _LEAST}
+        self._values = {name: Heading(theme, "—") for name in _MINIMUM}
+        self._notes = {name: MutedLabel(theme) for name in _MINIMUM}
+        self.lines = {name: SparkLine(theme, LIMIT) for name in _MINIMUM}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(SPACE_4)
         grid.setVerticalSpacing(SPACE_1)
-        for place, name in enumerate(_LEAST):
-            self.lines[name].set_least_top(_LEAST[name])
+        for position, name in enumerate(_MINIMUM):
+            self.lines[name].set_min_top(_MINIMUM[name])
             self._values[name].setAccessibleName(name)
             self._values[name].setToolTip(plain_tooltip(_TIPS[name]))
-            grid.addWidget(MutedLabel(theme, name), 0, place)
-            grid.addWidget(self._values[name], 1, place)
-            grid.addWidget(self.lines[name], 2, place)
-            grid.addWidget(self._notes[name], 3, place)
-            grid.setColumnStretch(place, 1)
+            grid.addWidget(MutedLabel(theme, name), 0, position)
+            grid.addWidget(self._values[name], 1, position)
+            grid.addWidget(self.lines[name], 2, position)
+            grid.addWidget(self._notes[name], 3, position)
+            grid.setColumnStretch(position, 1)
 
     def value(self, name: str) -> str:
         return self._values[name].text()
@@ -167,11 +167,11 @@ class ProcessFigures(QWidget):
         pss = f"PSS {size(sample.pss)}" if sample.pss is not None else ""
         self._put("Memory", float(sample.rss), size(sample.rss), pss)
         self._put("Threads", float(sample.threads), f"{sample.threads:,}", "")
-        words = f"{handles:,}" if handles is not None else "—"
-        self._put("Open handles", None if handles is None else float(handles), words, "")
+        text = f"{handles:,}" if handles is not None else "—"
+        self._put("Open handles", None if handles is None else float(handles), text, "")
 
-    def _put(self, name: str, value: float | None, words: str, note: str) -> None:
-        self._values[name].setText(words)
+    def _put(self, name: str, value: float | None, text: str, note: str) -> None:
+        self._values[name].setText(text)
         self._notes[name].setText(note)
         if value is not None:
             line = self.lines[name]
@@ -187,8 +187,8 @@ _WIDTHS_RUNNING = {
     Column.HANDLES: 44,
     Column.AGE: 74,
 }
-_LEAST_ROWS, _MOST_ROWS = 1, 8
-_LEAST_ENDED = 5
+_MIN_ROWS, _MAX_ROWS = 1, 8
+_MIN_ENDED = 5
 
 
 class RunningProcesses(QWidget):
@@ -223,12 +223,12 @@ class RunningProcesses(QWidget):
             self._explain(view)
 
     def _explain(self, view: ServerView) -> None:
-        standing = connection_placeholder(view)
-        if standing is None:  # connected, but not a child process
+        placeholder = connection_placeholder(view)
+        if placeholder is None:  # connected, but not a child process
             self.gate.explain("empty", "server", "No process", "There is no process of ours.")
         else:
-            words = (standing.title, standing.sentence, standing.next_step)
-            self.gate.explain(standing.look, "server", *words, self._actions[standing.command])
+            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            self.gate.explain(placeholder.appearance, "server", *text, self._actions[placeholder.command])
 
     def show_processes(self, view: ProcessView) -> None:
         if view.pid != self._pid:
@@ -262,7 +262,7 @@ class RunningProcesses(QWidget):
         if not self.table.currentIndex().isValid() and sample.processes:
             self.table.selectRow(min(max(chosen, 0), len(sample.processes) - 1))
         self._show_command()
-        rows = min(max(len(sample.processes), _LEAST_ROWS), _MOST_ROWS)
+        rows = min(max(len(sample.processes), _MIN_ROWS), _MAX_ROWS)
         height = self._theme.row_height() * rows + self.table.horizontalHeader().sizeHint().height() + 4
         self.table.setFixedHeight(height)
         left_out = f"{sample.left_out:,} more are not shown." if sample.left_out else ""
@@ -275,8 +275,8 @@ class RunningProcesses(QWidget):
         self.command.setText(self.model.process(row).command if 0 <= row < self.model.rowCount() else "")
 
     def _show_files(self, sample: Sample) -> None:
-        words = f"Open files {len(sample.files):,}" if sample.files else "No open files"
-        self.files_fold.set_words(f"{words} · {sample.files_note}" if sample.files_note else words)
+        text = f"Open files {len(sample.files):,}" if sample.files else "No open files"
+        self.files_fold.set_text(f"{text} · {sample.files_note}" if sample.files_note else text)
         if sample.files == self._files:
             return
         self._files = sample.files
@@ -287,7 +287,7 @@ class RunningProcesses(QWidget):
             item.setFont(1, self._theme.mono_font())
             item.setToolTip(1, plain_tooltip(each.path))
             self.files.addTopLevelItem(item)
-        rows = min(max(len(sample.files), 1), _MOST_ROWS)
+        rows = min(max(len(sample.files), 1), _MAX_ROWS)
         self.files.setFixedHeight(self._theme.row_height() * rows + 4)
 
     # -------------------------------------------------------------- building
@@ -300,8 +300,8 @@ class RunningProcesses(QWidget):
         style_table(self.table, self._theme)
         self.table.setFrameShape(QTableView.Shape.NoFrame)
         header = self.table.horizontalHeader()
-        for place, width in _WIDTHS_RUNNING.items():
-            self.table.setColumnWidth(place, width)
+        for position, width in _WIDTHS_RUNNING.items():
+            self.table.setColumnWidth(position, width)
         header.setStretchLastSection(False)
         header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
         self.files.setAccessibleName("Open files")
@@ -328,7 +328,7 @@ class RunningProcesses(QWidget):
         return area
 
     def _lay_out(self) -> None:
-        self.ended.setMinimumHeight(self._theme.row_height() * _LEAST_ENDED)
+        self.ended.setMinimumHeight(self._theme.row_height() * _MIN_ENDED)
         below = QVBoxLayout()
         below.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_2)
         below.setSpacing(SPACE_2)

@@ -103,7 +103,7 @@ class RerunsView(QWidget):
         self.unwatch = self._action("Stop watching", "Do not make this call again", self._on_unwatch)
         self.changes = ChangesTable(theme)
         self.changes.setAccessibleName("What differs from what is expected: expected left, now right")
-        self.answer = JsonView(theme, "What the call gave")
+        self.response = JsonView(theme, "What the call gave")
         self.nothing = EmptyState(theme)
         self._pages = QStackedWidget()
         self.gate = ContentStack(theme, self._make_split())
@@ -147,9 +147,9 @@ class RerunsView(QWidget):
             self.gate.open()
         else:
             when = "when files change" if self.has_files else "with Run now"
-            words = f"Save a call and tick “Watch”: it is made again {when}, and compared."
+            text = f"Save a call and tick “Watch”: it is made again {when}, and compared."
             manage = self._actions["call.manage"]
-            self.gate.explain("empty", "bookmark", "No watched calls", words, action=manage)
+            self.gate.explain("empty", "bookmark", "No watched calls", text, action=manage)
 
     def _chosen(self) -> RerunResult | None:
         return self.model.result(self.table.currentIndex().row())
@@ -172,19 +172,19 @@ class RerunsView(QWidget):
             await self.changes.show_diff(result.diff)
             self.changes.go_to_first()
             self._pages.setCurrentWidget(self.changes)
-        elif result.outcome is not None and result.outcome.answer:
-            self.answer.set_body(BytesBody(result.outcome.answer), "pretty")
-            self._pages.setCurrentWidget(self.answer)
+        elif result.outcome is not None and result.outcome.response:
+            self.response.set_body(BytesBody(result.outcome.response), "pretty")
+            self._pages.setCurrentWidget(self.response)
         elif result.state is RerunState.FAILED:
             next_step = result.outcome.next_step if result.outcome is not None else ""
             self.nothing.show_failed("No answer", result.problem, next_step)
             self._pages.setCurrentWidget(self.nothing)
         elif result.state is RerunState.ASKING:
-            self.answer.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
-            self._pages.setCurrentWidget(self.answer)
+            self.response.set_body(BytesBody(_sent(result)), "pretty")  # what would be called
+            self._pages.setCurrentWidget(self.response)
         else:
-            words = "It is made when files change, or with Run now." if self.has_files else "Run it now."
-            self.nothing.show_empty("play", result.state.value.capitalize(), words)
+            text = "It is made when files change, or with Run now." if self.has_files else "Run it now."
+            self.nothing.show_empty("play", result.state.value.capitalize(), text)
             self._pages.setCurrentWidget(self.nothing)
 
     def _mark(self, state: RerunState) -> QIcon:
@@ -225,37 +225,37 @@ class RerunsView(QWidget):
         menu = QMenu(self)
         result = self._chosen()
         if result is not None:
-            for place in self.changes.rows.ignorable(row):
-                words = f"Ignore {shorten(one_line(place), 60)} in this call".replace("&", "&&")
-                menu.addAction(words).triggered.connect(partial(self._on_ignore, result, place))
+            for position in self.changes.rows.ignorable(row):
+                text = f"Ignore {shorten(one_line(position), 60)} in this call".replace("&", "&&")
+                menu.addAction(text).triggered.connect(partial(self._on_ignore, result, position))
         return menu
 
-    def _on_ignore(self, result: RerunResult, place: str, checked: bool = False) -> None:
-        self._ask(lambda reruns: reruns.ignore(self._server, result.call, place))
+    def _on_ignore(self, result: RerunResult, position: str, checked: bool = False) -> None:
+        self._ask(lambda reruns: reruns.ignore(self._server, result.call, position))
 
-    def _on_menu_requested(self, place: QPoint) -> None:
-        index = self.changes.indexAt(place)
+    def _on_menu_requested(self, position: QPoint) -> None:
+        index = self.changes.indexAt(position)
         if index.isValid():
             menu = self.make_menu(index.row())
             menu.aboutToHide.connect(menu.deleteLater)
-            menu.popup(self.changes.viewport().mapToGlobal(place))
+            menu.popup(self.changes.viewport().mapToGlobal(position))
 
     def _ask(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
-        self._bridge.start(f"watched calls of {self._server}", self._asked(ask), self)
+        self._bridge.start(f"watched calls of {self._server}", self._requested(ask), self)
 
-    async def _asked(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
+    async def _requested(self, ask: Callable[[Reruns], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
         try:
             await self._bridge.ask_reruns(ask)
         except UserError as exc:
-            self.alert.say("asked", exc.summary, exc.next_step)
+            self.alert.show_message("asked", exc.summary, exc.next_step)
         else:
-            self.alert.close_about("asked")
+            self.alert.close_topic("asked")
 
     # -------------------------------------------------------------- building
 
-    def _action(self, words: str, hint: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, hint: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
         action.setToolTip(hint)
         action.triggered.connect(slot)
         return action
@@ -278,7 +278,7 @@ class RerunsView(QWidget):
         header.setStretchLastSection(False)
         for column in (Column.CALL, Column.WHAT):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        for page in (self.changes, self.answer, self.nothing):
+        for page in (self.changes, self.response, self.nothing):
             self._pages.addWidget(page)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -306,7 +306,7 @@ class RerunsView(QWidget):
 
     def _make_more(self) -> QToolButton:
         more = QAction("More about this call", self)
-        self._theme.dress(more, "more")
+        self._theme.set_icon(more, "more")
         menu = QMenu(self)
         menu.addActions([self.open_call, self.show_row, self.unwatch])
         more.setMenu(menu)

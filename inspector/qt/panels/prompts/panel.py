@@ -28,10 +28,10 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
-_LONGEST_DESCRIPTION = 600
+_MAX_DESCRIPTION_LENGTH = 600
 _SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_LEAST_WIDTH = 180
-_MOST_KEPT = 100  # outcomes of other prompts
+_MIN_WIDTH = 180
+_MAX_CACHED = 100  # outcomes of other prompts
 
 
 class PromptView(QWidget):
@@ -84,7 +84,7 @@ class PromptView(QWidget):
         is_other = self._prompt is None or self._prompt.name != prompt.name
         self._keep_typed()
         self._prompt = prompt
-        self._show_words(prompt.title or prompt.name, prompt.name if prompt.title else "", prompt.description)
+        self._show_text(prompt.title or prompt.name, prompt.name if prompt.title else "", prompt.description)
         self._show_form(prompt)
         if is_other:
             self._show_latest(prompt)
@@ -94,18 +94,18 @@ class PromptView(QWidget):
         """Show a list entry that cannot be requested: why, and what was sent."""
         self._keep_typed()
         self._prompt = None
-        self._show_words("Not usable", "", f"{item.reason}.")
+        self._show_text("Not usable", "", f"{item.reason}.")
         self.form.set_rows([], "", completes=False)
         self.result.show_malformed(item.value)
         self.readiness_changed.emit()
 
     # -------------------------------------------------------------- getting
 
-    def get(self, *, anyway: bool = False) -> None:
-        """Get the prompt. Without a required argument nothing is sent, except with `anyway`."""
+    def get(self, *, force: bool = False) -> None:
+        """Get the prompt. Without a required argument nothing is sent, except with `force`."""
         if not self.can_get or self._prompt is None:
             return
-        if self.form.missing() and not anyway:
+        if self.form.missing() and not force:
             return
         arguments = self.form.strings()
         prompt = self._prompt
@@ -131,7 +131,7 @@ class PromptView(QWidget):
         self._task = None
         self._outcomes.pop(prompt.name, None)
         self._outcomes[prompt.name] = outcome
-        while len(self._outcomes) > _MOST_KEPT:
+        while len(self._outcomes) > _MAX_CACHED:
             del self._outcomes[next(iter(self._outcomes))]
         self.readiness_changed.emit()
         if self._prompt is not None and self._prompt.name == prompt.name:
@@ -146,11 +146,11 @@ class PromptView(QWidget):
         else:
             self._bridge.start(f"show {prompt.name}", self.result.show_outcome(outcome), self)
 
-    def _show_words(self, title: str, name: str, description: str) -> None:
+    def _show_text(self, title: str, name: str, description: str) -> None:
         self._title.setText(one_line(title))
         self._name.setText(one_line(name))
         self._name.setVisible(bool(name))
-        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self._description.setText(description.strip()[:_MAX_DESCRIPTION_LENGTH])
         self._description.setVisible(bool(description.strip()))
         self.alert.close_all()
 
@@ -163,8 +163,8 @@ class PromptView(QWidget):
         listed = prompt.source.get("arguments")
         unusable = (len(listed) if isinstance(listed, list) else 0) - len(arguments)
         if unusable > 0:
-            words = f"{unusable:,} of its arguments cannot be used: they have no name."
-            self.alert.say("arguments", words, "Send the prompt as a raw message to try them.")
+            text = f"{unusable:,} of its arguments cannot be used: they have no name."
+            self.alert.show_message("arguments", text, "Send the prompt as a raw message to try them.")
 
     def _keep_typed(self) -> None:
         if self._prompt is not None:
@@ -179,7 +179,7 @@ class PromptView(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _gets(event):
-            self.get(anyway=not is_submit(event))
+            self.get(force=not is_submit(event))
         else:
             super().keyPressEvent(event)
 
@@ -210,7 +210,7 @@ class PromptView(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(left)
         splitter.addWidget(self.result)
-        left.setMinimumWidth(_LEAST_WIDTH)
+        left.setMinimumWidth(_MIN_WIDTH)
         splitter.setSizes([360, 540])
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
@@ -228,7 +228,7 @@ class PromptsPanel(SingleListPanel):
     """The prompts of one server."""
 
     kind = "prompt"
-    asked = "prompts/list"
+    requested = "prompts/list"
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -237,7 +237,7 @@ class PromptsPanel(SingleListPanel):
         super().__init__(bridge, server, actions, theme, self.model, parent)
         self.view = PromptView(bridge, server, actions, theme)
         self.list.activated.connect(self._on_activated)
-        self._lay_out_beside(self.view, 220)
+        self._lay_out_side_by_side(self.view, 220)
 
     def set_view(self, view: ServerView) -> None:
         self.view.set_connected(view.status is ServerStatus.CONNECTED)

@@ -35,7 +35,7 @@ class PromptResult(ResponseView):
         self._digest = PromptContent(())
         self.messages = MessagesView(theme)
         self.copy_action = QAction("Copy as text", self)
-        theme.dress(self.copy_action, "copy")
+        theme.set_icon(self.copy_action, "copy")
         self._back_action = QAction("Back to the messages", self)
         self._lay_out()
         self._connect()
@@ -62,8 +62,8 @@ class PromptResult(ResponseView):
     def show_nothing(self, *, has_arguments: bool = True) -> None:
         """Show that the prompt was not requested yet."""
         self._turn += 1
-        words = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
-        self._explain("empty", "No messages yet", words)
+        text = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
+        self._explain("empty", "No messages yet", text)
 
     def show_waiting(self, cancel: QAction) -> None:
         self._turn += 1
@@ -82,21 +82,21 @@ class PromptResult(ResponseView):
         if not self._explain_end(outcome):
             digest = PromptContent(())
             if outcome.kind is OutcomeKind.RESULT:
-                digest = await self._bridge.work(read_prompt, outcome.answer)
+                digest = await self._bridge.work(read_prompt, outcome.response)
             if turn != self._turn:
                 return  # something newer was shown meanwhile
-            self._show_answer(outcome, digest)
+            self._show_response(outcome, digest)
             self._open()
         self.shown.emit(outcome)
 
     # --------------------------------------------------------------
 
-    def _show_answer(self, outcome: CallOutcome, digest: PromptContent) -> None:
+    def _show_response(self, outcome: CallOutcome, digest: PromptContent) -> None:
         self._digest = digest
         is_got = outcome.kind is OutcomeKind.RESULT
-        self._tell_answer(outcome, *([plural(len(digest.messages), "message")] if is_got else []))
+        self._show_response_note(outcome, *([plural(len(digest.messages), "message")] if is_got else []))
         if is_got and not digest.messages:
-            self.alert.say("empty", "The prompt has no messages.")
+            self.alert.show_message("empty", "The prompt has no messages.")
         self.messages.show_messages(digest.messages)
         self.copy_action.setEnabled(bool(digest.messages))
         self._offer(*([_MESSAGES] if digest.messages else []))

@@ -51,9 +51,9 @@ class ChangesView(QWidget):
         turn = self._turn
         self.alert.close_all()
         self.table.hide()
-        words = _in_words(before, now)
-        if words or before is None or now is None:
-            self.alert.say("changes", words, tone="wait")
+        text = _as_text(before, now)
+        if text or before is None or now is None:
+            self.alert.show_message("changes", text, tone="wait")
             return
         diff = await self._bridge.work(compare_packed, pack(before.data, now.data))
         if turn != self._turn:
@@ -61,10 +61,10 @@ class ChangesView(QWidget):
         await self.table.show_diff(diff)
         self.table.show()
         if diff.note:
-            self.alert.say("changes", diff.note, tone="wait")
+            self.alert.show_message("changes", diff.note, tone="wait")
 
 
-def _in_words(before: Content | None, now: Content | None) -> str:
+def _as_text(before: Content | None, now: Content | None) -> str:
     if before is None or now is None:
         gone = "The answer had fewer parts" if before is None else "The answer had more parts"
         return f"{gone} the time before: this one has nothing to be compared with."
@@ -76,8 +76,8 @@ def _in_words(before: Content | None, now: Content | None) -> str:
 
 
 _CONTENT, _CHANGES = range(2)
-_MOST_PARTS = 2_000
-_LEAST_HEIGHT = 100
+_MAX_PARTS = 2_000
+_MIN_HEIGHT = 100
 
 
 class ContentsView(ResponseView):
@@ -99,7 +99,7 @@ class ContentsView(ResponseView):
         self._lay_out()
         self.parts.currentIndexChanged.connect(self._on_part_chosen)
         self.content.uri_requested.connect(self.uri_requested)
-        self.setMinimumHeight(_LEAST_HEIGHT)
+        self.setMinimumHeight(_MIN_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.show_nothing()
 
@@ -133,30 +133,30 @@ class ContentsView(ResponseView):
         self.alert.close_all()
         if not self._explain_end(reading.outcome):
             is_same = was is not None and bool(reading.contents) and was.contents is reading.contents
-            self._show_answer(reading, is_same)
+            self._show_response(reading, is_same)
             self._open()
         self.shown.emit(reading)
 
     def say_changed(self, read_again: QAction) -> None:
         """Show that the server reported a change since it was read."""
-        self.alert.say("changed", "It changed since it was read.", "", [read_again], "wait")
+        self.alert.show_message("changed", "It changed since it was read.", "", [read_again], "wait")
 
     # --------------------------------------------------------------
 
     def _explain(
-        self, look: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
+        self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:
-        super()._explain(look, title, sentence, next_step, action)
+        super()._explain(inspect, title, sentence, next_step, action)
         self.strip.hide()
 
     def _open(self) -> None:
         super()._open()
         self.strip.show()
 
-    def _show_answer(self, reading: ReadResult, is_same: bool) -> None:
-        self._tell_answer(reading.outcome, *_facts(reading))
+    def _show_response(self, reading: ReadResult, is_same: bool) -> None:
+        self._show_response_note(reading.outcome, *_facts(reading))
         if not reading.contents and not self.alert.text("error"):
-            self.alert.say("empty", "The answer holds no contents.", tone="warn")
+            self.alert.show_message("empty", "The answer holds no contents.", tone="warn")
         if not is_same:
             self._show_parts(reading)
         views = [_CONTENT] if reading.contents else []
@@ -168,8 +168,8 @@ class ContentsView(ResponseView):
         was = self.parts.currentIndex()
         self.parts.blockSignals(True)
         self.parts.clear()
-        for place, content in enumerate(reading.contents[:_MOST_PARTS]):
-            self.parts.addItem(_part_name(place, len(reading.contents), content))
+        for position, content in enumerate(reading.contents[:_MAX_PARTS]):
+            self.parts.addItem(_part_name(position, len(reading.contents), content))
         self.parts.setCurrentIndex(was if 0 <= was < len(reading.contents) else 0)
         self.parts.blockSignals(False)
         self.parts.setVisible(len(reading.contents) > 1)
@@ -198,9 +198,9 @@ class ContentsView(ResponseView):
         reading = self._reading
         if reading is None or reading.before is None:
             return
-        place = max(self.parts.currentIndex(), 0)
-        before = reading.before[place] if place < len(reading.before) else None
-        now = reading.contents[place] if place < len(reading.contents) else None
+        position = max(self.parts.currentIndex(), 0)
+        before = reading.before[position] if position < len(reading.before) else None
+        now = reading.contents[position] if position < len(reading.contents) else None
         self._bridge.start("compare readings", self.changes.show_changes(before, now), self)
 
     def _lay_out(self) -> None:
@@ -233,13 +233,13 @@ def _facts(reading: ReadResult) -> list[str]:
     return facts
 
 
-def _part_name(place: int, count: int, content: Content) -> str:
+def _part_name(position: int, count: int, content: Content) -> str:
     name = content.uri or content.mime_type or content.kind.value
-    return f"{place + 1} of {count:,}: {one_line(shorten(name, 80))}"
+    return f"{position + 1} of {count:,}: {one_line(shorten(name, 80))}"
 
 
-MOST_URIS = 100
-MOST_BYTES = 64 * 1024 * 1024
+MAX_URIS = 100
+MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class ReadResult:
     contents: tuple[Content, ...]
     at: int
     seen: tuple[Content, ...] = ()
-    seen_at: int = 0  # when they were last read
+    observed_at: int = 0  # when they were last read
     same_since: int = 0  # when they were first read
     before: tuple[Content, ...] | None = None
     before_at: int = 0
@@ -264,7 +264,7 @@ class ReadResult:
     @property
     def size(self) -> int:
         parts = (*self.seen, *(self.before or ()))
-        return len(self.outcome.answer) + sum(len(content.data) for content in parts)
+        return len(self.outcome.response) + sum(len(content.data) for content in parts)
 
 
 class ReadHistory:
@@ -288,8 +288,7 @@ class ReadHistory:
 
     def _forget(self) -> None:
         while len(self._latest) > 1 and (
-            len(self._latest) > MOST_URIS
-            or sum(reading.size for reading in self._latest.values()) > MOST_BYTES
+            len(self._latest) > MAX_URIS or sum(reading.size for reading in self._latest.values()) > MAX_BYTES
         ):
             del self._latest[next(iter(self._latest))]
 
@@ -302,7 +301,7 @@ def _next(old: ReadResult | None, new: ReadResult) -> ReadResult:
         return replace(
             new,
             seen=old.seen,
-            seen_at=old.seen_at,
+            observed_at=old.observed_at,
             same_since=old.same_since,
             before=old.before,
             before_at=old.before_at,
@@ -316,4 +315,4 @@ def _next(old: ReadResult | None, new: ReadResult) -> ReadResult:
             before=old.before,
             before_at=old.before_at,
         )
-    return replace(new, before=old.seen, before_at=old.seen_at, is_changed=True)
+    return replace(new, before=old.seen, before_at=old.observed_at, is_changed=True)

@@ -37,8 +37,8 @@ from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.schema.uri_template import UriTemplate, Variable
 
-_LONGEST_DESCRIPTION = 600
-_MOST_FORM = 260  # pixels; more scrolls
+_MAX_DESCRIPTION_LENGTH = 600
+_MAX_FORM_SIZE = 260  # pixels; more scrolls
 
 
 class ResourceHeader(QWidget):
@@ -86,12 +86,12 @@ class ResourceHeader(QWidget):
         self._template = UriTemplate(item.uri_template) if isinstance(item, ResourceTemplate) else None
         self._alert.close_all()
         if isinstance(item, Malformed):
-            self._show_words("Not usable", f"{item.reason}.", [])
+            self._show_text("Not usable", f"{item.reason}.", [])
         elif isinstance(item, Resource | ResourceTemplate):
             title = item.title or item.name or self._written_uri()
-            self._show_words(title, item.description, facts_of(item.source))
+            self._show_text(title, item.description, facts_of(item.source))
         else:
-            self._show_words("", "", [])
+            self._show_text("", "", [])
         self._show_form()
         self._show_uri()
         self.uri_changed.emit()
@@ -102,9 +102,9 @@ class ResourceHeader(QWidget):
         item = self._item
         return item.uri_template if isinstance(item, ResourceTemplate) else self.uri
 
-    def _show_words(self, title: str, description: str, facts: list[tuple[str, str]]) -> None:
+    def _show_text(self, title: str, description: str, facts: list[tuple[str, str]]) -> None:
         self._title.setText(one_line(title))
-        self._description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self._description.setText(description.strip()[:_MAX_DESCRIPTION_LENGTH])
         self._description.setVisible(bool(description.strip()))
         self._facts.setText("  ·  ".join(f"{label}\u00a0 {one_line(value)}" for label, value in facts))
         self._facts.setVisible(bool(facts))
@@ -120,8 +120,8 @@ class ResourceHeader(QWidget):
         self.form.set_rows(rows, "This template has no variables: it is one URI.", completes=self.completes)
         self.form.set_texts(self._typed.get(item.uri_template, dict.fromkeys(self.form.rows)))
         if template.problems:
-            said = "; ".join(template.problems)
-            self._alert.say("template", f"The template cannot be used as it is meant: {said}.")
+            reported = "; ".join(template.problems)
+            self._alert.show_message("template", f"The template cannot be used as it is meant: {reported}.")
 
     def _keep_typed(self) -> None:
         if isinstance(self._item, ResourceTemplate):
@@ -139,7 +139,7 @@ class ResourceHeader(QWidget):
             self.uri_changed.emit()
 
     def _lay_out(self) -> None:
-        self.form.setMaximumHeight(_MOST_FORM)
+        self.form.setMaximumHeight(_MAX_FORM_SIZE)
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         title = QHBoxLayout()
         title.setSpacing(SPACE_2)
@@ -164,12 +164,12 @@ class ResourceHeader(QWidget):
 
 
 def _row(variable: Variable) -> NamedValue:
-    hints = [variable.place, f"first {variable.longest} characters" if variable.longest else ""]
+    hints = [variable.location, f"first {variable.max_length} characters" if variable.max_length else ""]
     return NamedValue(variable.name, takes_list=variable.takes_list, hint=", ".join(filter(None, hints)))
 
 
 _LIST, _TREE = 0, 1
-_MOST_OPENED = 300  # up to this many matches, a search expands all folders
+_MAX_OPENED = 300  # up to this many matches, a search expands all folders
 
 
 class ResourceLists(QWidget):
@@ -190,7 +190,7 @@ class ResourceLists(QWidget):
         self._theme = theme
         self._current: Item | None = None
         self._is_moving = False
-        self._tree_words: str | None = None  # the query the tree was built for
+        self._tree_text: str | None = None  # the query the tree was built for
         self._opened: Set[str] | None = None  # folders open without a search
         self.resources = FeatureListModel(RESOURCES, self)
         self.templates = FeatureListModel(TEMPLATES, self)
@@ -206,7 +206,7 @@ class ResourceLists(QWidget):
         self._header = PanelHeader(theme, "Resources")
         self._template_header = PanelHeader(theme, "Templates")
         self._lower = QWidget()
-        self._dress()
+        self._apply_theme()
         self._lay_out(refresh)
         self._connect()
 
@@ -258,7 +258,7 @@ class ResourceLists(QWidget):
 
     # --------------------------------------------------------------
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         self.tree.setModel(self.tree_model)
         self.tree.setAccessibleName("Resources by URI")
         self.tree.setHeaderHidden(True)
@@ -318,9 +318,9 @@ class ResourceLists(QWidget):
 
     # -------------------------------------------------------------- searching
 
-    def _on_words_settled(self, words: str) -> None:
-        self.resources.set_words(words.strip())
-        self.templates.set_words(words.strip())
+    def _on_words_settled(self, text: str) -> None:
+        self.resources.set_text(text.strip())
+        self.templates.set_text(text.strip())
 
     def _on_return(self) -> None:
         typed = self.search.text().strip()
@@ -339,9 +339,9 @@ class ResourceLists(QWidget):
         for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
             header.set_detail(counted(model))
         found = self.resources.rowCount() + self.templates.rowCount()
-        words = self.resources.words
-        self._nothing.setVisible(bool(words) and not found)
-        is_uri = ":" in words
+        text = self.resources.filter_text
+        self._nothing.setVisible(bool(text) and not found)
+        is_uri = ":" in text
         self._nothing.setText("Nothing fits. Press Return to read this URI." if is_uri else "Nothing fits.")
 
     # -------------------------------------------------------------- list and tree
@@ -355,12 +355,12 @@ class ResourceLists(QWidget):
 
     def _rebuild_tree(self) -> None:
         """Rebuild the tree; a refetched list keeps its open folders and scroll position."""
-        words, place = self.resources.words, self.tree.verticalScrollBar().value()
-        if self._tree_words == "" and self.tree_model.rowCount():
+        text, position = self.resources.filter_text, self.tree.verticalScrollBar().value()
+        if self._tree_text == "" and self.tree_model.rowCount():
             self._opened = set(self._open_folders(QModelIndex()))
-        is_same_search, self._tree_words = self._tree_words == words, words
+        is_same_search, self._tree_text = self._tree_text == text, text
         self.tree_model.rebuild()
-        if words and self.resources.rowCount() <= _MOST_OPENED:
+        if text and self.resources.rowCount() <= _MAX_OPENED:
             self.tree.expandAll()
         elif self._opened is not None:
             self._open_again(QModelIndex(), self._opened)
@@ -371,7 +371,7 @@ class ResourceLists(QWidget):
         self.tree.setAutoScroll(True)
         if is_same_search:
             self.tree.doItemsLayout()
-            self.tree.verticalScrollBar().setValue(place)
+            self.tree.verticalScrollBar().setValue(position)
 
     def _open_folders(self, parent: QModelIndex) -> Iterator[str]:
         for beginning, folder in self.tree_model.folders(parent):

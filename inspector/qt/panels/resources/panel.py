@@ -43,7 +43,7 @@ class ResourcesPanel(FeaturePanel):
     """
 
     kind = "resource"
-    asked = "resources/list"
+    requested = "resources/list"
     readiness_changed = Signal()
 
     def __init__(
@@ -121,7 +121,7 @@ class ResourcesPanel(FeaturePanel):
     async def _read(self, uri: str) -> None:
         outcome = await self._bridge.read_resource(self._server, uri)
         is_read = outcome.kind is OutcomeKind.RESULT
-        contents = await self._bridge.work(read_contents, outcome.answer) if is_read else ()
+        contents = await self._bridge.work(read_contents, outcome.response) if is_read else ()
         self._finish(uri, outcome, contents)
 
     def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
@@ -161,13 +161,15 @@ class ResourcesPanel(FeaturePanel):
             self._bridge.start(f"subscribe {uri}", self._subscribe(uri, wanted), self)
 
     async def _subscribe(self, uri: str, wanted: bool) -> None:
-        words = "subscribed to" if wanted else "unsubscribed from"
+        text = "subscribed to" if wanted else "unsubscribed from"
         try:
             await self._bridge.subscribe(self._server, uri, wanted)
         except LensError as exc:
-            self.alert.say("subscribe", f"It could not be {words}: {exc}", "", [self._dismiss_action()])
+            self.alert.show_message(
+                "subscribe", f"It could not be {text}: {exc}", "", [self._dismiss_action()]
+            )
             return
-        self.alert.close_about("subscribe")
+        self.alert.close_topic("subscribe")
         self._subscribed ^= {uri}
         if not wanted:
             self._changed.discard(uri)
@@ -176,7 +178,7 @@ class ResourcesPanel(FeaturePanel):
 
     def _dismiss_action(self) -> QAction:
         action = QAction("Dismiss", self.alert)
-        action.triggered.connect(lambda: self.alert.close_about("subscribe"))
+        action.triggered.connect(lambda: self.alert.close_topic("subscribe"))
         return action
 
     def _on_resources_changed(self, server: str, uris: Set[str]) -> None:
@@ -184,10 +186,10 @@ class ResourcesPanel(FeaturePanel):
         if server != self._server:
             return
         above = {each for each in self._subscribed if any(uri.startswith(each) for uri in uris)}
-        news = above.union(uris)
-        self._changed |= news
-        self._mark(*news)
-        self._tell_changed()
+        changes = above.union(uris)
+        self._changed |= changes
+        self._mark(*changes)
+        self._show_changed()
 
     def _mark(self, *uris: str) -> None:
         self.lists.resources.set_marks({uri: self._mark_of(uri) for uri in uris})
@@ -201,7 +203,7 @@ class ResourcesPanel(FeaturePanel):
     def _show_badge(self) -> None:
         self.head.badge.set_text("subscribed" if self.is_subscribed else "", "ok")
 
-    def _tell_changed(self) -> None:
+    def _show_changed(self) -> None:
         if self.head.uri in self._changed and self.reading.reading is not None:
             self.reading.say_changed(self._again_action)
 
@@ -228,7 +230,7 @@ class ResourcesPanel(FeaturePanel):
             self.reading.show_nothing()
         elif reading is not self.reading.reading:
             self.reading.show_reading(reading)
-        self._tell_changed()
+        self._show_changed()
 
     def _on_activated(self, item: Item) -> None:
         self._on_chosen(item)
@@ -279,18 +281,20 @@ class ResourcesPanel(FeaturePanel):
         """Show one of the two lists; if it could not be fetched, the old one stays."""
         if isinstance(listed, LensError):
             again = self._actions["resource.refresh"]
-            self.alert.say(what, f"The {what} could not be listed: {listed}", "", [again])
+            self.alert.show_message(what, f"The {what} could not be listed: {listed}", "", [again])
         else:
-            self.alert.close_about(what)
+            self.alert.close_topic(what)
             show(listed)
 
     async def _tell_news(self) -> None:
-        news = await self.lists.resources.news_soon()
-        self.news.tell("resources", news)
-        self.lists.resources.mark_news(ListChanges(news.added))  # "changed" marks a changed content here
-        news = await self.lists.templates.news_soon()
-        self.news.tell("resource templates", news)
-        self.lists.templates.mark_news(news)
+        changes = await self.lists.resources.take_changes()
+        self.change_strip.notify("resources", changes)
+        self.lists.resources.mark_changed(
+            ListChanges(changes.added)
+        )  # "changed" marks a changed content here
+        changes = await self.lists.templates.take_changes()
+        self.change_strip.notify("resource templates", changes)
+        self.lists.templates.mark_changed(changes)
 
     def _choose_again(self) -> None:
         """Update the selected item; one no longer listed stays while it is shown."""
@@ -330,7 +334,7 @@ class ResourcesPanel(FeaturePanel):
         self.reading.uri_requested.connect(self.open_uri)
         self._cancel_action.triggered.connect(self.cancel)
         self._again_action.triggered.connect(self.read)
-        self.watching.change_seen.connect(self._on_change_seen)
+        self.watching.change_shown.connect(self._on_change_seen)
         self.readiness_changed.connect(self._on_readiness_changed)
 
     def _on_readiness_changed(self) -> None:

@@ -23,7 +23,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.watch_bar import WatchBar
 from inspector.qt.widgets.text.labels import PlainLabel
 
-_LONGEST_URI = 120
+_MAX_URI_LENGTH = 120
 Keep: TypeAlias = Callable[[str, CallOutcome, tuple[Content, ...]], ReadResult]
 
 
@@ -36,7 +36,7 @@ class ResourceWatch(QWidget):
         change_seen: The resource changed since the previous check; carries its URI.
     """
 
-    change_seen = Signal(str)
+    change_shown = Signal(str)
 
     def __init__(
         self, bridge: Bridge, server: str, theme: Theme, keep: Keep, parent: QWidget | None = None
@@ -107,29 +107,29 @@ class ResourceWatch(QWidget):
     # --------------------------------------------------------------
 
     async def _watch(self, uri: str, plan: WatchPlan) -> None:
-        def on_sight(sighting: Observation) -> None:
+        def on_observation(observation: Observation) -> None:
             if shiboken6.isValid(self) and self.uri == uri:
-                self._bridge.start(f"look at {uri}", self._take_in(uri, sighting), self)
+                self._bridge.start(f"look at {uri}", self._take_in(uri, observation), self)
 
         self._reason = ""
         try:
-            self._reason = await self._bridge.watch_resource(self._server, uri, plan, on_sight)
+            self._reason = await self._bridge.watch_resource(self._server, uri, plan, on_observation)
         except UserError as exc:
             self._reason = str(exc)
 
-    async def _take_in(self, uri: str, sighting: Observation) -> None:
-        outcome = sighting.outcome
+    async def _take_in(self, uri: str, observation: Observation) -> None:
+        outcome = observation.outcome
         is_read = outcome.kind is OutcomeKind.RESULT
-        contents = await self._bridge.work(read_contents, outcome.answer) if is_read else ()
+        contents = await self._bridge.work(read_contents, outcome.response) if is_read else ()
         reading = self._keep(uri, outcome, contents)
         if self.uri != uri:
             return  # the watch ended meanwhile, and says so
         was, self._ended_as = self._ended_as, outcome.kind
         has_changed = was is not None and (reading.is_changed or was is not outcome.kind)
         self._changes += has_changed
-        self.strip.show_looks(sighting.number, self._changes, sighting.at_ns)
+        self.strip.show_runs(observation.number, self._changes, observation.at_ns)
         if has_changed:
-            self.change_seen.emit(uri)
+            self.change_shown.emit(uri)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
         """Handle the end of a watch, including one cancelled before it started.
@@ -147,5 +147,5 @@ class ResourceWatch(QWidget):
         """Name the watched resource if it is not the selected one."""
         is_other = self._watched not in ("", self._target)
         word = "Watched" if self._task is None else "Watching"
-        self._of.setText(f"{word} {one_line(shorten(self._watched, _LONGEST_URI))}" if is_other else "")
+        self._of.setText(f"{word} {one_line(shorten(self._watched, _MAX_URI_LENGTH))}" if is_other else "")
         self._of.setVisible(is_other)

@@ -14,7 +14,7 @@ from inspector.base.units import duration
 from inspector.engine.tasks.views import TaskOrigin, TaskView, TrackingState
 from inspector.protocol.tasks import TaskStatus
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.tasks import about, left_text, news_text, poll_text, status_text, tone_of
+from inspector.qt.models.tasks import about, left_text, message_text, poll_text, status_text, tone_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -37,13 +37,13 @@ class TaskDetail(QWidget):
     """
 
     row_requested = Signal(int)
-    answer_requested = Signal(int)
+    reply_requested = Signal(int)
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._view: TaskView | None = None
-        self._cards: tuple[InboxRequest, ...] = ()
+        self._inbox_requests: tuple[InboxRequest, ...] = ()
         self._shown: tuple[object, ...] = ()
         self.fetches_result = False  # True if the protocol version has a request for that
         self.is_connected = False
@@ -51,7 +51,7 @@ class TaskDetail(QWidget):
         self._title = Heading(theme)
         self.badge = Badge(theme)
         self.id = PlainLabel(theme, mono=True, wrap=True, selectable=True)
-        self.news = PlainLabel(theme, wrap=True, selectable=True)
+        self.message_label = PlainLabel(theme, wrap=True, selectable=True)
         self.facts = MutedLabel(theme, wrap=True)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
@@ -59,17 +59,17 @@ class TaskDetail(QWidget):
         self.bar.setAccessibleName("Progress of the task")
         self.alert = Alert(theme)
         self.result = ResultView(bridge, theme)
-        self.answer = self._action("Answer", "Go to what it asks, in the Inbox")
+        self.response = self._action("Answer", "Go to what it asks, in the Inbox")
         self.poll = self._action("Poll now", "Ask the server how it stands, without waiting")
         self.fetch = self._action("Get result", "Wait for its outcome; the server may ask you meanwhile")
         self.cancel = self._action("Cancel task", "Ask the server to end it")
         self.forget = self._action("Forget", "Take it off this list; the server is not told")
         self.show_call = self._action("Show call in traffic", "Go to the call that became this task")
-        self._answer_button = ActionButton(self.answer, "primary")
+        self._reply_button = ActionButton(self.response, "primary")
         self._fetch_button = ActionButton(self.fetch)
         self._call_button = ActionButton(self.show_call, "quiet")
         self.show_call.triggered.connect(self._on_show_call)
-        self.answer.triggered.connect(self._on_answer)
+        self.response.triggered.connect(self._on_response)
         self._lay_out()
 
     def _action(self, text: str, hint: str) -> QAction:
@@ -85,7 +85,7 @@ class TaskDetail(QWidget):
         head.addStretch(1)
         buttons = QHBoxLayout()
         buttons.setSpacing(SPACE_1)
-        for button in (self._answer_button, ActionButton(self.poll), self._fetch_button):
+        for button in (self._reply_button, ActionButton(self.poll), self._fetch_button):
             buttons.addWidget(button)
         buttons.addWidget(ActionButton(self.cancel))
         buttons.addWidget(self._call_button)
@@ -95,7 +95,7 @@ class TaskDetail(QWidget):
         about_it.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         about_it.setSpacing(SPACE_1)
         about_it.addLayout(head)
-        for label in (self.id, self.news, self.facts, self.bar, self.alert):
+        for label in (self.id, self.message_label, self.facts, self.bar, self.alert):
             about_it.addWidget(label)
         about_it.addSpacing(SPACE_1)
         about_it.addLayout(buttons)
@@ -121,12 +121,12 @@ class TaskDetail(QWidget):
         self._show_problems(view)
         self._set_actions(view)
         self.tick()
-        if (view.id, view.outcome, view.standing is TrackingState.UNKNOWN, view.is_terminal) != self._shown:
+        if (view.id, view.outcome, view.tracking is TrackingState.UNKNOWN, view.is_terminal) != self._shown:
             self._show_outcome(view)
 
-    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
         """Set the pending cards; some may belong to the task shown."""
-        self._cards = cards
+        self._inbox_requests = inbox_requests
         self.update_actions()
 
     def tick(self) -> None:
@@ -137,11 +137,11 @@ class TaskDetail(QWidget):
         lives = left_text(view, now)
         facts = [view.origin.value, f"{about(now - view.created_ns)} old"]
         facts.append("lives without limit" if view.expires_ns is None else f"time to live {lives}")
-        if view.standing is TrackingState.FOLLOWED and not view.is_terminal:
+        if view.tracking is TrackingState.FOLLOWED and not view.is_terminal:
             every = duration(view.task.next_poll_ms * 1_000_000)
             facts.append(f"polled every {every}, {poll_text(view, now)}".rstrip(", "))
         elif not view.is_terminal:
-            facts.append(view.standing.value)
+            facts.append(view.tracking.value)
         self.facts.setText(" · ".join(facts))
 
     def update_actions(self) -> None:
@@ -151,9 +151,9 @@ class TaskDetail(QWidget):
     # --------------------------------------------------------------
 
     def _show_news(self, view: TaskView) -> None:
-        words = "" if view.note else news_text(view)
-        self.news.setText(words)
-        self.news.setVisible(bool(words))
+        text = "" if view.note else message_text(view)
+        self.message_label.setText(text)
+        self.message_label.setVisible(bool(text))
         share = view.progress / view.total if view.progress is not None and view.total else None
         self.bar.setVisible(share is not None and not view.is_terminal)
         if share is not None:
@@ -163,47 +163,50 @@ class TaskDetail(QWidget):
     def _show_problems(self, view: TaskView) -> None:
         self.alert.close_all()
         if view.note:
-            self.alert.say("note", view.note)
+            self.alert.show_message("note", view.note)
         for number, problem in enumerate(view.problems):
-            self.alert.say(f"problem {number}", problem)
+            self.alert.show_message(f"problem {number}", problem)
 
     def _set_actions(self, view: TaskView) -> None:
         is_open = not view.is_terminal
-        self._answer_button.setVisible(self._card() is not None)
+        self._reply_button.setVisible(self._inbox_request() is not None)
         self.poll.setEnabled(self.is_connected and is_open and not view.is_polling)
         self._fetch_button.setVisible(self.fetches_result)
         has_result = view.outcome is not None or view.task.status is TaskStatus.CANCELLED
         may_fetch = self.is_connected and not has_result and not view.is_fetching
-        self.fetch.setEnabled(self.fetches_result and may_fetch and view.standing in _FETCHABLE)
-        is_known = view.standing is not TrackingState.UNKNOWN
+        self.fetch.setEnabled(self.fetches_result and may_fetch and view.tracking in _FETCHABLE)
+        is_known = view.tracking is not TrackingState.UNKNOWN
         self.cancel.setEnabled(self.is_connected and is_open and is_known and self.may_cancel)
         self.show_call.setEnabled(view.row is not None)
         self._call_button.setVisible(view.origin is TaskOrigin.CALLED)
 
     def _show_outcome(self, view: TaskView) -> None:
-        self._shown = (view.id, view.outcome, view.standing is TrackingState.UNKNOWN, view.is_terminal)
+        self._shown = (view.id, view.outcome, view.tracking is TrackingState.UNKNOWN, view.is_terminal)
         if view.outcome is not None:
             self._bridge.start(f"show task {view.id}", self.result.show_outcome(view.outcome), self)
             return
         self.result.show_nothing()
-        if view.standing is TrackingState.UNKNOWN:
+        if view.tracking is TrackingState.UNKNOWN:
             sentence = "The server no longer knows the task: there will be none."
         elif view.is_terminal:
             sentence = "It was not fetched." if self.fetches_result else "The server gave none."
         else:
             sentence = "It is shown here when the task has ended."
-        title = "No outcome yet" if view.standing is not TrackingState.UNKNOWN else "No outcome"
+        title = "No outcome yet" if view.tracking is not TrackingState.UNKNOWN else "No outcome"
         self.result.message.show_empty("tasks", title, sentence)
 
-    def _card(self) -> InboxRequest | None:
+    def _inbox_request(self) -> InboxRequest | None:
         """Return the oldest pending card of the task shown."""
         id = self._view.id if self._view is not None else ""
-        return next((card for card in self._cards if id and card.task_id == id), None)
+        return next(
+            (inbox_request for inbox_request in self._inbox_requests if id and inbox_request.task_id == id),
+            None,
+        )
 
-    def _on_answer(self) -> None:
-        card = self._card()
-        if card is not None:
-            self.answer_requested.emit(card.id)
+    def _on_response(self) -> None:
+        inbox_request = self._inbox_request()
+        if inbox_request is not None:
+            self.reply_requested.emit(inbox_request.id)
 
     def _on_show_call(self) -> None:
         if self._view is not None and self._view.row is not None:

@@ -69,7 +69,7 @@ class TasksPanel(QWidget):
     """
 
     row_requested = Signal(int)
-    answer_requested = Signal(int)
+    reply_requested = Signal(int)
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -110,7 +110,7 @@ class TasksPanel(QWidget):
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(Column.NEWS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.STATUS_MESSAGE, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(60)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -160,7 +160,7 @@ class TasksPanel(QWidget):
         self.detail.cancel.triggered.connect(lambda: self._ask_about(lambda book, *task: book.cancel(*task)))
         self.detail.forget.triggered.connect(lambda: self._ask_about(lambda book, *task: book.forget(*task)))
         self.detail.row_requested.connect(self.row_requested)
-        self.detail.answer_requested.connect(self.answer_requested)
+        self.detail.reply_requested.connect(self.reply_requested)
 
     async def _load(self) -> None:
         self.model.set_all(await self._bridge.tasks(self._server))
@@ -214,7 +214,7 @@ class TasksPanel(QWidget):
             self._bridge.start(f"add task {id}", self._add(id), self)
 
     async def _add(self, id: str) -> None:
-        if await self._asked(lambda book: book.add(self._server, id)):
+        if await self._requested(lambda book: book.add(self._server, id)):
             self.id_line.clear()
             view = await self._bridge.ask_tasks(lambda book: book.find(self._server, id))
             self._on_changed(self._server, {id: view})
@@ -226,20 +226,20 @@ class TasksPanel(QWidget):
             self._ask(lambda book: ask(book, self._server, view.id))
 
     def _ask(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> None:
-        self._bridge.start(f"tasks of {self._server}", self._asked(ask), self)
+        self._bridge.start(f"tasks of {self._server}", self._requested(ask), self)
 
-    async def _asked(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
+    async def _requested(self, ask: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
         """Run a request and show errors here."""
         try:
             await self._bridge.ask_tasks(ask)
         except RpcError as exc:
-            words = f"The server refused: {one_line(exc.message)} ({exc.code})."
-            self.alert.say("asked", words, "The Traffic view has the exchange.")
+            text = f"The server refused: {one_line(exc.message)} ({exc.code})."
+            self.alert.show_message("asked", text, "The Traffic view has the exchange.")
         except LensError as exc:
             summary = exc.summary if isinstance(exc, UserError) else f"{exc}."
-            self.alert.say("asked", summary, exc.next_step if isinstance(exc, UserError) else "")
+            self.alert.show_message("asked", summary, exc.next_step if isinstance(exc, UserError) else "")
         else:
-            self.alert.close_about("asked")
+            self.alert.close_topic("asked")
             return True
         return False
 
@@ -291,10 +291,10 @@ class TasksPanel(QWidget):
             self._explain(self._view)
 
     def _explain(self, view: ServerView) -> None:
-        standing = connection_placeholder(view)
-        if standing is not None:
-            words = (standing.title, standing.sentence, standing.next_step)
-            self.gate.explain(standing.look, "tasks", *words, self._actions[standing.command])
+        placeholder = connection_placeholder(view)
+        if placeholder is not None:
+            text = (placeholder.title, placeholder.sentence, placeholder.next_step)
+            self.gate.explain(placeholder.appearance, "tasks", *text, self._actions[placeholder.command])
             return
         agreement = view.agreement
         design = tasks_of(agreement.revision) if agreement is not None else None
@@ -308,7 +308,7 @@ class TasksPanel(QWidget):
         self.gate.explain("empty", "tasks", "No tasks", sentence)
 
     def _mark(self, view: TaskView) -> QIcon:
-        shape = DotShape.CROSS if view.standing is TrackingState.UNKNOWN else _SHAPES[view.task.status]
+        shape = DotShape.CROSS if view.tracking is TrackingState.UNKNOWN else _SHAPES[view.task.status]
         return dot_icon(self._theme, shape, tone_of(view))
 
     # -------------------------------------------------------------- time

@@ -80,17 +80,17 @@ class ToolArguments(QStackedWidget):
     def typed(self) -> JSONObject | None:
         """Return the arguments, valid or not; None if a part of them cannot be sent at all."""
         try:
-            return self.current.arguments(anyway=True)
+            return self.current.arguments(force=True)
         except FormError:
             return None
 
     def put(self, arguments: JSONObject) -> None:
         """Load the arguments of an earlier or saved call."""
-        cleaned, places = without_marks(arguments)
+        cleaned, positions = without_marks(arguments)
         self.current.set_arguments(cleaned)
         self._on_edited()
         self._settle_now()
-        self.marks_found.emit(places)
+        self.marks_found.emit(positions)
 
     def set_variables(self, tool: str, variables: Variables) -> None:
         """Set how `${name}` is resolved for a tool: arguments are checked as they would be sent."""
@@ -110,7 +110,7 @@ class ToolArguments(QStackedWidget):
             self._bridge.start(f"last arguments of {tool.name}", self._put_last(tool, renewed), self)
         else:
             with contextlib.suppress(FormError):
-                renewed.set_arguments(editor.arguments(anyway=True))
+                renewed.set_arguments(editor.arguments(force=True))
             self.removeWidget(editor)
             editor.deleteLater()
         return renewed
@@ -137,11 +137,11 @@ class ToolArguments(QStackedWidget):
         is_there = self._known.get(tool.name, (None, None))[1] is editor
         if not last or tool.name in self._edited or not is_there:
             return
-        cleaned, places = without_marks(last)
+        cleaned, positions = without_marks(last)
         editor.set_arguments(cleaned)
         if self._tool is not None and self._tool.name == tool.name:
             self.settled.emit()
-            self.marks_found.emit(places)
+            self.marks_found.emit(positions)
 
     def _on_edited(self) -> None:
         if self._tool is not None:
@@ -162,8 +162,8 @@ class ToolArguments(QStackedWidget):
         self.settled.emit()
 
 
-_MOST_SHOWN = 6
-_LONGEST = 30
+_MAX_SHOWN = 6
+_MAX_LENGTH = 30
 
 
 class VariablesBar(QWidget):
@@ -172,23 +172,23 @@ class VariablesBar(QWidget):
     def __init__(self, theme: Theme, edit: QAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.has_unknown = False
-        self._words = PlainLabel(theme, wrap=True, tone="muted")
+        self._label = PlainLabel(theme, wrap=True, tone="muted")
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
         row.setSpacing(SPACE_2)
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
         row.addWidget(ActionButton(edit, "quiet"))
         self.hide()
 
     def show_used(self, written: JSON, variables: Variables) -> None:
         names = names_in(written)
         self.setVisible(bool(names))
-        self._words.setText("   ".join(_stands_for(name, variables) for name in names[:_MOST_SHOWN]))
+        self._label.setText("   ".join(_represents(name, variables) for name in names[:_MAX_SHOWN]))
         self.has_unknown = any(not is_known(name, variables) for name in names)
-        self._words.set_tone("warn" if self.has_unknown else "muted")
+        self._label.set_tone("warn" if self.has_unknown else "muted")
 
-    def words(self) -> str:
-        return "" if self.isHidden() else self._words.text()
+    def text(self) -> str:
+        return "" if self.isHidden() else self._label.text()
 
 
 def resolver(variables: Variables) -> Resolve:
@@ -198,7 +198,7 @@ def resolver(variables: Variables) -> Resolve:
         names = names_in(text)
         unknown = [name for name in names if not is_known(name, variables)]
         if unknown:
-            named = ", ".join(_shown(name) for name in unknown[:_MOST_SHOWN])
+            named = ", ".join(_shown(name) for name in unknown[:_MAX_SHOWN])
             verb = "has" if len(unknown) == 1 else "have"
             return Meaning(problem=f"{named} {verb} no value: give it one under Variables")
         return Meaning(expand(text, variables), is_secret=any(is_secret(name) for name in names))
@@ -210,9 +210,9 @@ def _shown(name: str) -> str:
     return f"${{{shorten(name, 40)}}}"
 
 
-def _stands_for(name: str, variables: Variables) -> str:
+def _represents(name: str, variables: Variables) -> str:
     if not is_known(name, variables):
         return f"{_shown(name)} has no value"
     if is_secret(name):  # show only the name
         return f"{_shown(name)} = {MASK}"
-    return f"{_shown(name)} = {one_line(excerpt(variables.values[name], _LONGEST))}"
+    return f"{_shown(name)} = {one_line(excerpt(variables.values[name], _MAX_LENGTH))}"

@@ -29,14 +29,14 @@ from inspector.base.units import duration, plural, three_digits
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.config.calls.variables import without_marks
 from inspector.config.json_file import read_exactly
-from inspector.engine.calls.repetition import MOST_IN_FLIGHT, MOST_TIMES, RepeatPlan, RepeatReport
+from inspector.engine.calls.repetition import MAX_IN_FLIGHT, MAX_TIMES, RepeatPlan, RepeatReport
 from inspector.engine.calls.tool_annotations import TaskChoice, meta_warnings
 from inspector.engine.views import ClientSide
 from inspector.protocol.client_capabilities import (
     CAPABILITY_SWITCHES,
     CapabilitySwitch,
     ClientCapabilities,
-    remarks,
+    notes,
 )
 from inspector.protocol.revisions import R5, Era, is_between
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
@@ -99,15 +99,15 @@ class CallDrawer(QWidget):
         meta, declared = _line(call.meta or None), _line(call.capabilities)
         self._put(call.tool, CallOptions(call.timeout, meta, call.as_task, declared, call.total))
 
-    def put_earlier(self, tool: str, said: JSONObject) -> None:
-        """Load the options of an earlier call (`KeptCall.said`); secrets were not kept."""
-        said, _ = without_marks(said)
+    def put_earlier(self, tool: str, reported: JSONObject) -> None:
+        """Load the options of an earlier call (`KeptCall.sent`); secrets were not kept."""
+        reported, _ = without_marks(reported)
         timeout, total = (
-            value if isinstance(value := said.get(name), int | float) else None
+            value if isinstance(value := reported.get(name), int | float) else None
             for name in ("timeout", "total")
         )
-        meta, declared = _line(said.get("meta")), _line(said.get("capabilities"))
-        self._put(tool, CallOptions(timeout, meta, said.get("task") is True, declared, total))
+        meta, declared = _line(reported.get("meta")), _line(reported.get("capabilities"))
+        self._put(tool, CallOptions(timeout, meta, reported.get("task") is True, declared, total))
 
     def _put(self, tool: str, options: CallOptions) -> None:
         self._options[tool] = options
@@ -130,7 +130,7 @@ def _line(value: JSON) -> str:
     return "" if value is None else to_wire(value).decode()
 
 
-_LONGEST_TIMEOUT = 24 * 3600.0
+_MAX_TIMEOUT = 24 * 3600.0
 _TASK_TIPS = {
     TaskChoice.MAY: "The server answers at once with a task, and with the result when that is done.",
     TaskChoice.MUST: "This tool only runs as a task.",
@@ -211,7 +211,7 @@ class OptionsStrip(QWidget):
         self.switches.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.switches.setMenu(self._menu)
         self.task = QCheckBox("Run as task")
-        self._remark = PlainLabel(theme, tone="warn", wrap=True)
+        self._note = PlainLabel(theme, tone="warn", wrap=True)
         self._choice = TaskChoice.NO
         self._ours: ClientSide | None = None
         self._lay_out(theme)
@@ -238,10 +238,12 @@ class OptionsStrip(QWidget):
     def set_our_side(self, ours: ClientSide | None) -> None:
         """Set what is declared if nothing is entered here."""
         self._ours = ours
-        said = ours.said if ours is not None else None
-        self.capabilities.setPlaceholderText(compact(said) if said is not None else "as on the Client tab")
+        reported = ours.sent if ours is not None else None
+        self.capabilities.setPlaceholderText(
+            compact(reported) if reported is not None else "as on the Client tab"
+        )
         self.switches.setEnabled(self._is_per_call)
-        self._show_remark()
+        self._show_note()
 
     def set_options(self, options: CallOptions, choice: TaskChoice) -> None:
         """Show another tool's options, and what it supports."""
@@ -256,26 +258,26 @@ class OptionsStrip(QWidget):
         self.task.setEnabled(choice is TaskChoice.MAY)
         self.task.setVisible(choice is not TaskChoice.NO)
         self.task.setToolTip(_TASK_TIPS.get(choice, ""))
-        self._show_remark()
+        self._show_note()
 
     def summary(self) -> str:
         """Return the non-default options: `30 s · 60 s in all · _meta · task · capabilities`."""
         options = self.options()
-        words = (
+        text = (
             f"{options.timeout:g} s" if options.timeout else "",
             f"{options.total:g} s in all" if options.total else "",
             "_meta" if options.meta.strip() else "",
             "task" if options.as_task else "",
             "capabilities" if options.capabilities.strip() else "",
         )
-        return " · ".join(word for word in words if word)
+        return " · ".join(word for word in text if word)
 
     # --------------------------------------------------------------
 
     @property
     def _is_per_call(self) -> bool:
         """True if each call declares the client capabilities."""
-        revision = self._ours.revision if self._ours is not None and self._ours.said is not None else None
+        revision = self._ours.revision if self._ours is not None and self._ours.sent is not None else None
         return revision is not None and revision.era is Era.STATELESS
 
     def _fill_menu(self) -> None:
@@ -301,29 +303,27 @@ class OptionsStrip(QWidget):
             written = self.options().read_capabilities()
         except UserError:
             written = None
-        return written if written is not None or self._ours is None else self._ours.said
+        return written if written is not None or self._ours is None else self._ours.sent
 
     def _on_text_changed(self) -> None:
-        self._show_remark()
+        self._show_note()
         self.changed.emit()
 
-    def _show_remark(self) -> None:
+    def _show_note(self) -> None:
         options = self.options()
         try:
-            words = " ".join(
-                (*meta_warnings(options.read_meta()), *self._remarks(options.read_capabilities()))
-            )
+            text = " ".join((*meta_warnings(options.read_meta()), *self._notes(options.read_capabilities())))
         except UserError as exc:
-            words = exc.summary
-        self._remark.setText(words)
-        self._remark.setVisible(bool(words))
+            text = exc.summary
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
 
-    def _remarks(self, capabilities: JSONObject | None) -> tuple[str, ...]:
-        if capabilities is None or self._ours is None or self._ours.said is None:
+    def _notes(self, capabilities: JSONObject | None) -> tuple[str, ...]:
+        if capabilities is None or self._ours is None or self._ours.sent is None:
             return ()
         if not self._is_per_call:
             return (f"At {self._ours.revision} capabilities are declared once, when connecting: empty this.",)
-        return remarks(capabilities, self._ours.revision)
+        return notes(capabilities, self._ours.revision)
 
     def _lay_out(self, theme: Theme) -> None:
         grid = QGridLayout()
@@ -354,12 +354,12 @@ class OptionsStrip(QWidget):
         column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
         column.setSpacing(SPACE_1)
         column.addLayout(grid)
-        column.addWidget(self._remark)
+        column.addWidget(self._note)
 
 
 def _seconds(when_none: str) -> QDoubleSpinBox:
     box = QDoubleSpinBox()
-    box.setRange(0, _LONGEST_TIMEOUT)
+    box.setRange(0, _MAX_TIMEOUT)
     box.setDecimals(1)
     box.setSuffix(" s")
     box.setSpecialValueText(when_none)
@@ -383,8 +383,8 @@ class RepeatBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         plan = RepeatPlan()
-        self.times = _number(1, MOST_TIMES, plan.times, "How many times")
-        self.in_flight = _number(1, MOST_IN_FLIGHT, plan.in_flight, "How many at a time")
+        self.times = _number(1, MAX_TIMES, plan.times, "How many times")
+        self.in_flight = _number(1, MAX_IN_FLIGHT, plan.in_flight, "How many at a time")
         self.stops = QCheckBox("Stop at the first error")
         self.stops.setChecked(plan.stops_on_error)
         self.run_action = QAction("Run", self)
@@ -456,12 +456,12 @@ def report_text(report: RepeatReport) -> str:
     rate = f"{three_digits(report.per_second)} a second"
     counted = f"{report.done:,} of {plural(report.wanted, 'call')} in {duration(report.elapsed_ns)}"
     lines = [f"{counted}, {rate} · {errors}"]
-    if report.most_ns:
+    if report.max_ns:
         named = (
-            ("fastest", report.least_ns),
+            ("fastest", report.min_ns),
             ("median", report.median_ns),
             ("95 %", report.p95_ns),
-            ("slowest", report.most_ns),
+            ("slowest", report.max_ns),
         )
         lines.append(" · ".join(f"{word} {duration(time)}" for word, time in named))
     if report.errors:
@@ -471,9 +471,9 @@ def report_text(report: RepeatReport) -> str:
     return "\n".join(lines)
 
 
-def _number(least: int, most: int, value: int, name: str) -> QSpinBox:
+def _number(minimum: int, maximum: int, value: int, name: str) -> QSpinBox:
     box = QSpinBox()
-    box.setRange(least, most)
+    box.setRange(minimum, maximum)
     box.setGroupSeparatorShown(True)
     box.setValue(value)
     box.setAccessibleName(name)

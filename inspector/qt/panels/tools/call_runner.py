@@ -37,7 +37,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
-_MOST_KEPT = 100  # outcomes of other tools
+_MAX_CACHED = 100  # outcomes of other tools
 
 Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
 AskVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
@@ -94,7 +94,7 @@ class CallRunner(QObject):
         self._tool = tool
         if not is_other:
             return
-        self._consent.forget_question()
+        self._consent.forget_request()
         if not self.is_running:
             self._drawer.clear()
         outcome = self._outcomes.get(tool.name) if tool is not None else None
@@ -144,7 +144,7 @@ class CallRunner(QObject):
         try:
             await work(tool, call)
         except UserError as exc:  # nothing was sent
-            self._alert.say("sending", exc.summary, exc.next_step)
+            self._alert.show_message("sending", exc.summary, exc.next_step)
         finally:
             self._finish(turn)
 
@@ -210,13 +210,13 @@ class CallRunner(QObject):
         strip.clear()
         self._running.begin(f"Watching, every {plan.interval:g} s")
 
-        def on_sight(sighting: Observation) -> None:
-            strip.show_sighting(sighting)
-            self._bridge.start(f"look at {tool.name}", self._show_sighting(tool, sighting), self)
+        def on_observation(observation: Observation) -> None:
+            strip.show_observation(observation)
+            self._bridge.start(f"look at {tool.name}", self._show_observation(tool, observation), self)
 
         try:
             ready = await self._ready(call)
-            reason = await self._bridge.watch_tool(self._server, ready, plan, on_sight)
+            reason = await self._bridge.watch_tool(self._server, ready, plan, on_observation)
         except asyncio.CancelledError:
             strip.show_end("Stopped.")
             raise
@@ -227,7 +227,7 @@ class CallRunner(QObject):
     async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
         self._outcomes.pop(tool.name, None)
         self._outcomes[tool.name] = outcome
-        while len(self._outcomes) > _MOST_KEPT:
+        while len(self._outcomes) > _MAX_CACHED:
             del self._outcomes[next(iter(self._outcomes))]
         await self._show(tool, outcome)
 
@@ -235,10 +235,10 @@ class CallRunner(QObject):
         if self._is_in_front(tool):
             await self._result.show_outcome(outcome, tool.source.get("outputSchema"))
 
-    async def _show_sighting(self, tool: Tool, sighting: Observation) -> None:
-        self._outcomes[tool.name] = sighting.outcome
+    async def _show_observation(self, tool: Tool, observation: Observation) -> None:
+        self._outcomes[tool.name] = observation.outcome
         if self._is_in_front(tool):
-            await self._result.show_sighting(sighting, tool.source.get("outputSchema"))
+            await self._result.show_observation(observation, tool.source.get("outputSchema"))
 
     def _is_in_front(self, tool: Tool) -> bool:
         return self._tool is not None and self._tool.name == tool.name
@@ -258,27 +258,27 @@ class DestructiveCallConsent(QObject):
         self._accept = QAction("Call it", self)
         self._refuse = QAction("Cancel", self)
         self._accept.triggered.connect(self._on_accepted)
-        self._refuse.triggered.connect(self.forget_question)
+        self._refuse.triggered.connect(self.forget_request)
 
     def begin(self, tool: Tool, begin: Callable[[], None]) -> None:
         """Call `begin` now if no confirmation is needed, else once it is given."""
-        if tool.name in self._given or not ToolAnnotations.of(tool).says_it_destroys:
+        if tool.name in self._given or not ToolAnnotations.of(tool).is_marked_destructive:
             begin()
             return
         self._waiting = (tool.name, begin)
         actions = [self._accept, self._refuse]
-        self._alert.say(_ABOUT, "It may delete or overwrite things.", "Call it?", actions)
+        self._alert.show_message(_ABOUT, "It may delete or overwrite things.", "Call it?", actions)
         buttons = self._alert.findChildren(ActionButton)
         next(each for each in buttons if each.text() == self._accept.text()).setFocus()
 
-    def forget_question(self) -> None:
+    def forget_request(self) -> None:
         """Close the question without starting anything."""
         self._waiting = None
-        self._alert.close_about(_ABOUT)
+        self._alert.close_topic(_ABOUT)
 
     def _on_accepted(self) -> None:
         waiting = self._waiting
-        self.forget_question()
+        self.forget_request()
         if waiting is not None:
             tool, begin = waiting
             self._given.add(tool)
@@ -293,7 +293,7 @@ class ProgressStrip(QWidget):
         self._started = 0
         self._pace = ProgressRate()
         self._message = ""
-        self._said = ""  # shown instead of progress
+        self._message_text = ""  # shown instead of progress
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(4)
@@ -301,12 +301,12 @@ class ProgressStrip(QWidget):
         self.leave = QAction("Leave it running", self)
         self.leave.setToolTip("Wait no longer; the task goes on, and Tasks shows what becomes of it")
         self._leave_button = ActionButton(self.leave, "quiet")
-        self._words = MutedLabel(theme)
+        self._label = MutedLabel(theme)
         self._elapsed = MutedLabel(theme)
         self._timer = QTimer(self, interval=100)
         self._timer.timeout.connect(self._on_tick)
         row = QHBoxLayout()
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
         row.addWidget(self._elapsed)
         row.addWidget(self._leave_button)
         row.addWidget(ActionButton(cancel, "quiet"))
@@ -317,12 +317,12 @@ class ProgressStrip(QWidget):
         column.addLayout(row)
         self.hide()
 
-    def begin(self, words: str = "Waiting for the answer") -> None:
+    def begin(self, text: str = "Waiting for the answer") -> None:
         self._started = time.monotonic_ns()
-        self._pace, self._message, self._said = ProgressRate(), "", words
+        self._pace, self._message, self._message_text = ProgressRate(), "", text
         self._bar.setRange(0, 0)
         self._leave_button.hide()
-        self._show_words()
+        self._show_text()
         self._elapsed.setText("")
         self._timer.start()
         self.show()
@@ -340,34 +340,34 @@ class ProgressStrip(QWidget):
         if self.isHidden():
             return
         self._pace.add(time.monotonic(), event.progress, event.total)
-        self._message, self._said = one_line(event.message), ""
+        self._message, self._message_text = one_line(event.message), ""
         share = event.progress / event.total if event.total else math.nan
         if math.isfinite(share):
             self._bar.setRange(0, 1000)
             self._bar.setValue(round(1000 * min(max(share, 0), 1)))
-        self._show_words()
+        self._show_text()
 
     def show_task(self, task: Task) -> None:
         """Show the state of the task the call became."""
         if not self.isHidden():
             self._leave_button.setVisible(not task.status.is_terminal)
             status = task.status.value.replace("_", " ")
-            self._said = f"Task {status}  {one_line(task.message)}".strip()
-            self._show_words()
+            self._message_text = f"Task {status}  {one_line(task.message)}".strip()
+            self._show_text()
 
     def show_count(self, done: int, wanted: int) -> None:
         """Show how many of the calls are done."""
         self._bar.setRange(0, max(wanted, 1))
         self._bar.setValue(done)
-        self._said = f"{done:,} of {wanted:,} calls"
-        self._show_words()
+        self._message_text = f"{done:,} of {wanted:,} calls"
+        self._show_text()
 
-    def _show_words(self) -> None:
-        told = (self._pace.counted(), self._pace.words(time.monotonic()), self._message)
-        words = self._said or "  ".join(word for word in told if word)
-        if words != self._words.text():
-            self._words.setText(words)
+    def _show_text(self) -> None:
+        reported = (self._pace.counted(), self._pace.text(time.monotonic()), self._message)
+        text = self._message_text or "  ".join(word for word in reported if word)
+        if text != self._label.text():
+            self._label.setText(text)
 
     def _on_tick(self) -> None:
         self._elapsed.setText(duration(self.elapsed_ns()))
-        self._show_words()  # the remaining time decreases by itself
+        self._show_text()  # the remaining time decreases by itself

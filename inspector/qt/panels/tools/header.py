@@ -31,29 +31,29 @@ class PendingRequestStrip(QWidget):
         answer_requested: Carries the card's id.
     """
 
-    answer_requested = Signal(int)
+    reply_requested = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._cards: tuple[InboxRequest, ...] = ()
+        self._inbox_requests: tuple[InboxRequest, ...] = ()
         self._tool = ""
         self._since = 0
-        self._card_id = 0
+        self._inbox_id = 0
         self._strips = StatusStrips(theme)
-        self._answer = QAction("Answer", self)
-        self._answer.triggered.connect(lambda: self.answer_requested.emit(self._card_id))
+        self._response = QAction("Answer", self)
+        self._response.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._strips)
         self.hide()
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return self._strips.text(_ASKED)
 
-    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
         """Set the server's pending cards."""
-        self._cards = cards
+        self._inbox_requests = inbox_requests
         self._update()
 
     def set_running(self, tool: str) -> None:
@@ -64,23 +64,23 @@ class PendingRequestStrip(QWidget):
         self._update()
 
     def _update(self) -> None:
-        if not self._cards or not self._tool:
+        if not self._inbox_requests or not self._tool:
             self.hide()
-            self._strips.take_back(_ASKED)
+            self._strips.withdraw(_ASKED)
             return
-        from inspector.qt.models.inbox import asked_of_call, waiting_text
+        from inspector.qt.models.inbox import requests_of_call, waiting_text
 
-        card = asked_of_call(self._cards, self._tool, self._since)
-        self.setVisible(card is not None)
-        if card is None:
-            self._strips.take_back(_ASKED)
+        inbox_request = requests_of_call(self._inbox_requests, self._tool, self._since)
+        self.setVisible(inbox_request is not None)
+        if inbox_request is None:
+            self._strips.withdraw(_ASKED)
         else:
-            self._card_id = card.id
-            self._strips.say(_ASKED, waiting_text(card), self._answer)
+            self._inbox_id = inbox_request.id
+            self._strips.show_message(_ASKED, waiting_text(inbox_request), self._response)
 
 
-_LONGEST_DESCRIPTION = 600
-_MOST_HINTS = 3
+_MAX_DESCRIPTION_LENGTH = 600
+_MAX_HINTS = 3
 
 
 class ToolHeader(QWidget):
@@ -91,23 +91,23 @@ class ToolHeader(QWidget):
         self._title = Heading(theme)
         self._name = MutedLabel(theme)
         self.description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
-        self.hints = [Badge(theme) for _ in range(_MOST_HINTS)]
+        self.hints = [Badge(theme) for _ in range(_MAX_HINTS)]
         self._lay_out()
 
     def show_tool(self, tool: Tool) -> None:
-        self._show_words(tool.title or tool.name, tool.name if tool.title else "", tool.description)
+        self._show_text(tool.title or tool.name, tool.name if tool.title else "", tool.description)
         self._show_hints(annotation_labels(ToolAnnotations.of(tool)))
 
     def show_malformed(self, item: Malformed) -> None:
         """Show why a list entry cannot be called."""
-        self._show_words("Not usable", "", f"{item.reason}.")
+        self._show_text("Not usable", "", f"{item.reason}.")
         self._show_hints([])
 
-    def _show_words(self, title: str, name: str, description: str) -> None:
+    def _show_text(self, title: str, name: str, description: str) -> None:
         self._title.setText(one_line(title))
         self._name.setText(one_line(name))
         self._name.setVisible(bool(name))
-        self.description.setText(description.strip()[:_LONGEST_DESCRIPTION])
+        self.description.setText(description.strip()[:_MAX_DESCRIPTION_LENGTH])
         self.description.setVisible(bool(description.strip()))
 
     def _show_hints(self, words: list[AnnotationLabel]) -> None:

@@ -51,7 +51,7 @@ class CallView(QWidget):
 
     readiness_changed = Signal()
     saved_picked = Signal(object)
-    answer_requested = Signal(int)
+    reply_requested = Signal(int)
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -70,7 +70,7 @@ class CallView(QWidget):
         self.alert = Alert(theme)
         self.drawer = CallDrawer(theme)
         self.result = ResultView(bridge, theme)
-        self.asked = PendingRequestStrip(theme)
+        self.requested = PendingRequestStrip(theme)
         self.running = ProgressStrip(theme, actions["tool.cancel"])
         self._summary = MutedLabel(theme)
         self._saved_button = icon_button(actions["call.saved"])
@@ -131,9 +131,9 @@ class CallView(QWidget):
         self.editors.show_none()
         self.readiness_changed.emit()
 
-    def show_cards(self, cards: tuple[InboxRequest, ...]) -> None:
+    def show_requests(self, inbox_requests: tuple[InboxRequest, ...]) -> None:
         """Set the server's pending cards: some may belong to the running call."""
-        self.asked.show_cards(cards)
+        self.requested.show_requests(inbox_requests)
 
     def set_connected(self, connected: bool, agreement: Agreement | None = None) -> None:
         self._is_connected = connected
@@ -148,12 +148,12 @@ class CallView(QWidget):
 
     # -------------------------------------------------------------- calling
 
-    def call(self, *, anyway: bool = False) -> None:
+    def call(self, *, force: bool = False) -> None:
         """Call the tool with the current arguments.
 
-        Invalid arguments are marked and nothing is sent, except with `anyway`.
+        Invalid arguments are marked and nothing is sent, except with `force`.
         """
-        self._attempt(self.calling.call, anyway=anyway)
+        self._attempt(self.calling.call, force=force)
 
     def repeat(self, plan: RepeatPlan) -> None:
         """Call the tool many times."""
@@ -166,18 +166,18 @@ class CallView(QWidget):
     def cancel(self) -> None:
         self.calling.cancel()
 
-    def _attempt(self, begin: Callable[[Tool, ToolCall], None], *, anyway: bool = False) -> None:
+    def _attempt(self, begin: Callable[[Tool, ToolCall], None], *, force: bool = False) -> None:
         tool = self._tool
         if tool is None or not self.can_call:
             return
         self.alert.close_all()
         try:
-            call = self._written(tool, self.arguments.arguments(anyway=anyway))
+            call = self._written(tool, self.arguments.arguments(force=force))
         except FormError:
             return
         except UserError as exc:
             self.drawer.open(self.drawer.options)
-            self.alert.say("options", exc.summary, exc.next_step)
+            self.alert.show_message("options", exc.summary, exc.next_step)
             return
         begin(tool, call)
 
@@ -244,9 +244,9 @@ class CallView(QWidget):
 
     def put_earlier(self, call: RecordedCall) -> None:
         """Load the arguments and options of an earlier call of the current tool."""
-        said, arguments = call.said(), call.arguments()
-        if self._tool is not None and said is not None:
-            self.drawer.put_earlier(self._tool.name, said)
+        reported, arguments = call.recorded_options(), call.arguments()
+        if self._tool is not None and reported is not None:
+            self.drawer.put_earlier(self._tool.name, reported)
             self._summary.setText(self.drawer.options.summary())
         if arguments is not None:
             self.editors.put(arguments)
@@ -264,23 +264,23 @@ class CallView(QWidget):
         if self._tool is not None and self._tool.name == tool:
             self.variables_line.show_used(self._written_texts(), variables)
             if not self.variables_line.has_unknown:
-                self.alert.close_about("sending")
+                self.alert.close_topic("sending")
 
     def _written_texts(self) -> JSON:
         """Return everything that may contain variables."""
         return [self.editors.typed() or {}, self.drawer.options.options().meta]
 
-    def _on_marks_found(self, places: tuple[str, ...]) -> None:
-        self.alert.close_about("marks")
-        if places:
-            shown = ", ".join(one_line(place.lstrip("/")) for place in places[:5])
-            words = f"Not kept, being secret: {shown}."
-            self.alert.say("marks", words, "Type it again, or use a variable.", tone="wait")
+    def _on_marks_found(self, positions: tuple[str, ...]) -> None:
+        self.alert.close_topic("marks")
+        if positions:
+            shown = ", ".join(one_line(position.lstrip("/")) for position in positions[:5])
+            text = f"Not kept, being secret: {shown}."
+            self.alert.show_message("marks", text, "Type it again, or use a variable.", tone="wait")
 
     # --------------------------------------------------------------
 
-    def _action(self, words: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(slot)
         return action
 
@@ -294,7 +294,7 @@ class CallView(QWidget):
         self.drawer.watching.watch_requested.connect(self.watch)
         self.pickers.earlier_picked.connect(self.put_earlier)
         self.pickers.saved_picked.connect(self.saved_picked)
-        self.asked.answer_requested.connect(self.answer_requested)
+        self.requested.reply_requested.connect(self.reply_requested)
         self.readiness_changed.connect(self._on_readiness_changed)
 
     def _on_options_changed(self) -> None:
@@ -302,7 +302,7 @@ class CallView(QWidget):
         self.refresh_variables()
 
     def _on_readiness_changed(self) -> None:
-        self.asked.set_running(self.calling.running_tool)
+        self.requested.set_running(self.calling.running_tool)
         for action in (self.drawer.repeating.run_action, self.drawer.watching.watch_action):
             action.setEnabled(self.can_call)
 
@@ -316,7 +316,7 @@ class CallView(QWidget):
         column.setSpacing(SPACE_1)
         column.addWidget(self.head)
         column.addWidget(self.editors, 1)
-        for widget in (self.variables_line, self.drawer, self.alert, self.asked, self.running):
+        for widget in (self.variables_line, self.drawer, self.alert, self.requested, self.running):
             column.addWidget(widget)
         column.addLayout(self._make_buttons())
         splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -343,7 +343,7 @@ class CallView(QWidget):
 
     def _make_more(self) -> QToolButton:
         more = self._action("More ways to call", lambda: None)
-        self._theme.dress(more, "more")
+        self._theme.set_icon(more, "more")
         menu = QMenu(self)
         for id in ("call.save", "call.manage", "call.repeat", "call.watch", "call.variables"):
             menu.addAction(self._actions[id])
@@ -357,7 +357,7 @@ class ToolsPanel(SingleListPanel):
     """The tools of one server."""
 
     kind = "tool"
-    asked = "tools/list"
+    requested = "tools/list"
 
     def __init__(
         self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
@@ -367,11 +367,11 @@ class ToolsPanel(SingleListPanel):
         self._wanted_call: SavedCall | None = None
         self.call_view = CallView(bridge, server, actions, theme)
         self.call_view.saved_picked.connect(self.open_saved)
-        self._lay_out_beside(self.call_view, 240)
+        self._lay_out_side_by_side(self.call_view, 240)
 
     def set_view(self, view: ServerView) -> None:
         self.call_view.set_connected(view.status is ServerStatus.CONNECTED, view.agreement)
-        self.call_view.drawer.options.set_our_side(view.ours)
+        self.call_view.drawer.options.set_our_side(view.client_side)
         super().set_view(view)
 
     def open_saved(self, call: SavedCall) -> None:
@@ -379,8 +379,8 @@ class ToolsPanel(SingleListPanel):
         self._wanted_call = call
         self.choose_soon(call.tool)
         if self._wanted and self.total:
-            words = f"The server has no tool “{one_line(call.tool)}”, which “{one_line(call.name)}” is for."
-            self.call_view.alert.say("saved", words)
+            text = f"The server has no tool “{one_line(call.tool)}”, which “{one_line(call.name)}” is for."
+            self.call_view.alert.show_message("saved", text)
 
     # --------------------------------------------------------------
 

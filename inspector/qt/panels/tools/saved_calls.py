@@ -79,7 +79,7 @@ class CallPickers(QObject):
         model.set_picks(history_picks(history.calls, f"{datetime.now():%Y-%m-%d}"))
         popup = self._make(model, "Earlier calls of this tool")
         calls = plural(len(history.calls), "earlier call")
-        popup.say(f"{calls} · Enter puts it back" if history.calls else "No call of it is kept yet.")
+        popup.show_message(f"{calls} · Enter puts it back" if history.calls else "No call of it is kept yet.")
         popup.picked.connect(lambda row: self._on_history_picked(model, history.calls, row))
         popup.open_above(self._anchor, _WIDTH)
 
@@ -109,11 +109,11 @@ class CallPickers(QObject):
         model.set_picks(saved_picks(folders, calls))
         problems = [short_problem(folder, each) for folder in folders for each in folder.loaded.problems]
         if problems:
-            popup.say(f"{plural(len(problems), 'file')} left out: {problems[0]}")
+            popup.show_message(f"{plural(len(problems), 'file')} left out: {problems[0]}")
         elif calls:
-            popup.say(f"{plural(len(calls), 'saved call')} · Enter opens, Delete deletes one")
+            popup.show_message(f"{plural(len(calls), 'saved call')} · Enter opens, Delete deletes one")
         else:
-            popup.say("None yet. Save call… keeps what is typed as one.")
+            popup.show_message("None yet. Save call… keeps what is typed as one.")
         return {saved_key(call): call for call in calls}
 
     def _on_saved_picked(self, model: PaletteModel, calls: dict[str, SavedCall], row: int) -> None:
@@ -135,12 +135,12 @@ class CallPickers(QObject):
         try:
             deleted = await self._bridge.ask_calls(lambda kept: kept.delete(call))
         except ConfigError as exc:
-            popup.say(str(exc))
+            popup.show_message(str(exc))
             return
         await self._show_again(model, popup, calls)
         if deleted is not None:
             self._deleted.append(deleted)
-            popup.say(f"Deleted “{one_line(call.name)}” · Ctrl+Z brings it back")
+            popup.show_message(f"Deleted “{one_line(call.name)}” · Ctrl+Z brings it back")
 
     def _on_undo(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         if self._deleted:
@@ -152,10 +152,10 @@ class CallPickers(QObject):
             call = await self._bridge.ask_calls(lambda kept: kept.restore(deleted))
         except ConfigError as exc:
             self._deleted.append(deleted)
-            popup.say(str(exc))
+            popup.show_message(str(exc))
             return
         await self._show_again(model, popup, calls)
-        popup.say(f"“{one_line(call.name)}” is back")
+        popup.show_message(f"“{one_line(call.name)}” is back")
 
     async def _show_again(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         folders = await self._bridge.ask_calls(lambda kept: kept.saved())
@@ -167,7 +167,7 @@ class CallPickers(QObject):
     def _make(self, model: PaletteModel, prompt: str, *, removes: bool = False) -> PickerPopup:
         popup = PickerPopup(self._theme, model, ROLES, prompt, self._anchor, removes=removes)
         model.setParent(popup)
-        popup.words_changed.connect(model.set_words)
+        popup.text_changed.connect(model.set_text)
         self.popup = popup
         popup.closed.connect(self._on_closed)
         return popup
@@ -177,7 +177,7 @@ class CallPickers(QObject):
 
 
 _WIDTH_SAVEPOPUP = 380
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 
 
 class SavePopup(QWidget):
@@ -254,8 +254,8 @@ class SavePopup(QWidget):
         ]
         if self.folder.count() > 1:
             rows.append(("Folder", self.folder))
-        for words, widget in rows:
-            column.addWidget(MutedLabel(self._theme, words))
+        for text, widget in rows:
+            column.addWidget(MutedLabel(self._theme, text))
             column.addWidget(widget)
             column.addSpacing(SPACE_1)
         column.addWidget(self.watch)
@@ -278,7 +278,7 @@ class SavePopup(QWidget):
 
 def _line(text: str, name: str) -> QLineEdit:
     line = QLineEdit(text)
-    line.setMaxLength(_LONGEST)
+    line.setMaxLength(_MAX_LENGTH)
     line.setAccessibleName(name)
     return line
 
@@ -357,11 +357,11 @@ class CallSaver(QObject):
         )
         self._save_soon(saved, folder)
 
-    def refuse(self, words: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
-        self._alert.say("saved", f"Not saved: {words}", next_step, actions)
+    def refuse(self, text: str, next_step: str, actions: Sequence[QAction] = ()) -> None:
+        self._alert.show_message("saved", f"Not saved: {text}", next_step, actions)
 
     def _save_soon(self, call: SavedCall, folder: Path | None, *, overwrite: bool = False) -> None:
-        self._alert.close_about("saved")
+        self._alert.close_topic("saved")
         self._bridge.start(f"save {call.name}", self._save(call, folder, overwrite=overwrite), self)
 
     async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
@@ -377,4 +377,4 @@ class CallSaver(QObject):
             self.refuse(exc.summary, exc.next_step)
         else:
             self._origins[saved.tool] = saved
-            self._alert.say("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")
+            self._alert.show_message("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")

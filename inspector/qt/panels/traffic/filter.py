@@ -162,8 +162,8 @@ class TrafficFilter(QObject):
 
     def set_range(self, span: tuple[int, int] | None) -> None:
         """Show only rows between two wall times, in nanoseconds; None for all."""
-        words = f"{time_of_day(span[0])} – {time_of_day(span[1])}" if span is not None else ""
-        self._bar.set_chip(words)
+        text = f"{time_of_day(span[0])} – {time_of_day(span[1])}" if span is not None else ""
+        self._bar.set_chip(text)
         self._change(lambda: self._model.set_span(span))
 
     def narrow(self, path: str, value: JSON, exclude: bool, *, at_least: bool = False) -> None:

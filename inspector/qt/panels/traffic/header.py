@@ -23,8 +23,8 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 VIEWS = ("Frames", "Operations", "Timeline", "Statistics")
 # A filter must be readable: with less room than this, it gets its own row.
-_LEAST_FOR_FILTER = 300
-_LEAST_FOR_TITLE = 96
+_MIN_FOR_FILTER = 300
+_MIN_FOR_TITLE = 96
 
 
 class TrafficHeader(QWidget):
@@ -43,7 +43,7 @@ class TrafficHeader(QWidget):
         self._theme = theme
         self._bar = bar
         self._title, self._detail = Heading(theme, title), MutedLabel(theme)
-        self._title.setMinimumWidth(min(self._title.sizeHint().width(), _LEAST_FOR_TITLE))
+        self._title.setMinimumWidth(min(self._title.sizeHint().width(), _MIN_FOR_TITLE))
         self.views = Segments(theme, VIEWS)
         self._views_menu = _menu_button(theme, views)
         self.scope = QComboBox()
@@ -79,11 +79,11 @@ class TrafficHeader(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         width, tools = event.size().width(), self._tools_width()
-        title = min(self._title.sizeHint().width(), _LEAST_FOR_TITLE)
+        title = min(self._title.sizeHint().width(), _MIN_FOR_TITLE)
         room = width - title - self._detail_width - 4 * SPACE_3
         self._set_tight(room < tools)
         taken = self._title.sizeHint().width() + self._detail_width + tools + 4 * SPACE_3
-        self._arrange(is_narrow=width - taken < _LEAST_FOR_FILTER)
+        self._arrange(is_narrow=width - taken < _MIN_FOR_FILTER)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -109,8 +109,8 @@ class TrafficHeader(QWidget):
 
     def _fit_detail(self) -> None:
         """Keep it as wide as its text: a title may be cut, but a cut number would mislead."""
-        words = self._detail.fontMetrics().horizontalAdvance(self._detail.text()) + SPACE_1
-        self._detail.setMinimumWidth(min(words, self._detail_width) if self._is_tight else self._detail_width)
+        text = self._detail.fontMetrics().horizontalAdvance(self._detail.text()) + SPACE_1
+        self._detail.setMinimumWidth(min(text, self._detail_width) if self._is_tight else self._detail_width)
 
     def _arrange(self, *, is_narrow: bool) -> None:
         if is_narrow == self._is_narrow:
@@ -134,14 +134,14 @@ class TrafficHeader(QWidget):
         row.addSpacing(SPACE_1)
         row.addWidget(self.scope)
         for action in actions:
-            self._theme.dress_now(action)
+            self._theme.apply_theme_now(action)
             row.addWidget(_button(action, tools))
         return tools
 
 
 def _menu_button(theme: Theme, actions: Sequence[QAction]) -> QToolButton:
     button = QToolButton()
-    theme.dress(button, "chevron-down", "muted")
+    theme.set_icon(button, "chevron-down", "muted")
     button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # puts the chevron after the text
     menu = QMenu(button)
     menu.addActions(list(actions))
@@ -187,12 +187,12 @@ class TrafficStatus(QObject):
         self._strips = strips
         self._gate = gate
         self._actions = actions
-        self._look_on = QAction("Look on", self)
-        self._look_on.triggered.connect(model.search.go_on)
-        self._take_back = QAction("Take it back", self)
-        self._take_back.triggered.connect(bar.take_back)
+        self._keep_looking = QAction("Look on", self)
+        self._keep_looking.triggered.connect(model.search.go_on)
+        self._withdraw = QAction("Take it back", self)
+        self._withdraw.triggered.connect(bar.discard)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Show the number of rows; if there are none, why and what to do."""
         self._head.set_detail(count_text(self._model))
         self._actions["traffic.show_cleared"].setEnabled(self._model.is_cleared)
@@ -200,64 +200,64 @@ class TrafficStatus(QObject):
         self._tell_stopped()
         open_or_explain(self._gate, self._model, self._source, self._actions)
 
-    def tell_pause(self) -> None:
+    def show_pause(self) -> None:
         """Show that the table is paused, and how many rows are new."""
         action = self._actions["traffic.pause"]
         action.setText("Resume" if action.isChecked() else "Pause")
         if not action.isChecked():
-            self._strips.take_back("pause")
+            self._strips.withdraw("pause")
             return
         new = self._model.new_while_paused
-        words = f"Paused, {new:,} new." if new else "Paused."
-        self._strips.say("pause", f"{words} Everything is recorded all the same.", action)
+        text = f"Paused, {new:,} new." if new else "Paused."
+        self._strips.show_message("pause", f"{text} Everything is recorded all the same.", action)
 
-    def tell_complaint(self, words: str) -> None:
+    def tell_complaint(self, text: str) -> None:
         """Show what is wrong with a filter the user has left; "" clears it.
 
         While typing, the field itself shows it: a strip would keep appearing and disappearing.
         """
-        self._strips.take_back("complaint")
-        if words:
+        self._strips.withdraw("complaint")
+        if text:
             before = "The filter before it still holds." if self._bar.applied else "Nothing is filtered."
-            self._strips.say("complaint", f"{words} {before}", self._take_back, "error")
+            self._strips.show_message("complaint", f"{text} {before}", self._withdraw, "error")
 
-    def tell_masked_copy(self, words: str, copy_whole: Callable[[], object]) -> None:
+    def tell_masked_copy(self, text: str, copy_whole: Callable[[], object]) -> None:
         """Show that something was copied without its secrets, and offer to copy it with them."""
         whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
         whole.triggered.connect(copy_whole)
         for action in (whole, dismiss):
-            action.triggered.connect(lambda: self._strips.take_back("copied"))
-        self._strips.take_back("copied")
-        self._strips.say("copied", words, whole, "ok", dismiss)
+            action.triggered.connect(lambda: self._strips.withdraw("copied"))
+        self._strips.withdraw("copied")
+        self._strips.show_message("copied", text, whole, "ok", dismiss)
 
     def _tell_stopped(self) -> None:
         search = self._model.search
         if search.is_stopped:
-            words = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
-            self._strips.say("stopped", words, self._look_on, "muted")
+            text = f"Stopped after {search.share:.0%}: what comes after that was not looked at."
+            self._strips.show_message("stopped", text, self._keep_looking, "muted")
         else:
-            self._strips.take_back("stopped")
+            self._strips.withdraw("stopped")
 
     def _tell_cleared(self) -> None:
         if self._model.is_cleared and self._model.rowCount():
-            words = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
-            self._strips.say("cleared", words, self._actions["traffic.show_cleared"], "muted")
+            text = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
+            self._strips.show_message("cleared", text, self._actions["traffic.show_cleared"], "muted")
         else:
-            self._strips.take_back("cleared")
+            self._strips.withdraw("cleared")
 
 
 def count_text(model: TrafficModel) -> str:
     """Return the header's count: `1,234 messages`, `12 of 1,234`; and the search progress."""
     count, search = model.rowCount(), model.search
     if model.cells.is_by_operation:
-        words = plural(count, "operation") if count else ""
+        text = plural(count, "operation") if count else ""
     elif model.is_filtered and count:
-        words = f"{count:,} of {search.length - search.first:,}"
+        text = f"{count:,} of {search.length - search.first:,}"
     else:
-        words = plural(count, "message") if count else ""
+        text = plural(count, "message") if count else ""
     if search.is_searching:
         return f"{count:,} so far, {search.share:.0%}"
-    return f"{count:,} in the first {search.share:.0%}" if search.is_stopped else words
+    return f"{count:,} in the first {search.share:.0%}" if search.is_stopped else text
 
 
 def open_or_explain(

@@ -86,7 +86,7 @@ class TrafficPanel(QWidget):
         self.strips = StatusStrips(theme)
         self._show_hidden = QAction("Show it", self)
         self._gate = ContentStack(theme, self.table)
-        self._standing = TrafficStatus(
+        self._status = TrafficStatus(
             source, self.model, self.head, self.filter_bar, self.strips, self._gate, self._actions
         )
         self.views = ViewStack(self._gate, source, self.model.search, theme)
@@ -143,13 +143,13 @@ class TrafficPanel(QWidget):
 
     def go_to(self, number: int) -> None:
         """Go to a row of the log; if it is hidden, say so and offer to show it."""
-        self.strips.take_back("hidden")
+        self.strips.withdraw("hidden")
         if not self.views.is_table or self._is_step_of_current(number) or self.choose(number):
             self._show_row(number)
         else:
             self._wanted_number = number
-            words = f"Row {number + 1:,} is not among those that are shown: {self._narrowing.what_hides()}."
-            self.strips.say("hidden", words, self._show_hidden)
+            text = f"Row {number + 1:,} is not among those that are shown: {self._narrowing.what_hides()}."
+            self.strips.show_message("hidden", text, self._show_hidden)
 
     def go_to_partner(self) -> None:
         """Go from a request to its response, or back."""
@@ -197,7 +197,7 @@ class TrafficPanel(QWidget):
         search.progressed.connect(self._on_progressed)
         search.found.connect(self._choose_hidden_again)
         search.retouched.connect(self._tints.forget)
-        search.moved_out.connect(lambda place, number: self._tints.forget([number]))
+        search.moved_out.connect(lambda position, number: self._tints.forget([number]))
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.following_changed.connect(self._actions["traffic.follow"].setChecked)
         self.table.menu_requested.connect(self._on_cell_clicked)
@@ -218,16 +218,16 @@ class TrafficPanel(QWidget):
         bar.saving_requested.connect(self.choices.save_filter)
         bar.help_requested.connect(self.help_requested)
         bar.field.stop_requested.connect(self.model.search.stop)
-        bar.field.complaint_left.connect(self._standing.tell_complaint)
+        bar.field.error_left.connect(self._status.tell_complaint)
 
     def _connect_rows(self) -> None:
-        self._rows.remarked.connect(self._on_remarked)
+        self._rows.noted_rows.connect(self._on_note_changed)
         self._rows.wanted.connect(self.go_to)
         self._rows.problem_found.connect(self._bridge.problem_found)
         self._narrowing.problem_found.connect(self._bridge.problem_found)
         self._rows.resend_requested.connect(self.resend_requested)
         self._rows.compare_requested.connect(self.compare_requested)
-        self._rows.copied_masked.connect(self._standing.tell_masked_copy)
+        self._rows.copied_masked.connect(self._status.tell_masked_copy)
 
     def _on_filter_requested(self, text: str) -> None:
         """Show the rows behind a line of the statistics."""
@@ -263,7 +263,7 @@ class TrafficPanel(QWidget):
         self._actions["traffic.logins"].setChecked(True)
         if not self.source.is_live:  # after the panel is built and shown, which takes time, too
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
-        self._standing.tell()
+        self._status.notify()
 
     # -------------------------------------------------------------- rows come
 
@@ -271,7 +271,7 @@ class TrafficPanel(QWidget):
         self.table.begin_change()
         self.model.extend(length)
         self.table.end_change()
-        self._standing.tell_pause()
+        self._status.show_pause()
         if self._has_detail:
             self.detail.refresh()
 
@@ -280,13 +280,13 @@ class TrafficPanel(QWidget):
         self.search.set_progress(search.share if search.is_searching else None)
         if self.table.is_following and search.is_searching:
             self.table.scrollToBottom()
-        self._standing.tell()
+        self._status.notify()
 
     def _on_pause_toggled(self, paused: bool) -> None:
         self.table.begin_change()
         self.model.set_paused(paused)
         self.table.end_change()
-        self._standing.tell_pause()
+        self._status.show_pause()
 
     # -------------------------------------------------------------- which rows
 
@@ -298,7 +298,7 @@ class TrafficPanel(QWidget):
     def _on_clear(self) -> None:
         self.model.clear_view()
         self._show_row(None)
-        self._standing.tell()
+        self._status.notify()
 
     def _on_only_operation(self) -> None:
         from inspector.qt.panels.traffic.row_commands import terms_of
@@ -310,13 +310,13 @@ class TrafficPanel(QWidget):
 
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown. The current one stays current, or is again when it returns."""
-        self.strips.take_back("hidden")
+        self.strips.withdraw("hidden")
         self._hidden_number = self.current_number()
         self.table.begin_change()
         change()
         self._choose_hidden_again()
         self.table.end_change()
-        self._standing.tell()
+        self._status.notify()
 
     def _choose_hidden_again(self) -> None:
         """Select the current row again once a running search finds it."""
@@ -354,29 +354,29 @@ class TrafficPanel(QWidget):
         if self.model.cells.is_by_operation:
             self._on_only_operation()
 
-    def _on_cell_clicked(self, index: QModelIndex, place: QPoint) -> None:
-        self._open_menu(self.model.number(index.row()), index.column(), place)
+    def _on_cell_clicked(self, index: QModelIndex, position: QPoint) -> None:
+        self._open_menu(self.model.number(index.row()), index.column(), position)
 
-    def _on_bar_clicked(self, number: int, place: QPoint) -> None:
+    def _on_bar_clicked(self, number: int, position: QPoint) -> None:
         self.go_to(number)
-        self._open_menu(number, Column.MESSAGE, place)
+        self._open_menu(number, Column.MESSAGE, position)
 
-    def _open_menu(self, number: int, column: int, place: QPoint) -> None:
+    def _open_menu(self, number: int, column: int, position: QPoint) -> None:
         from inspector.qt.panels.traffic.row_commands import make_menu, terms_of
 
         terms = terms_of(self.source.log, number, column)
         menu = make_menu(self, terms, self._actions, self._narrowing.narrow_term)
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(place)
+        menu.popup(position)
 
-    def _on_remarked(self, rows: list[int]) -> None:
+    def _on_note_changed(self, rows: list[int]) -> None:
         self._tints.forget(rows)
-        self.model.search.look_again(rows)
-        self.table.read_anew()
+        self.model.search.search_again(rows)
+        self.table.read_again()
 
     def _on_show_hidden(self) -> None:
         """Remove what hides the requested row, and go there."""
-        self.strips.take_back("hidden")
+        self.strips.withdraw("hidden")
         self.show_view(View.FRAMES)
         number, log = self._wanted_number, self.source.log
         self._narrowing.let_in(number, RecordKind(log.kind(number)), log.subject(number))
@@ -386,7 +386,7 @@ class TrafficPanel(QWidget):
         self.filter_bar.set_history(self.choices.history)
         self.filter_bar.set_saved(self.choices.filters)
         self._tints.set_rules(self.choices.rules)
-        self.table.read_anew()
+        self.table.read_again()
 
 
 def _without_state(slot: Callable[[], object], checked: bool = False) -> None:

@@ -24,14 +24,21 @@ from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import DIRECTION_WORDS, KIND_WORDS, STATUS_WORDS, Direction, RecordKind, Status
+from inspector.traffic.records import (
+    DIRECTION_LABELS,
+    KIND_LABELS,
+    STATUS_LABELS,
+    Direction,
+    RecordKind,
+    Status,
+)
 
 if TYPE_CHECKING:
     from inspector.traffic.masking.masker import Masking
 
-_BIGGEST_COPY = 1024 * 1024
-_BIGGEST_TEXT = 64 * 1024 * 1024  # of messages copied as received
-_MOST_ROWS = 10_000  # that are marked or copied at a time
+_MAX_COPY_SIZE = 1024 * 1024
+_MAX_TEXT_SIZE = 64 * 1024 * 1024  # of messages copied as received
+_MAX_ROWS = 10_000  # that are marked or copied at a time
 
 
 class RowCommands(QObject):
@@ -49,7 +56,7 @@ class RowCommands(QObject):
             copies it with them.
     """
 
-    remarked = Signal(object)
+    noted_rows = Signal(object)
     wanted = Signal(int)
     resend_requested = Signal(int)
     compare_requested = Signal(object)
@@ -105,11 +112,11 @@ class RowCommands(QObject):
             "traffic.copy_json": has_row,
             "traffic.resend": is_ours,
             "traffic.compare": chosen == 2,
-            "traffic.next_mark": bool(self._log.remarked()),
-            "traffic.previous_mark": bool(self._log.remarked()),
+            "traffic.next_mark": bool(self._log.noted_rows()),
+            "traffic.previous_mark": bool(self._log.noted_rows()),
         }.items():
             self._actions[id].setEnabled(can)
-        is_marked = number is not None and self._log.remark(number).is_marked
+        is_marked = number is not None and self._log.note(number).is_marked
         self._actions["traffic.mark"].setText("Take the mark away" if is_marked else "Mark")
 
     # -------------------------------------------------------------- remarks
@@ -121,10 +128,10 @@ class RowCommands(QObject):
     def toggle_marks(self, numbers: Iterable[int]) -> None:
         """Mark all rows, or remove the marks if all have one."""
         rows = list(numbers)
-        mark = not all(self._log.remark(row).is_marked for row in rows)
+        mark = not all(self._log.note(row).is_marked for row in rows)
         for row in rows:
-            self._log.set_remark(row, replace(self._log.remark(row), is_marked=mark))
-        self._on_remarked(rows)
+            self._log.set_note(row, replace(self._log.note(row), is_marked=mark))
+        self._on_note_changed(rows)
 
     def comment(self) -> None:
         """Ask for a comment in a popup at the row."""
@@ -134,43 +141,43 @@ class RowCommands(QObject):
         if number is None:
             return
         popup = NotePopup(
-            self._theme, f"Comment on row {number + 1:,}", self._log.remark(number).comment, self._table
+            self._theme, f"Comment on row {number + 1:,}", self._log.note(number).comment, self._table
         )
         popup.kept.connect(lambda text: self.set_comment(number, text))
-        popup.open_at(self._table.viewport().mapToGlobal(self._place_of(number)))
+        popup.open_at(self._table.viewport().mapToGlobal(self._position_of(number)))
 
-    def _place_of(self, number: int) -> QPoint:
+    def _position_of(self, number: int) -> QPoint:
         """Return the position below a row, or the table's top if another view selected it."""
         is_here = number == self._table.current_number()
         return self._table.visualRect(self._table.currentIndex()).bottomLeft() if is_here else QPoint()
 
     def set_comment(self, number: int, text: str) -> None:
-        self._log.set_remark(number, replace(self._log.remark(number), comment=text))
-        self._on_remarked([number])
+        self._log.set_note(number, replace(self._log.note(number), comment=text))
+        self._on_note_changed([number])
 
-    def _on_remarked(self, rows: list[int]) -> None:
+    def _on_note_changed(self, rows: list[int]) -> None:
         self.update()
-        self.remarked.emit(rows)
+        self.noted_rows.emit(rows)
 
     def _go_to_mark(self, step: int) -> None:
         """Go to the next or previous remark, wrapping around."""
-        rows, here = self._log.remarked(), self._current()
+        rows, here = self._log.noted_rows(), self._current()
         if not rows:
             return
         if here is None:
-            place = 0 if step > 0 else -1
+            position = 0 if step > 0 else -1
         else:
-            place = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
-        self.wanted.emit(rows[place % len(rows)])
+            position = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
+        self.wanted.emit(rows[position % len(rows)])
 
     # -------------------------------------------------------------- copies, resending
 
     def _copy(self) -> None:
         """Copy the messages as received, one per line; a login's without its secrets."""
         rows = self._chosen()
-        if rows and sum(map(self._log.kept, rows)) > _BIGGEST_TEXT:
-            words = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
-            self.problem_found.emit(words)
+        if rows and sum(map(self._log.kept, rows)) > _MAX_TEXT_SIZE:
+            message = f"{plural(len(rows), 'message')} are too much for the clipboard. Export them instead."
+            self.problem_found.emit(message)
         elif rows:
             texts = [_copied(self._log, number).decode(errors="replace") for number in rows]
             QGuiApplication.clipboard().setText("\n".join(texts))
@@ -183,7 +190,7 @@ class RowCommands(QObject):
         number = self._current()
         if number is None:
             return
-        if self._size_of_exchange(number) > _BIGGEST_COPY:
+        if self._size_of_exchange(number) > _MAX_COPY_SIZE:
             self.problem_found.emit("This exchange is too big to be copied in one piece. Export it instead.")
         elif (masking := self._masking(number)).items:
             if self._put_on_clipboard(shape, number, masking):
@@ -237,9 +244,9 @@ class RowCommands(QObject):
     def _chosen(self) -> list[int]:
         """Return the selected rows, or the one whose detail is shown if another view selected it."""
         number, count = self._current(), self._table.selected_count
-        if count > _MOST_ROWS:
-            words = f"{count:,} rows are too many at once: choose {_MOST_ROWS:,} at most, or filter first."
-            self.problem_found.emit(words)
+        if count > _MAX_ROWS:
+            message = f"{count:,} rows are too many at once: choose {_MAX_ROWS:,} at most, or filter first."
+            self.problem_found.emit(message)
             return []
         selected = self._table.selected_numbers()
         return selected if number in selected else [] if number is None else [number]
@@ -252,7 +259,7 @@ def _copied(log: TrafficLog, number: int) -> bytes:
     return masked_alone(raw) if log.kind(number) == RecordKind.LOGIN else raw
 
 
-_SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_SUBJECT_LABELS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 _ROW_COMMANDS = (
     ("traffic.partner", "traffic.operation", "traffic.inbox"),
     ("traffic.mark", "traffic.comment"),
@@ -294,9 +301,9 @@ def _terms_of_cell(log: TrafficLog, number: int, column: int) -> Iterator[Filter
         case Column.SERVER:
             yield _same("server", log.server_name(number))
         case Column.STATUS:
-            yield _same("status", STATUS_WORDS[Status(log.status(number))])
+            yield _same("status", STATUS_LABELS[Status(log.status(number))])
         case Column.DIRECTION:
-            yield _same("dir", DIRECTION_WORDS[Direction(log.direction(number))])
+            yield _same("dir", DIRECTION_LABELS[Direction(log.direction(number))])
         case Column.ID if (id := log.id(number)) is not None:
             yield _same("id", id if isinstance(id, str) else compact(id))
         case Column.SIZE:
@@ -313,7 +320,7 @@ def _terms_of_cell(log: TrafficLog, number: int, column: int) -> Iterator[Filter
         case Column.OPERATION if (operation := log.operation(number)) is not None:
             yield _same("op", str(operation + 1))
         case Column.COMMENT:
-            yield _same("comment", log.remark(number).comment)
+            yield _same("comment", log.note(number).comment)
         case Column.FINDING:
             yield _same("problem", log.problem(number))
 
@@ -322,9 +329,9 @@ def _terms_of_message(log: TrafficLog, number: int) -> Iterator[FilterTerm]:
     kind, method = RecordKind(log.kind(number)), log.method(number)
     if method and kind is not RecordKind.HTTP:
         yield _same("method", method)
-        yield _same(_SUBJECT_WORDS.get(method, "subject"), log.subject(number))
+        yield _same(_SUBJECT_LABELS.get(method, "subject"), log.subject(number))
     else:
-        yield _same("kind", KIND_WORDS[kind])
+        yield _same("kind", KIND_LABELS[kind])
 
 
 def _same(word: str, value: str) -> FilterTerm:
@@ -357,8 +364,8 @@ def add_terms(menu: QMenu, terms: list[FilterTerm], narrow: Callable[[FilterTerm
     """Add the filter actions, then the same as exclusions."""
     for is_excluded in (False, True):
         for term in terms:
-            words = f"{term.word} {_shown(term)}"
-            text = f"Exclude {words}" if is_excluded else f"Filter on {words}"
+            message = f"{term.word} {_shown(term)}"
+            text = f"Exclude {message}" if is_excluded else f"Filter on {message}"
             menu.addAction(text, partial(narrow, term, is_excluded))
 
 

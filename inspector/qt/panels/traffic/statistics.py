@@ -37,7 +37,7 @@ from inspector.traffic.analysis.statistics import OTHERS, MethodStats, Rate, Sta
 _REST_MS = 250
 # Summarizing thousands of tools takes a while: at most this share of the time.
 _SHARE = 0.1
-_SUBJECT_WORDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+_SUBJECT_LABELS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 _WIDTHS = {
     Column.SERVER: 110,
     Column.COUNT: 72,
@@ -53,9 +53,9 @@ _WIDTHS = {
 }
 _METHOD_WIDTH = (150, 320)
 # Hidden in this order when there is little room.
-_LEAST_WANTED = (Column.GIVEN_UP, Column.P99, Column.BYTES_OUT, Column.BYTES_IN, Column.MAX)
-_MOST_OPENED = 20  # subjects up to which a method is expanded automatically
-_LEAST_SPAN_NS = 1_000_000_000
+_MIN_WANTED = (Column.GIVEN_UP, Column.P99, Column.BYTES_OUT, Column.BYTES_IN, Column.MAX)
+_MAX_OPENED = 20  # subjects up to which a method is expanded automatically
+_MIN_SPAN_NS = 1_000_000_000
 _FAILED = 'status in (error, "tool error")'
 
 
@@ -76,11 +76,11 @@ class StatisticsView(QWidget):
         self._statistics = Statistics(source.log)
         self._rows = array("q")
         self._is_due = False
-        self._begins_anew = False
+        self._restarts = False
         self.chart = RateChart(theme)
         self.model = StatisticsModel(theme, self)
         self.tree = QTreeView()
-        self._dress(theme)
+        self._apply_theme(theme)
         page = QWidget()
         inner = QVBoxLayout(page)
         inner.setContentsMargins(0, 0, 0, 0)
@@ -95,7 +95,7 @@ class StatisticsView(QWidget):
         self._connect()
         self._update()
 
-    def _dress(self, theme: Theme) -> None:
+    def _apply_theme(self, theme: Theme) -> None:
         tree = self.tree
         tree.setModel(self.model)
         style_tree(tree, theme)
@@ -134,7 +134,7 @@ class StatisticsView(QWidget):
         """Remove all rows."""
         self._statistics = Statistics(self._source.log)
         self._rows = array("q")
-        self._begins_anew = True  # the old numbers stay until there are new ones
+        self._restarts = True  # the old numbers stay until there are new ones
         self._change()
 
     def extend(self, rows: array[int]) -> None:
@@ -163,8 +163,8 @@ class StatisticsView(QWidget):
     def _update(self) -> None:
         began = perf_counter()
         self._is_due = False
-        if self._begins_anew:
-            self._begins_anew = False
+        if self._restarts:
+            self._restarts = False
             self.model.clear()
         self.model.update(self._statistics.summary())
         self._draw_rate()
@@ -176,8 +176,8 @@ class StatisticsView(QWidget):
     def _draw_rate(self) -> None:
         """Draw the rate over at least a second: that of a single message means nothing."""
         whole = self._statistics.rate(1)
-        length = max(whole.width_ns, _LEAST_SPAN_NS)
-        buckets = max(1, min(self.chart.most_buckets, length // LEAST_NS))
+        length = max(whole.width_ns, _MIN_SPAN_NS)
+        buckets = max(1, min(self.chart.max_buckets, length // MIN_NS))
         end = whole.start_ns + length if whole.messages else None
         self.chart.set_rate(self._statistics.rate(buckets, end_ns=end))
 
@@ -207,29 +207,29 @@ class StatisticsView(QWidget):
     def _fit_columns(self) -> None:
         """Give the method column the remaining width; if that is too little, hide columns."""
         hidden = set() if len(self._source.log.servers()) > 1 else {Column.SERVER}
-        least, most = _METHOD_WIDTH
+        minimum, maximum = _METHOD_WIDTH
         room = self.tree.viewport().width() - sum(_WIDTHS[each] for each in _WIDTHS if each not in hidden)
-        for column in _LEAST_WANTED:
-            if room >= least:
+        for column in _MIN_WANTED:
+            if room >= minimum:
                 break
             hidden.add(column)
             room += _WIDTHS[column]
         for each in Column:
             self.tree.setColumnHidden(each, each in hidden)
-        self.tree.setColumnWidth(Column.METHOD, max(least, min(most, room)))
+        self.tree.setColumnWidth(Column.METHOD, max(minimum, min(maximum, room)))
 
     def _on_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
         """Expand a method's tools, which users look for, unless there are very many."""
-        if parent.isValid() and first == 0 and last < _MOST_OPENED:
+        if parent.isValid() and first == 0 and last < _MAX_OPENED:
             self.tree.expand(parent)
 
     # -------------------------------------------------------------- the way to the rows
 
     def _on_moment_chosen(self, at_ns: int) -> None:
         wall = self._source.log.columns.wall
-        place = bisect_left(self._rows, at_ns, key=wall.__getitem__)
-        if place < len(self._rows):
-            self.row_chosen.emit(self._rows[place])
+        position = bisect_left(self._rows, at_ns, key=wall.__getitem__)
+        if position < len(self._rows):
+            self.row_chosen.emit(self._rows[position])
 
     def _filter_on(self, index: QModelIndex) -> None:
         if index.isValid() and not self.model.is_sum(index):
@@ -269,14 +269,14 @@ def filter_for(stats: MethodStats, *, with_server: bool) -> str:
 
     text = narrow("", "method", stats.method)
     if stats.subject and stats.subject != OTHERS:
-        text = narrow(text, _SUBJECT_WORDS.get(stats.method, "subject"), stats.subject)
+        text = narrow(text, _SUBJECT_LABELS.get(stats.method, "subject"), stats.subject)
     return narrow(text, "server", stats.server) if with_server else text
 
 
 _HEIGHT = 148
 _TOP = 30
 _LEFT = 60
-LEAST_NS = 100 * MS  # a shorter bucket would turn one message into a high rate
+MIN_NS = 100 * MS  # a shorter bucket would turn one message into a high rate
 _BUCKET_PIXELS = 4
 _NOTHING = Rate(0, SECOND, (), ())
 
@@ -294,7 +294,7 @@ class RateChart(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._rate = _NOTHING
-        self._place: int | None = None  # of the bucket under the pointer
+        self._position: int | None = None  # of the bucket under the pointer
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMouseTracking(True)
@@ -302,26 +302,26 @@ class RateChart(QWidget):
         theme.changed.connect(self.update)
 
     @property
-    def most_buckets(self) -> int:
+    def max_buckets(self) -> int:
         """The number of distinguishable buckets."""
         return max(1, self._plot().width() // _BUCKET_PIXELS)
 
     def set_rate(self, rate: Rate) -> None:
         self._rate = rate
-        if self._place is not None and self._place >= len(rate.messages):
-            self._place = None
+        if self._position is not None and self._position >= len(rate.messages):
+            self._position = None
         self.update()
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the numbers of the bucket under the pointer, or of the busiest one."""
         rate = self._rate
         if not rate.messages:
             return ""
-        place = self._place
-        if place is None:
-            most = max(rate.messages)
-            return f"at most {_per_second(most, rate.width_ns)} messages/s"
-        at, messages, errors = self._moment(place), rate.messages[place], rate.errors[place]
+        position = self._position
+        if position is None:
+            maximum = max(rate.messages)
+            return f"at most {_per_second(maximum, rate.width_ns)} messages/s"
+        at, messages, errors = self._moment(position), rate.messages[position], rate.errors[position]
         per_second = f"{_per_second(messages, rate.width_ns)} messages/s"
         per_second += f", {_per_second(errors, rate.width_ns)} errors/s"
         counted = f"{plural(messages, 'message')}, {plural(errors, 'error')} in {duration(rate.width_ns)}"
@@ -350,7 +350,7 @@ class RateChart(QWidget):
 
     def _paint_legend(self, painter: QPainter) -> None:
         x, tokens, metrics = SPACE_3, self._theme.tokens, painter.fontMetrics()
-        for words, tone in (("messages/s", "outbound"), ("errors/s", "error")):
+        for text, tone in (("messages/s", "outbound"), ("errors/s", "error")):
             is_area = tone == "outbound"
             painter.fillRect(
                 x, 12, 12, 9, tokens.tint("outbound", 0.25) if is_area else tokens.color("error")
@@ -358,11 +358,11 @@ class RateChart(QWidget):
             if is_area:
                 painter.fillRect(x, 11, 12, 2, tokens.color("outbound"))
             painter.setPen(self._theme.color("muted"))
-            painter.drawText(QPointF(x + 18, 21), words)
-            x += 18 + metrics.horizontalAdvance(words) + SPACE_3
+            painter.drawText(QPointF(x + 18, 21), text)
+            x += 18 + metrics.horizontalAdvance(text) + SPACE_3
         room = self.width() - x - SPACE_3
-        shown = metrics.elidedText(self.words(), Qt.TextElideMode.ElideRight, room)
-        painter.setPen(self._theme.color("text" if self._place is not None else "muted"))
+        shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+        painter.setPen(self._theme.color("text" if self._position is not None else "muted"))
         painter.drawText(QRectF(x, 6, room, 20), _RIGHT, shown)
 
     def _paint_axes(self, painter: QPainter, plot: QRect, top: float) -> None:
@@ -380,10 +380,10 @@ class RateChart(QWidget):
 
     def _paint_messages(self, painter: QPainter, plot: QRect, top: float) -> None:
         line = QPolygonF()
-        for place, count in enumerate(self._rate.messages):
+        for position, count in enumerate(self._rate.messages):
             y = self._y(plot, top, count)
-            line.append(QPointF(self._x(place), y))
-            line.append(QPointF(self._x(place + 1), y))
+            line.append(QPointF(self._x(position), y))
+            line.append(QPointF(self._x(position + 1), y))
         area = QPolygonF(line)
         area.append(QPointF(self._x(len(self._rate.messages)), plot.bottom()))
         area.append(QPointF(self._x(0), plot.bottom()))
@@ -394,17 +394,17 @@ class RateChart(QWidget):
         painter.drawPolyline(line)
 
     def _paint_errors(self, painter: QPainter, plot: QRect, top: float) -> None:
-        for place, count in enumerate(self._rate.errors):
+        for position, count in enumerate(self._rate.errors):
             if count:
-                left, right = self._x(place), self._x(place + 1)
+                left, right = self._x(position), self._x(position + 1)
                 y = min(self._y(plot, top, count), plot.bottom() - 4.0)  # one is visible beside thousands
                 box = QRectF(left, y, max(2.0, right - left - 1), plot.bottom() - y)
                 painter.fillRect(box, self._theme.color("error"))
 
     def _paint_pointer(self, painter: QPainter, plot: QRect) -> None:
-        if self._place is None:
+        if self._position is None:
             return
-        x = (self._x(self._place) + self._x(self._place + 1)) / 2
+        x = (self._x(self._position) + self._x(self._position + 1)) / 2
         painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), self._theme.color("text"))
 
     # -------------------------------------------------------------- geometry
@@ -417,20 +417,20 @@ class RateChart(QWidget):
         end = rate.start_ns + rate.width_ns * max(1, len(rate.messages))
         return TimeScale(rate.start_ns, end, self._plot().width())
 
-    def _x(self, place: int) -> float:
+    def _x(self, position: int) -> float:
         plot = self._plot()
-        return plot.left() + plot.width() * place / max(1, len(self._rate.messages))
+        return plot.left() + plot.width() * position / max(1, len(self._rate.messages))
 
     def _y(self, plot: QRect, top: float, count: int) -> float:
         return plot.bottom() - plot.height() * min(1.0, count * SECOND / self._rate.width_ns / top)
 
     def _nice_top(self) -> float:
-        most = max(self._rate.messages) * SECOND / self._rate.width_ns
-        power = 10.0 ** floor(log10(most)) if most > 0 else 1.0
-        return next(power * times for times in (1, 2, 4, 6, 8, 10, 20) if power * times >= most)
+        maximum = max(self._rate.messages) * SECOND / self._rate.width_ns
+        power = 10.0 ** floor(log10(maximum)) if maximum > 0 else 1.0
+        return next(power * times for times in (1, 2, 4, 6, 8, 10, 20) if power * times >= maximum)
 
-    def _moment(self, place: int) -> int:
-        return self._rate.start_ns + place * self._rate.width_ns
+    def _moment(self, position: int) -> int:
+        return self._rate.start_ns + position * self._rate.width_ns
 
     # -------------------------------------------------------------- pointing
 
@@ -452,20 +452,20 @@ class RateChart(QWidget):
         if step is not None and self._rate.messages:
             last = len(self._rate.messages) - 1
             start = -1 if step > 0 else last + 1
-            self._point_at(min(max((start if self._place is None else self._place) + step, 0), last))
+            self._point_at(min(max((start if self._position is None else self._position) + step, 0), last))
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._choose()
         else:
             super().keyPressEvent(event)
 
     def _choose(self) -> None:
-        if self._place is not None:
-            self.moment_chosen.emit(self._moment(self._place))
+        if self._position is not None:
+            self.moment_chosen.emit(self._moment(self._position))
 
-    def _point_at(self, place: int | None) -> None:
-        if place != self._place:
-            self._place = place
-            self.setAccessibleDescription(self.words())
+    def _point_at(self, position: int | None) -> None:
+        if position != self._position:
+            self._position = position
+            self.setAccessibleDescription(self.text())
             self.update()
 
 

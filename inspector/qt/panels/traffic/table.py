@@ -55,7 +55,7 @@ _OF_FRAMES = frozenset(
 )
 _OF_OPERATIONS = (_OF_FRAMES | {Column.ROUNDS}) - {Column.DIRECTION, Column.ID}
 # A message must be readable: with less room than this, the least useful columns go first.
-_LEAST_FOR_MESSAGE = 180
+_MIN_FOR_MESSAGE = 180
 _EXPENDABLE = (
     *(Column.ID, Column.NUMBER, Column.SERVER, Column.SIZE),
     *(Column.ROUNDS, Column.DURATION, Column.TIME),
@@ -77,7 +77,7 @@ class ColumnLayout(QObject):
         self._by_hand: dict[Column, bool] = {}
         self._width = 0
         self._header = table.horizontalHeader()
-        self._dress()
+        self._apply_theme()
         self._restore()
         self._header.sectionMoved.connect(self._save)
         self._header.sectionResized.connect(self._on_resized)
@@ -93,7 +93,7 @@ class ColumnLayout(QObject):
             self._table.columnWidth(each) or _WIDTHS[each] for each in shown - {Column.MESSAGE}
         )
         for column in _EXPENDABLE:
-            if room < _LEAST_FOR_MESSAGE and column in shown and column not in self._by_hand:
+            if room < _MIN_FOR_MESSAGE and column in shown and column not in self._by_hand:
                 shown.discard(column)
                 room += _WIDTHS[column]
         for column in Column:
@@ -158,7 +158,7 @@ class ColumnLayout(QObject):
             action.setCheckable(True)
             action.setChecked(sorted_by is not None and sorted_by[0] == column)
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         header = self._header
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(24)
@@ -174,10 +174,10 @@ class ColumnLayout(QObject):
         for column, width in widths.items():
             self._table.setColumnWidth(column, width)
 
-    def _open_menu(self, place: QPoint) -> None:
+    def _open_menu(self, position: QPoint) -> None:
         menu = self.menu()
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(self._header.mapToGlobal(place))
+        menu.popup(self._header.mapToGlobal(position))
 
     def _on_resized(self, column: int, before: int, after: int) -> None:
         if column != Column.MESSAGE and before and after:  # not because it was hidden or shown
@@ -186,7 +186,7 @@ class ColumnLayout(QObject):
     def _save(self) -> None:
         if self._memory is None:
             return
-        order = [Column(self._header.logicalIndex(place)).name for place in range(len(Column))]
+        order = [Column(self._header.logicalIndex(position)).name for position in range(len(Column))]
         shown_widths = {each.name: self._table.columnWidth(each) for each in _WIDTHS}
         state = {
             "order": order,
@@ -199,8 +199,8 @@ class ColumnLayout(QObject):
         """Restore the saved layout; unreadable parts and unknown columns are ignored."""
         state = self._remembered()
         names: dict[str, Column] = {column.name: column for column in Column}
-        for place, name in enumerate(name for name in state.get("order", []) if name in names):
-            self._header.moveSection(self._header.visualIndex(names[name]), place)
+        for position, name in enumerate(name for name in state.get("order", []) if name in names):
+            self._header.moveSection(self._header.visualIndex(names[name]), position)
         shown: dict[str, object] = state.get("shown", {})
         self._by_hand = {names[name]: value is True for name, value in shown.items() if name in names}
         for name, width in state.get("widths", {}).items():
@@ -307,9 +307,9 @@ class TrafficTable(QTableView):
         if self._is_following and self._traffic.sorted_by is None:
             self.scrollToBottom()
         self._is_moving = False
-        self.read_anew()  # visible requests may have got their responses
+        self.read_again()  # visible requests may have got their responses
 
-    def read_anew(self) -> None:
+    def read_again(self) -> None:
         """Repaint after cell contents or colors changed."""
         if self.isVisible():
             self.viewport().update()
@@ -332,13 +332,19 @@ class TrafficTable(QTableView):
     @property
     def selected_count(self) -> int:
         """The number of selected rows. Always cheap: Qt's own list of them takes seconds."""
-        return sum(map(len, self._selected_places()))
+        return sum(map(len, self._selected_positions()))
 
     def selected_numbers(self) -> list[int]:
         """Return the selected log rows in order. May be long: check `selected_count` first."""
-        return sorted({self._traffic.number(place) for places in self._selected_places() for place in places})
+        return sorted(
+            {
+                self._traffic.number(position)
+                for positions in self._selected_positions()
+                for position in positions
+            }
+        )
 
-    def _selected_places(self) -> list[range]:
+    def _selected_positions(self) -> list[range]:
         return [range(each.top(), each.bottom() + 1) for each in self.selectionModel().selection().toList()]
 
     # -------------------------------------------------------------- events
@@ -382,10 +388,10 @@ class TrafficTable(QTableView):
     def keyboardSearch(self, search: str) -> None:
         """Disable Qt's type-ahead, which would read every row until one matches."""
 
-    def _on_menu_requested(self, place: QPoint) -> None:
-        index = self.indexAt(place)
+    def _on_menu_requested(self, position: QPoint) -> None:
+        index = self.indexAt(position)
         if index.isValid():
-            self.menu_requested.emit(index, self.viewport().mapToGlobal(place))
+            self.menu_requested.emit(index, self.viewport().mapToGlobal(position))
 
     def _on_scrolled(self, value: int) -> None:
         """Stop following when scrolled away from the end; resume when scrolled back."""
@@ -418,11 +424,11 @@ class TrafficTable(QTableView):
         scrolls = self.hasAutoScroll()
         self.setAutoScroll(False)
         chosen = QItemSelection()
-        for place in self._traffic.places_of(selected):
-            chosen.select(self._traffic.index(place, 0), self._traffic.index(place, 0))
+        for position in self._traffic.positions_of(selected):
+            chosen.select(self._traffic.index(position, 0), self._traffic.index(position, 0))
         self.selectionModel().select(chosen, flags.ClearAndSelect | flags.Rows)
-        for place in self._traffic.places_of([] if current is None else [current]):
-            index = self._traffic.index(place, Column.MESSAGE)
+        for position in self._traffic.positions_of([] if current is None else [current]):
+            index = self._traffic.index(position, Column.MESSAGE)
             self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
         self.setAutoScroll(scrolls)
 

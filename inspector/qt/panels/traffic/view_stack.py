@@ -54,9 +54,9 @@ class ViewFeeder(QObject):
         self._is_shown = False
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._feed)
-        self._anew = QTimer(self, singleShot=True, interval=_REST_MS)
-        self._anew.timeout.connect(self._begin_anew)
-        search.restarted.connect(self._begin_anew)
+        self._again = QTimer(self, singleShot=True, interval=_REST_MS)
+        self._again.timeout.connect(self._restart)
+        search.restarted.connect(self._restart)
         search.found.connect(self._go_on)
         search.retouched.connect(self._on_retouched)
         search.moved_in.connect(self._on_moved)
@@ -68,13 +68,13 @@ class ViewFeeder(QObject):
 
     def finish(self) -> None:
         """Feed the remaining rows now."""
-        if self._anew.isActive():
-            self._begin_anew()
+        if self._again.isActive():
+            self._restart()
         while self._fed < len(self._search.rows):
             self._feed()
 
-    def _begin_anew(self) -> None:
-        self._anew.stop()
+    def _restart(self) -> None:
+        self._again.stop()
         self._fed = 0
         self._view.reset()
         self._go_on()
@@ -98,11 +98,11 @@ class ViewFeeder(QObject):
         if self._is_shown:
             self._view.retouch(rows)
         elif self._fed:
-            self._anew.start()
+            self._again.start()
 
     def _on_moved(self) -> None:
-        if not self._anew.isActive():
-            self._anew.start()
+        if not self._again.isActive():
+            self._again.start()
 
 
 # When narrower, a table and a message do not fit side by side.
@@ -119,14 +119,14 @@ class DetailSplit(QSplitter):
     gives the rows all the space until then, and puts the detail below them if it is tall enough.
     """
 
-    def __init__(self, rows: QWidget, place: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, rows: QWidget, position: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._shares = dict(_SHARES)
         self._has_row = False
-        self._detail = place
+        self._detail = position
         self.setChildrenCollapsible(False)
         self.addWidget(rows)
-        self.addWidget(place)
+        self.addWidget(position)
         self.splitterMoved.connect(self._on_moved)
 
     def put_detail(self, view: QWidget) -> None:

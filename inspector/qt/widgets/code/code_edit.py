@@ -124,8 +124,8 @@ class CodeEdit(QPlainTextEdit):
         return number > 0 or self._is_dump
 
     def _joined(self, rows: list[str], first: int) -> Iterator[str]:
-        for place, row in enumerate(rows):
-            if place and self._breaks_before(self._numbers[first + place]):
+        for position, row in enumerate(rows):
+            if position and self._breaks_before(self._numbers[first + position]):
                 yield "\n"
             yield row
 
@@ -167,15 +167,15 @@ class CodeEdit(QPlainTextEdit):
             high = self._starts[last] + len(self._rows[last])
             begin = bisect_left(self._matches, (low, 0))
             end = bisect_right(self._matches, (high, 0))
-            marks = [self._mark(place) for place in range(max(begin - 1, 0), end)]
+            marks = [self._mark(position) for position in range(max(begin - 1, 0), end)]
         self.setExtraSelections(marks)
 
-    def _mark(self, place: int) -> QTextEdit.ExtraSelection:
-        start, stop = self._matches[place]
+    def _mark(self, position: int) -> QTextEdit.ExtraSelection:
+        start, stop = self._matches[position]
         selection = QTextEdit.ExtraSelection()
         cursor = self._cursor_at(start)
         cursor.setPosition(self._cursor_at(stop).position(), QTextCursor.MoveMode.KeepAnchor)
-        is_current = place == self._current
+        is_current = position == self._current
         selection.cursor = cursor
         selection.format.setBackground(
             self._theme.color("warn") if is_current else self._theme.tokens.tint("warn", 0.28)
@@ -185,11 +185,11 @@ class CodeEdit(QPlainTextEdit):
         return selection
 
     def _cursor_at(self, offset: int) -> QTextCursor:
-        place = max(bisect_right(self._starts, offset) - 1, 0)
-        row = self._rows[place]
-        column = qt_column(row, min(offset - self._starts[place], len(row)))
+        position = max(bisect_right(self._starts, offset) - 1, 0)
+        row = self._rows[position]
+        column = qt_column(row, min(offset - self._starts[position], len(row)))
         cursor = QTextCursor(self.document())
-        cursor.setPosition(self.document().findBlockByNumber(place).position() + column)
+        cursor.setPosition(self.document().findBlockByNumber(position).position() + column)
         return cursor
 
     # ------------------------------------------------------------ colours
@@ -214,12 +214,12 @@ class CodeEdit(QPlainTextEdit):
             block = block.next()
 
     def _color(self, block: QTextBlock) -> None:
-        place = block.blockNumber()
-        if place in self._colored:
+        position = block.blockNumber()
+        if position in self._colored:
             return
-        self._colored.add(place)
-        row = self._rows[place]
-        spans, self._open_strings[place] = scan(row, self._starts_in_string(place))
+        self._colored.add(position)
+        row = self._rows[position]
+        spans, self._open_strings[position] = scan(row, self._starts_in_string(position))
         ranges = []
         for start, length, kind in spans:
             stretch = QTextLayout.FormatRange()
@@ -229,15 +229,15 @@ class CodeEdit(QPlainTextEdit):
             ranges.append(stretch)
         block.layout().setFormats(ranges)
 
-    def _starts_in_string(self, place: int) -> bool:
+    def _starts_in_string(self, position: int) -> bool:
         """Return whether this row begins inside a string; looks back within the line only."""
-        first = place
+        first = position
         while self._numbers[first] == 0 and first > 0 and first - 1 not in self._open_strings:
             first -= 1
-        for row in range(first, place):
+        for row in range(first, position):
             is_open = self._numbers[row] == 0 and self._open_strings.get(row - 1, False)
             self._open_strings[row] = ends_in_string(self._rows[row], is_open)
-        return self._numbers[place] == 0 and self._open_strings.get(place - 1, False)
+        return self._numbers[position] == 0 and self._open_strings.get(position - 1, False)
 
     def _on_theme_changed(self) -> None:
         self.setFont(self._theme.mono_font())

@@ -99,16 +99,16 @@ class JsonView(QWidget):
     def set_secret(self, is_secret: bool) -> None:
         """Set whether unmasked secrets are shown: copying then asks first."""
         self._is_secret = is_secret
-        self.copying.close_question()
+        self.copying.close_prompt()
 
     @contextmanager
-    def staying(self, stays: bool) -> Iterator[None]:
-        """With `stays`, keep the scroll position while a new version is set inside."""
+    def keeping_position(self, keeps_position: bool) -> Iterator[None]:
+        """With `keeps_position`, keep the scroll position while a new version is set inside."""
         bar = self._code.verticalScrollBar()
-        place = bar.value()
+        position = bar.value()
         yield
-        if stays:
-            bar.setValue(place)
+        if keeps_position:
+            bar.setValue(position)
 
     def clear(self) -> None:
         self.set_text("", "text")
@@ -119,7 +119,7 @@ class JsonView(QWidget):
 
     def progress_text(self) -> str:
         """Return the footer's text on the part shown; "" if that is everything."""
-        return self._footer.words() if self.is_partial else ""
+        return self._footer.text() if self.is_partial else ""
 
     def show_more(self) -> None:
         """Add the next page. A full view starts over with it, so that it never grows without bound."""
@@ -192,7 +192,7 @@ class JsonView(QWidget):
     def _begin(self, pager: Pager, *, json: bool) -> None:
         self._is_json = json
         self._before = []
-        self.copying.close_question()
+        self.copying.close_prompt()
         self._code.clear()  # before wrapping changes: avoids laying out the old text again
         self._pager = pager
         self._apply_wrap()
@@ -219,7 +219,7 @@ class JsonView(QWidget):
         self._end_action.setVisible(pager.total > MAX_SHOWN and pager.can_jump)
         self.copy_action.setEnabled(0 < len(self._source) <= MAX_COPIED)
         self.save_action.setEnabled(len(self._source) > 0)
-        self._footer.set_words(self._part_text())
+        self._footer.set_text(self._part_text())
         self._footer.setVisible(self.is_partial)
 
     def _part_text(self) -> str:
@@ -267,9 +267,9 @@ class JsonView(QWidget):
         line = self._code.cursorForPosition(at).blockNumber()
         self.menu(line).popup(self._code.viewport().mapToGlobal(at))
 
-    def _action(self, theme: Theme, icon: str, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
-        theme.dress(action, icon)
+    def _action(self, theme: Theme, icon: str, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
+        theme.set_icon(action, icon)
         action.triggered.connect(slot)
         return action
 
@@ -284,11 +284,11 @@ class _Footer(QWidget):
     def __init__(self, theme: Theme, icons: Sequence[QAction]) -> None:
         super().__init__()
         self._theme = theme
-        self._words = MutedLabel(theme)
+        self._label = MutedLabel(theme)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
         self._row.setSpacing(SPACE_1)
-        self._row.addWidget(self._words, 1)
+        self._row.addWidget(self._label, 1)
         for action in icons:
             self._row.addWidget(_IconButton(action))
         theme.changed.connect(self.update)
@@ -298,11 +298,11 @@ class _Footer(QWidget):
         self._row.addWidget(button)
         return button
 
-    def words(self) -> str:
-        return self._words.text()
+    def text(self) -> str:
+        return self._label.text()
 
-    def set_words(self, words: str) -> None:
-        self._words.setText(words)
+    def set_text(self, text: str) -> None:
+        self._label.setText(text)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())

@@ -222,8 +222,8 @@ class _Lines:
     def _rows(self, lines: list[str]) -> Page:
         rows: list[str] = []
         numbers: list[int] = []
-        for place, line in enumerate(lines):
-            continues = place == 0 and self._is_mid_line
+        for position, line in enumerate(lines):
+            continues = position == 0 and self._is_mid_line
             self._line += not continues
             for offset, row in enumerate(_pieces(line)):
                 rows.append(row)
@@ -259,7 +259,7 @@ def _width(source: str | bytes | Body, text: str) -> int:
 
 def _character_start(piece: bytes) -> int:
     """Return where the first whole UTF-8 sequence begins; 0 if there is none."""
-    return next((place for place, byte in enumerate(piece) if byte & 0xC0 != 0x80), 0)
+    return next((position for position, byte in enumerate(piece) if byte & 0xC0 != 0x80), 0)
 
 
 def _tail_start(text: AnyStr, line_feed: AnyStr) -> int:

@@ -18,8 +18,8 @@ from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.code.code_edit import Kind, qt_column, scan
 
 # More would make each key press slow: it is shown in part and can only be sent unchanged.
-MOST_EDITED = 2 * 1024 * 1024
-_MOST_COLOURED = 128 * 1024
+MAX_EDITED = 2 * 1024 * 1024
+_MAX_COLOURED = 128 * 1024
 _HEAD = 16 * 1024
 _SUBMITTING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -53,11 +53,11 @@ class RawEdit(QPlainTextEdit):
 
     def set_raw(self, raw: bytes) -> None:
         """Show these bytes. Can be undone."""
-        self.is_too_big = len(raw) > MOST_EDITED
+        self.is_too_big = len(raw) > MAX_EDITED
         text = raw.decode(errors="replace")
         if self.is_too_big:
             text = f"{text[:_HEAD]}…"
-        self._colours.is_on = len(text) <= _MOST_COLOURED
+        self._colours.is_on = len(text) <= _MAX_COLOURED
         self._replace(text)
         self.setReadOnly(self.is_too_big)
         self._raw, self._shown = raw, self.text()

@@ -54,14 +54,14 @@ class BodySaver(QWidget):
         self._file: BinaryIO | None = None
         self._path = Path()
         self._written = 0
-        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
+        self._label = PlainLabel(theme, elide=Qt.TextElideMode.ElideMiddle)
         self._stop = QAction("Cancel", self)
         self._stop.triggered.connect(self._on_stop)
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._write_some)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.addWidget(self._words, 1)
+        row.addWidget(self._label, 1)
         row.addWidget(ActionButton(self._stop, "quiet"))
         self.hide()
         theme.changed.connect(self.update)
@@ -80,7 +80,7 @@ class BodySaver(QWidget):
         self.cancel()
         self._body, self._path, self._written = body, path, 0
         try:
-            self._file = self._beside.open("wb")
+            self._file = self._sibling_path.open("wb")
         except OSError as exc:
             self._fail(exc)
             return
@@ -93,11 +93,11 @@ class BodySaver(QWidget):
         if self._file is not None:
             self._close()
             with contextlib.suppress(OSError):
-                self._beside.unlink(missing_ok=True)
+                self._sibling_path.unlink(missing_ok=True)
             self._end("Not saved: stopped.")
 
-    def words(self) -> str:
-        return self._words.text()
+    def text(self) -> str:
+        return self._label.text()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -106,7 +106,7 @@ class BodySaver(QWidget):
     # --------------------------------------------------------------
 
     @property
-    def _beside(self) -> Path:
+    def _sibling_path(self) -> Path:
         return self._path.with_name(f"{self._path.name}.part")
 
     def _write_some(self) -> None:
@@ -126,12 +126,12 @@ class BodySaver(QWidget):
                 self._report(f"Saving: {size(self._written)} of {size(len(self._body))}")
         except OSError as exc:
             self._close()
-            self._beside.unlink(missing_ok=True)
+            self._sibling_path.unlink(missing_ok=True)
             self._fail(exc)
 
     def _finish(self) -> None:
         self._close()
-        self._beside.replace(self._path)
+        self._sibling_path.replace(self._path)
         self._end(f"Saved {size(self._written)} to {self._path}")
 
     def _close(self) -> None:
@@ -146,12 +146,12 @@ class BodySaver(QWidget):
     def _end(self, sentence: str, *, is_failure: bool = False) -> None:
         self._body = None
         self._stop.setText("Dismiss")
-        self._words.set_tone("error" if is_failure else "text")
+        self._label.set_tone("error" if is_failure else "text")
         self._report(sentence)
         self.ended.emit(sentence)
 
-    def _report(self, words: str) -> None:
-        self._words.setText(words)
+    def _report(self, text: str) -> None:
+        self._label.setText(text)
         self.show()
 
     def _on_stop(self) -> None:

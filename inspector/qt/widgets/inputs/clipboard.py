@@ -29,7 +29,7 @@ class SecretClipboard(QObject):
         said: The state of the clipboard changed; carries a message and for how many seconds it holds.
     """
 
-    said = Signal(str, int)
+    notified = Signal(str, int)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -50,8 +50,8 @@ class SecretClipboard(QObject):
         """Schedule clearing of a secret already copied from a field that cannot ask."""
         self._digest = _digest(text)
         self.timer.start()
-        words = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
-        self.said.emit(words, KEPT_SECONDS)
+        message = f"Copied. The clipboard is cleared in {KEPT_SECONDS} seconds."
+        self.notified.emit(message, KEPT_SECONDS)
 
     def clear(self) -> bool:
         """Clear the secret if it is still there; return whether it was."""
@@ -65,7 +65,7 @@ class SecretClipboard(QObject):
 
     def _on_time_up(self) -> None:
         if self.clear():
-            self.said.emit("The clipboard was cleared.", 5)
+            self.notified.emit("The clipboard was cleared.", 5)
 
 
 def secret_clipboard() -> SecretClipboard:
@@ -85,21 +85,21 @@ class SecretCopy(QWidget):
         self.copy_action = QAction("Copy it", self)
         self.copy_action.triggered.connect(self._on_copy)
         self.cancel_action = QAction("Cancel", self)
-        self.cancel_action.triggered.connect(self.close_question)
+        self.cancel_action.triggered.connect(self.close_prompt)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.alert)
         self.hide()
 
     @property
-    def is_asking(self) -> bool:
+    def is_requesting(self) -> bool:
         return self._give is not None
 
     def ask(self, what: str, give: Callable[[], str]) -> None:
         """Ask for confirmation; `give` is called for the text once confirmed."""
         self._give = give
-        words = f"Copy {what}? Whoever has it may do what its owner may."
-        self.alert.say("copy", words, actions=[self.copy_action, self.cancel_action])
+        message = f"Copy {what}? Whoever has it may do what its owner may."
+        self.alert.show_message("copy", message, actions=[self.copy_action, self.cancel_action])
         self.show()
         QTimer.singleShot(0, self, self._come_into_view)  # once it is laid out
 
@@ -110,14 +110,14 @@ class SecretCopy(QWidget):
         if area is not None:
             area.ensureWidgetVisible(self, 0, SPACE_2)
 
-    def close_question(self) -> None:
+    def close_prompt(self) -> None:
         self._give = None
         self.alert.close_all()
         self.hide()
 
     def _on_copy(self) -> None:
         give = self._give
-        self.close_question()
+        self.close_prompt()
         if give is not None:
             secret_clipboard().put(give())
 

@@ -101,8 +101,8 @@ class CompletedLine(QLineEdit):
         if self.suggestions() and self._on_list_key(event):
             return
         is_space = event.key() == Qt.Key.Key_Space
-        asks = is_space and event.modifiers() == Qt.KeyboardModifier.ControlModifier
-        if self.completes and (asks or event.key() == Qt.Key.Key_Down):
+        needs_input = is_space and event.modifiers() == Qt.KeyboardModifier.ControlModifier
+        if self.completes and (needs_input or event.key() == Qt.Key.Key_Down):
             self.ask()
             return
         super().keyPressEvent(event)
@@ -126,10 +126,10 @@ class CompletedLine(QLineEdit):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self._give_up()
+        self._abandon()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._give_up()
+        self._abandon()
         super().hideEvent(event)
 
     def _on_text_edited(self) -> None:
@@ -138,7 +138,7 @@ class CompletedLine(QLineEdit):
         if self.completes:
             self._timer.start()
 
-    def _give_up(self) -> None:
+    def _abandon(self) -> None:
         self._timer.stop()
         self._close()
         self.completions_not_wanted.emit()
@@ -153,8 +153,8 @@ class CompletedLine(QLineEdit):
             self._list.hide()
 
 
-_MOST_ROWS = 10
-_LONGEST = 60
+_MAX_ROWS = 10
+_MAX_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +200,17 @@ class SuggestionList(QListView):
         self.setItemDelegate(_TextAndNote(theme, self))
         self.clicked.connect(self._on_clicked)
 
-    def show_under(self, place: QPoint, suggestions: Sequence[Suggestion]) -> None:
-        """Show the list at `place`, in screen coordinates. Nothing is selected initially."""
+    def show_under(self, position: QPoint, suggestions: Sequence[Suggestion]) -> None:
+        """Show the list at `position`, in screen coordinates. Nothing is selected initially."""
         self.suggestions = suggestions
         self._model.clear()
         for each in suggestions:
-            item = QStandardItem(shortened(one_line(each.text), _LONGEST))
-            item.setData(shortened(one_line(each.note), _LONGEST), Qt.ItemDataRole.UserRole)
+            item = QStandardItem(shortened(one_line(each.text), _MAX_LENGTH))
+            item.setData(shortened(one_line(each.note), _MAX_LENGTH), Qt.ItemDataRole.UserRole)
             self._model.appendRow(item)
         self.setStyleSheet(f"SuggestionList {{ {floating_sheet(self._theme)} }}")
-        height = self._theme.row_height() * min(len(suggestions), _MOST_ROWS)
-        self.setGeometry(self._on_screen(place, QSize(self._width() + SPACE_4, height + 4)))
+        height = self._theme.row_height() * min(len(suggestions), _MAX_ROWS)
+        self.setGeometry(self._on_screen(position, QSize(self._width() + SPACE_4, height + 4)))
         self.show()
 
     def step(self, by: int) -> None:
@@ -226,17 +226,21 @@ class SuggestionList(QListView):
     def _width(self) -> int:
         text, note = QFontMetrics(self.font()), QFontMetrics(self._theme.ui_font())
         widths = (
-            text.horizontalAdvance(shortened(one_line(each.text), _LONGEST))
-            + note.horizontalAdvance(shortened(one_line(each.note), _LONGEST))
+            text.horizontalAdvance(shortened(one_line(each.text), _MAX_LENGTH))
+            + note.horizontalAdvance(shortened(one_line(each.note), _MAX_LENGTH))
             for each in self.suggestions
         )
         return max(widths, default=0) + 3 * SPACE_4
 
-    def _on_screen(self, place: QPoint, wanted: QSize) -> QRect:
+    def _on_screen(self, position: QPoint, wanted: QSize) -> QRect:
         """Return a geometry that is fully on the screen."""
         room = self.screen().availableGeometry()
-        left = min(place.x(), room.right() - wanted.width())
-        top = place.y() if place.y() + wanted.height() <= room.bottom() else room.bottom() - wanted.height()
+        left = min(position.x(), room.right() - wanted.width())
+        top = (
+            position.y()
+            if position.y() + wanted.height() <= room.bottom()
+            else room.bottom() - wanted.height()
+        )
         return QRect(QPoint(max(room.left(), left), max(room.top(), top)), wanted)
 
     def _on_clicked(self, index: QModelIndex) -> None:

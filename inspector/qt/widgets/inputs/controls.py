@@ -177,8 +177,8 @@ class Segments(QWidget):
     def _neighbour(self, step: int) -> QAbstractButton:
         """Return the next visible segment in a direction, wrapping around."""
         count = len(self._group.buttons())
-        ways = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))
-        return next(button for button in ways if not button.isHidden())
+        options = (self._group.button((self.index() + step * far) % count) for far in range(1, count + 1))
+        return next(button for button in options if not button.isHidden())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

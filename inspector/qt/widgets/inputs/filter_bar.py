@@ -36,7 +36,7 @@ class FilterError:
     column: int
     sentence: str
 
-    def in_words(self) -> str:
+    def as_text(self) -> str:
         return f"Column {self.column + 1}: {self.sentence}"
 
 
@@ -53,20 +53,20 @@ class FilterField(SearchField):
 
     stop_requested = Signal()
     down_pressed = Signal()
-    complaint_left = Signal(str)
+    error_left = Signal(str)
 
     def __init__(self, theme: Theme, placeholder: str, complete: Completer) -> None:
         super().__init__(theme, placeholder)
         self._theme = theme
         self._complete = complete
-        self._complaint: FilterError | None = None
-        self._told_left = ""
+        self._error: FilterError | None = None
+        self._reported_left = ""
         self._progress: float | None = None
         self._list: SuggestionList | None = None
         self._note: PlainLabel | None = None
         self.setFont(theme.mono_font(0.95))
         self._stop = QAction("Stop looking", self)
-        theme.dress(self._stop, "stop", "muted")
+        theme.set_icon(self._stop, "stop", "muted")
         self._stop.triggered.connect(self.stop_requested)
         self.addAction(self._stop, QLineEdit.ActionPosition.TrailingPosition)
         self._stop.setVisible(False)
@@ -74,20 +74,20 @@ class FilterField(SearchField):
         self.textChanged.connect(lambda: self._hide_note())
 
     @property
-    def complaint(self) -> FilterError | None:
-        return self._complaint
+    def error(self) -> FilterError | None:
+        return self._error
 
-    def set_complaint(self, complaint: FilterError | None) -> None:
+    def set_error(self, error: FilterError | None) -> None:
         """Underline the problem and describe it while the field is focused."""
-        self._complaint = complaint
-        state = "error" if complaint is not None else ""
+        self._error = error
+        state = "error" if error is not None else ""
         if self.property("state") != state:
             self.setProperty("state", state)
             self.style().polish(self)
-        self.setToolTip(plain_tooltip(complaint.sentence) if complaint is not None else "")
-        self.setAccessibleDescription(complaint.sentence if complaint is not None else "")
+        self.setToolTip(plain_tooltip(error.sentence) if error is not None else "")
+        self.setAccessibleDescription(error.sentence if error is not None else "")
         self._show_note()
-        self._tell_left()
+        self._report_left()
         self.update()
 
     def set_progress(self, share: float | None) -> None:
@@ -153,12 +153,12 @@ class FilterField(SearchField):
         super().focusOutEvent(event)
         self._close_list()
         self._hide_note()
-        self._tell_left()
+        self._report_left()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self._show_note()
-        self._tell_left()
+        self._report_left()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._close_list()
@@ -168,7 +168,7 @@ class FilterField(SearchField):
     # -------------------------------------------------------------- suggestions
 
     def _on_text_edited(self) -> None:
-        self._complaint = None
+        self._error = None
         self._offer()
 
     def _offer(self) -> None:
@@ -198,7 +198,7 @@ class FilterField(SearchField):
     # -------------------------------------------------------------- the complaint
 
     def _show_note(self) -> None:
-        if self._complaint is None or not self.hasFocus() or self.suggestions():
+        if self._error is None or not self.hasFocus() or self.suggestions():
             self._hide_note()
             return
         from inspector.qt.widgets.inputs.completion import floating_sheet
@@ -208,18 +208,18 @@ class FilterField(SearchField):
             self._note.setWindowFlags(Qt.WindowType.ToolTip)
             self._note.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
             self._note.setMargin(SPACE_1 + 2)
-        self._note.setText(self._complaint.in_words())
+        self._note.setText(self._error.as_text())
         self._note.setStyleSheet(floating_sheet(self._theme) + f"color: {self._theme.color('error').name()};")
         self._note.adjustSize()
-        self._note.move(self._below(self._complaint.column))
+        self._note.move(self._below(self._error.column))
         self._note.show()
 
-    def _tell_left(self) -> None:
-        is_left = self._complaint is not None and not self.hasFocus()
-        words = self._complaint.in_words() if is_left and self._complaint is not None else ""
-        if words != self._told_left:
-            self._told_left = words
-            self.complaint_left.emit(words)
+    def _report_left(self) -> None:
+        is_left = self._error is not None and not self.hasFocus()
+        text = self._error.as_text() if is_left and self._error is not None else ""
+        if text != self._reported_left:
+            self._reported_left = text
+            self.error_left.emit(text)
 
     def _hide_note(self) -> None:
         if self._note is not None:
@@ -241,14 +241,14 @@ class FilterField(SearchField):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         painter = QPainter(self)
-        if self._complaint is not None:
-            self._paint_underline(painter, self._complaint)
+        if self._error is not None:
+            self._paint_underline(painter, self._error)
         if self._progress is not None:
             width = round((self.width() - 4) * self._progress)
             painter.fillRect(2, self.height() - 3, width, 2, self._theme.color("accent"))
 
-    def _paint_underline(self, painter: QPainter, complaint: FilterError) -> None:
-        start = min(complaint.column, len(self.text()))
+    def _paint_underline(self, painter: QPainter, error: FilterError) -> None:
+        start = min(error.column, len(self.text()))
         left = self._left_of(start)
         end = self._left_of(min(_end_of_word(self.text(), start), len(self.text())))
         right = min(max(end, left + 8), self.width() - 28)
@@ -266,7 +266,7 @@ def _end_of_word(text: str, start: int) -> int:
 Checker = Callable[[str], FilterError | None]
 _HISTORY_SHOWN = 12
 _MEANT_S = 3.0  # a filter left alone for this long is considered finished
-_LONGEST = 70
+_MAX_LENGTH = 70
 
 
 class FilterBar(QWidget):
@@ -323,10 +323,10 @@ class FilterBar(QWidget):
         self.field.settle()
         self._is_meant = True
 
-    def set_chip(self, words: str) -> None:
+    def set_chip(self, text: str) -> None:
         """Set the restriction besides the filter; "" hides the chip."""
-        self._chip.setText(words)
-        self._chip.setVisible(bool(words))
+        self._chip.setText(text)
+        self._chip.setVisible(bool(text))
 
     def set_history(self, texts: Sequence[str]) -> None:
         """Set the filters used before, newest first."""
@@ -341,7 +341,7 @@ class FilterBar(QWidget):
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
-    def take_back(self) -> None:
+    def discard(self) -> None:
         """Discard an invalid filter and restore the one in effect."""
         self.field.setText(self._applied)
         self.field.settle()
@@ -367,9 +367,9 @@ class FilterBar(QWidget):
 
     def _on_text_settled(self, text: str) -> None:
         text = text.strip()
-        complaint = self._check(text) if text else None
-        self.field.set_complaint(complaint)
-        if complaint is None and text != self._applied:
+        error = self._check(text) if text else None
+        self.field.set_error(error)
+        if error is None and text != self._applied:
             self.remember()  # the outgoing one
             self._applied, self._applied_at, self._is_meant = text, monotonic(), False
             self.filter_changed.emit(text)
@@ -390,7 +390,7 @@ class FilterBar(QWidget):
         self._add_texts(menu, "Recent", [(text, text) for text in self._history[:_HISTORY_SHOWN]])
         menu.addSeparator()
         save = menu.addAction("Save this filter…", self.ask_for_name)
-        save.setEnabled(bool(self.field.text().strip()) and self.field.complaint is None)
+        save.setEnabled(bool(self.field.text().strip()) and self.field.error is None)
         if self._saved:
             remove = menu.addMenu("Forget")
             for name in self._saved:
@@ -417,11 +417,11 @@ class FilterBar(QWidget):
 
     def _lay_out(self) -> None:
         more = QAction("Recent and saved filters", self)
-        self._theme.dress(more, "bookmark", "muted")
+        self._theme.set_icon(more, "bookmark", "muted")
         more.triggered.connect(self._open_menu)
         self._more.setDefaultAction(more)
         self._more.setAccessibleName(more.text())
-        self._theme.dress(self._chip, "close", "muted")
+        self._theme.set_icon(self._chip, "close", "muted")
         self._chip.setAccessibleName("Time range: click to take it away")
         self._chip.setToolTip("Only this time range is shown. Click to show all of it")
         self._chip.clicked.connect(self.chip_closed)
@@ -437,4 +437,4 @@ class FilterBar(QWidget):
 
 def _shown(text: str) -> str:
     """Escape for a menu, where an ampersand marks a mnemonic."""
-    return shortened(one_line(text), _LONGEST).replace("&", "&&")
+    return shortened(one_line(text), _MAX_LENGTH).replace("&", "&&")

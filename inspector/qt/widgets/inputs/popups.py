@@ -63,12 +63,12 @@ class NotePopup(QWidget):
         column.addWidget(self.line)
         self.setFixedWidth(_WIDTH)
 
-    def open_at(self, place: QPoint) -> None:
-        """Open at `place`, in screen coordinates."""
+    def open_at(self, position: QPoint) -> None:
+        """Open at `position`, in screen coordinates."""
         self.adjustSize()
         room = self.screen().availableGeometry()
-        left = max(room.left(), min(place.x(), room.right() - self.width()))
-        top = max(room.top(), min(place.y(), room.bottom() - self.height()))
+        left = max(room.left(), min(position.x(), room.right() - self.width()))
+        top = max(room.top(), min(position.y(), room.bottom() - self.height()))
         self.move(left, top)
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
@@ -85,8 +85,8 @@ class NotePopup(QWidget):
         self.close()
 
 
-_LEAST_ROWS, _MOST_ROWS = 3, 14
-_MOST_OF_NOTE = 0.5
+_MIN_ROWS, _MAX_ROWS = 3, 14
+_MAX_NOTE_LENGTH = 0.5
 _WALKING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _TAKING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -98,13 +98,13 @@ class Roles:
     note: int
     tone: int
     icon: int
-    places: int
+    positions: int
 
 
 class PickerPopup(QWidget):
     """A picker. Closes when something is picked, on Escape, or when it loses the focus.
 
-    The handler of `words_changed` searches the model and then calls `show_found`.
+    The handler of `text_changed` searches the model and then calls `show_found`.
 
     Signals:
         words_changed: Carries the typed text.
@@ -114,7 +114,7 @@ class PickerPopup(QWidget):
         closed: The popup was closed.
     """
 
-    words_changed = Signal(str)
+    text_changed = Signal(str)
     picked = Signal(int)
     removal_requested = Signal(int)
     undo_requested = Signal()
@@ -139,7 +139,7 @@ class PickerPopup(QWidget):
         self.line.setPlaceholderText(prompt)
         self.line.setAccessibleName(prompt)
         self.line.installEventFilter(self)
-        self.line.textChanged.connect(self.words_changed)
+        self.line.textChanged.connect(self.text_changed)
         self.list = QListView()
         self.list.setModel(model)
         self.list.setAccessibleName(prompt)
@@ -155,26 +155,26 @@ class PickerPopup(QWidget):
         model.modelReset.connect(self._go_to_first)
         self._go_to_first()
 
-    def say(self, words: str) -> None:
+    def show_message(self, text: str) -> None:
         """Set the footer's text."""
-        self._footer.setText(words)
-        self._footer.setVisible(bool(words))
+        self._footer.setText(text)
+        self._footer.setVisible(bool(text))
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Return the footer's text."""
         return self._footer.text()
 
     def open_over(self, window: QWidget, width: int) -> None:
         """Open centred at the top of a window."""
         wide = min(width, max(window.width() - 2 * SPACE_3, 200))
-        self._fit(wide, _MOST_ROWS)
-        place = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))
-        self._open_at(place)
+        self._fit(wide, _MAX_ROWS)
+        position = window.mapToGlobal(QPoint((window.width() - wide) // 2, min(80, window.height() // 8)))
+        self._open_at(position)
 
     def open_above(self, widget: QWidget, width: int) -> None:
         """Open above a widget, such as the button it belongs to."""
         rows = self.list.model().rowCount()
-        self._fit(width, min(max(rows, _LEAST_ROWS), _MOST_ROWS))
+        self._fit(width, min(max(rows, _MIN_ROWS), _MAX_ROWS))
         corner = widget.mapToGlobal(QPoint(widget.width(), 0))
         self._open_at(QPoint(corner.x() - width, corner.y() - self.height() - SPACE_1))
 
@@ -249,10 +249,10 @@ class PickerPopup(QWidget):
         self.list.setFixedHeight(self._theme.row_height() * rows)
         self.adjustSize()
 
-    def _open_at(self, place: QPoint) -> None:
+    def _open_at(self, position: QPoint) -> None:
         room = self.screen().availableGeometry()
-        left = max(room.left(), min(place.x(), room.right() - self.width()))
-        top = max(room.top(), min(place.y(), room.bottom() - self.height()))
+        left = max(room.left(), min(position.x(), room.right() - self.width()))
+        top = max(room.top(), min(position.y(), room.bottom() - self.height()))
         self.move(left, top)
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
@@ -264,7 +264,7 @@ class PickerPopup(QWidget):
         column.addWidget(self.line)
         column.addWidget(self.list)
         column.addWidget(self._footer)
-        self.say("")
+        self.show_message("")
 
 
 class _PickRows(QStyledItemDelegate):
@@ -292,7 +292,7 @@ class _PickRows(QStyledItemDelegate):
             painter.drawPixmap(inner.left(), inner.top() + (inner.height() - ICON_SIZE) // 2, drawn)
         inner.setLeft(inner.left() + ICON_SIZE + SPACE_2)
         inner.setRight(self._paint_note(painter, inner, index) - SPACE_3)
-        self._paint_name(painter, inner, index.data() or "", index.data(self._roles.places) or ())
+        self._paint_name(painter, inner, index.data() or "", index.data(self._roles.positions) or ())
         painter.restore()
 
     def _paint_note(self, painter: QPainter, box: QRect, index: QModelIndex | QPersistentModelIndex) -> int:
@@ -300,21 +300,21 @@ class _PickRows(QStyledItemDelegate):
         tone: Tone = index.data(self._roles.tone) or "muted"
         font = self._theme.ui_font(0.92)
         metrics = QFontMetrics(font)
-        shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, round(box.width() * _MOST_OF_NOTE))
+        shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, round(box.width() * _MAX_NOTE_LENGTH))
         painter.setFont(font)
         painter.setPen(self._theme.color(tone))
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.AlignmentFlag.AlignRight.value
         painter.drawText(box, flags | Qt.TextFlag.TextSingleLine.value, shown)
         return box.right() - metrics.horizontalAdvance(shown)
 
-    def _paint_name(self, painter: QPainter, box: QRect, text: str, places: Sequence[int]) -> None:
+    def _paint_name(self, painter: QPainter, box: QRect, text: str, positions: Sequence[int]) -> None:
         plain, bold = self._theme.ui_font(), self._theme.ui_font(weight=QFont.Weight.Bold)
-        shown = QFontMetrics(bold if places else plain).elidedText(
+        shown = QFontMetrics(bold if positions else plain).elidedText(
             text, Qt.TextElideMode.ElideRight, box.width()
         )
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
         left = box.left()
-        for piece, is_hit in _pieces(shown, places):
+        for piece, is_hit in _pieces(shown, positions):
             font = bold if is_hit else plain
             painter.setFont(font)
             painter.setPen(self._theme.color("accent" if is_hit else "text"))
@@ -322,14 +322,14 @@ class _PickRows(QStyledItemDelegate):
             left += QFontMetrics(font).horizontalAdvance(piece)
 
 
-def _pieces(text: str, places: Sequence[int]) -> list[tuple[str, bool]]:
+def _pieces(text: str, positions: Sequence[int]) -> list[tuple[str, bool]]:
     """Split the text into runs of matching and other letters."""
-    hits = set(places)
+    hits = set(positions)
     runs: list[tuple[str, bool]] = []
-    for place, letter in enumerate(text):
-        is_hit = place in hits
+    for position, char in enumerate(text):
+        is_hit = position in hits
         if runs and runs[-1][1] is is_hit:
-            runs[-1] = (runs[-1][0] + letter, is_hit)
+            runs[-1] = (runs[-1][0] + char, is_hit)
         else:
-            runs.append((letter, is_hit))
+            runs.append((char, is_hit))
     return runs

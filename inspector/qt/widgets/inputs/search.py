@@ -53,12 +53,12 @@ class FindBar(QWidget):
         row.addWidget(self._field, 1)
         row.addSpacing(SPACE_1)
         row.addWidget(self._count)
-        for icon, words, slot in (
+        for icon, text, slot in (
             ("chevron-up", "Previous match", self.find_previous),
             ("chevron-down", "Next match", self.find_next),
             ("close", "Close find bar", self.close_bar),
         ):
-            row.addWidget(self._button(icon, words, slot))
+            row.addWidget(self._button(icon, text, slot))
         self.hide()
 
     def open_bar(self) -> None:
@@ -103,13 +103,13 @@ class FindBar(QWidget):
             self._step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         return True
 
-    def _button(self, icon: str, words: str, slot: object) -> QToolButton:
-        action = QAction(words, self)
-        self._theme.dress(action, icon, "muted")
+    def _button(self, icon: str, text: str, slot: object) -> QToolButton:
+        action = QAction(text, self)
+        self._theme.set_icon(action, icon, "muted")
         action.triggered.connect(slot)
         button = QToolButton()
         button.setDefaultAction(action)
-        button.setAccessibleName(words)
+        button.setAccessibleName(text)
         return button
 
     def _on_text_settled(self, text: str) -> None:
@@ -196,8 +196,8 @@ class SearchField(QLineEdit):
 
     def _add_icons(self, theme: Theme) -> QAction:
         glass, clear = QAction(self), QAction("Clear", self)
-        theme.dress(glass, "search", "muted")
-        theme.dress(clear, "close", "muted")
+        theme.set_icon(glass, "search", "muted")
+        theme.set_icon(clear, "close", "muted")
         clear.triggered.connect(self.clear)
         self.addAction(glass, QLineEdit.ActionPosition.LeadingPosition)
         self.addAction(clear, QLineEdit.ActionPosition.TrailingPosition)

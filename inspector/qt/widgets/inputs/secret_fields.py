@@ -16,7 +16,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.text.labels import PlainLabel
 
-_BIGGEST = 64 * 1024
+_MAX_SIZE = 64 * 1024
 
 
 def secret_line(name: str, hint: str = "") -> QLineEdit:
@@ -73,7 +73,7 @@ class SecretText(QWidget):
         try:
             self._check(text.strip())
         except UserError as exc:
-            self._complain(str(exc))
+            self._show_error(str(exc))
             return
         self._take(text.strip())
 
@@ -89,13 +89,13 @@ class SecretText(QWidget):
         if text.strip():
             self.set_text(text)
         else:
-            self._complain("There is no text on the clipboard.")
+            self._show_error("There is no text on the clipboard.")
 
     def read_file(self, path: Path) -> None:
         try:
             self.set_text(_read(path))
         except UserError as exc:
-            self._complain(str(exc))
+            self._show_error(str(exc))
 
     # --------------------------------------------------------------
 
@@ -106,8 +106,8 @@ class SecretText(QWidget):
         self.clear_action.setEnabled(bool(text))
         self.changed.emit()
 
-    def _complain(self, words: str) -> None:
-        self.problem.setText(words)
+    def _show_error(self, text: str) -> None:
+        self.problem.setText(text)
         self.problem.show()
 
     def _ask_for_file(self) -> None:
@@ -117,8 +117,8 @@ class SecretText(QWidget):
         dialog.fileSelected.connect(lambda path: self.read_file(Path(path)))
         dialog.open()
 
-    def _action(self, words: str, tip: str, slot: Callable[[], None]) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, tip: str, slot: Callable[[], None]) -> QAction:
+        action = QAction(text, self)
         action.setToolTip(tip)
         action.triggered.connect(lambda _: slot())
         return action
@@ -165,11 +165,11 @@ def _read(path: Path) -> str:
         if not path.is_file():
             raise UserError(f"{path.name} is no file.", "Choose another one.")
         with path.open("rb") as file:
-            data = file.read(_BIGGEST + 1)
+            data = file.read(_MAX_SIZE + 1)
     except OSError as exc:
         raise UserError(f"{path.name} cannot be read: {exc.strerror}.", "Choose another one.") from exc
-    if len(data) > _BIGGEST:
-        raise UserError(f"{path.name} is bigger than {size(_BIGGEST)}.", "Choose another one.")
+    if len(data) > _MAX_SIZE:
+        raise UserError(f"{path.name} is bigger than {size(_MAX_SIZE)}.", "Choose another one.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -21,9 +21,9 @@ from inspector.base.plain_text import visible
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme, Tone
 from inspector.qt.widgets.text.labels import MutedLabel
 
-MOST_PARAGRAPH = 2_000  # characters laid out as one; a longer one goes on in the next
-_MOST_DEPTH = 8
-_MOST_URL = 120
+MAX_PARAGRAPH_SIZE = 2_000  # characters laid out as one; a longer one goes on in the next
+_MAX_DEPTH = 8
+_MAX_URL_LENGTH = 120
 
 
 class BlockKind(Enum):
@@ -115,22 +115,22 @@ class _Reader:
             yield from self._finish()
             yield Block(BlockKind.RULE, "")
         elif quote := _QUOTE.match(line):
-            yield from self._continue(BlockKind.QUOTE, min(quote[1].count(">"), _MOST_DEPTH), quote[2])
+            yield from self._continue(BlockKind.QUOTE, min(quote[1].count(">"), _MAX_DEPTH), quote[2])
         elif item := _ITEM.match(line):
             yield from self._finish()
-            self._begin(BlockKind.ITEM, min(len(item[1].expandtabs(4)) // 2, _MOST_DEPTH), item[2])
+            self._begin(BlockKind.ITEM, min(len(item[1].expandtabs(4)) // 2, _MAX_DEPTH), item[2])
             self._lines.append(item[3])
         elif self._may_begin_code and (_TABLE.match(line) or line.startswith(("    ", "\t"))):
             yield from self._continue(BlockKind.CODE, 0, line)
         else:
-            yield from self._words(line)
+            yield from self._paragraph(line)
 
     @property
     def _may_begin_code(self) -> bool:
         """True unless in a paragraph, which a table or indented line does not interrupt."""
         return not self._lines or self._kind is BlockKind.CODE
 
-    def _words(self, line: str) -> Iterator[Block]:
+    def _paragraph(self, line: str) -> Iterator[Block]:
         """Add a line to the current block; code begun by a table ends here."""
         if self._kind is BlockKind.CODE:
             yield from self._finish()
@@ -182,8 +182,8 @@ def _bullet(marker: str) -> str:
 
 
 def _pieces(block: Block) -> Iterator[Block]:
-    for start in range(0, max(len(block.text), 1), MOST_PARAGRAPH):
-        text = block.text[start : start + MOST_PARAGRAPH]
+    for start in range(0, max(len(block.text), 1), MAX_PARAGRAPH_SIZE):
+        text = block.text[start : start + MAX_PARAGRAPH_SIZE]
         yield Block(block.kind, text, block.level, "" if start else block.marker)
 
 
@@ -192,9 +192,9 @@ def _code_pieces(lines: list[str]) -> Iterator[str]:
     piece: list[str] = []
     length = 0
     for line in lines:
-        for start in range(0, max(len(line), 1), MOST_PARAGRAPH):
-            part = line[start : start + MOST_PARAGRAPH]
-            if length + len(part) > MOST_PARAGRAPH and piece:
+        for start in range(0, max(len(line), 1), MAX_PARAGRAPH_SIZE):
+            part = line[start : start + MAX_PARAGRAPH_SIZE]
+            if length + len(part) > MAX_PARAGRAPH_SIZE and piece:
                 yield "\u2028".join(piece)
                 piece, length = [], 0
             piece.append(part)
@@ -237,7 +237,7 @@ def _styled(match: re.Match[str]) -> Iterator[Span]:
     elif match["code"] is not None:
         yield Span(match["code"], Style.CODE)
     elif match["url"] is not None:
-        yield from _link(match["words"], match["url"], is_picture=bool(match["bang"]))
+        yield from _link(match["words"], match["url"], is_image=bool(match["bang"]))
     elif match["auto"] is not None:
         yield Span(match["auto"], Style.LINK)
     elif match["strongly"] is not None:
@@ -254,10 +254,10 @@ def _nested(text: str, style: Style) -> Iterator[Span]:
         yield Span(span.text, span.style | style)
 
 
-def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
+def _link(words: str, url: str, *, is_image: bool) -> Iterator[Span]:
     """Yield a link's text and URL: the text alone could be misleading."""
-    shown = url if len(url) <= _MOST_URL else f"{url[: _MOST_URL - 1]}…"
-    if is_picture:
+    shown = url if len(url) <= _MAX_URL_LENGTH else f"{url[: _MAX_URL_LENGTH - 1]}…"
+    if is_image:
         yield Span(f"[picture: {words}]" if words else "[picture]", Style.MUTED)
     elif words and words != url:
         yield Span(words, Style.LINK)
@@ -267,9 +267,9 @@ def _link(words: str, url: str, *, is_picture: bool) -> Iterator[Span]:
     yield Span(f" ({shown})", Style.MUTED)
 
 
-MOST_CHARACTERS = 96 * 1024
-MOST_LINES = 10_000
-MOST_BLOCKS = 3_000
+MAX_CHARACTERS = 96 * 1024
+MAX_LINES = 10_000
+MAX_BLOCKS = 3_000
 _TURN_S = 0.008
 _HEADING_SIZES = (1.6, 1.35, 1.18, 1.08, 1.0, 1.0)
 
@@ -284,7 +284,7 @@ class MarkdownView(QWidget):
         self._is_cut = False
         self._blocks: Iterator[Block] = iter(())
         self._count = 0
-        self._place = 0
+        self._position = 0
         self._formats: dict[tuple[Style, BlockKind, int], QTextCharFormat] = {}
         self.page = QTextEdit()
         self.page.setReadOnly(True)
@@ -309,27 +309,27 @@ class MarkdownView(QWidget):
     def is_filling(self) -> bool:
         return self._timer.isActive()
 
-    def set_text(self, text: str, *, stays: bool = False) -> None:
-        """Set the text. With `stays`, it is a new version, and the page must not move."""
-        if stays and text == self._text:
+    def set_text(self, text: str, *, keeps_position: bool = False) -> None:
+        """Set the text. With `keeps_position`, it is a new version, and the page must not move."""
+        if keeps_position and text == self._text:
             return
         self._text = text
-        self._begin(stays=stays)
+        self._begin(keeps_position=keeps_position)
 
     def clear(self) -> None:
         self.set_text("")
 
     # --------------------------------------------------------------
 
-    def _begin(self, *, stays: bool = False) -> None:
-        place = self._place or self.page.verticalScrollBar().value()
-        self._set_place(place if stays else 0)
+    def _begin(self, *, keeps_position: bool = False) -> None:
+        position = self._position or self.page.verticalScrollBar().value()
+        self._set_location(position if keeps_position else 0)
         self.page.clear()
         self._count = 0
-        head = "\n".join(self._text[:MOST_CHARACTERS].split("\n", MOST_LINES)[:MOST_LINES])
+        head = "\n".join(self._text[:MAX_CHARACTERS].split("\n", MAX_LINES)[:MAX_LINES])
         self._is_cut = len(head) < len(self._text)
         self._blocks = blocks(visible(head))
-        self._tell(is_cut=self._is_cut)
+        self._report(is_cut=self._is_cut)
         self._add_some()
 
     def _add_some(self) -> None:
@@ -341,8 +341,8 @@ class MarkdownView(QWidget):
         is_done = False
         while time.perf_counter() < until:
             block = next(self._blocks, None)
-            if block is None or self._count >= MOST_BLOCKS:
-                self._tell(is_cut=block is not None or self._is_cut)
+            if block is None or self._count >= MAX_BLOCKS:
+                self._report(is_cut=block is not None or self._is_cut)
                 is_done = True
                 break
             self._add(cursor, block)
@@ -361,27 +361,27 @@ class MarkdownView(QWidget):
             own.setPosition(0)
             self.page.setTextCursor(own)
 
-    def _set_place(self, place: int) -> None:
+    def _set_location(self, position: int) -> None:
         """Set the scroll position to restore; nothing is painted until the page is long enough."""
-        self._place = place
-        self.page.setUpdatesEnabled(not place)
+        self._position = position
+        self.page.setUpdatesEnabled(not position)
 
     def _go_back(self, *, is_done: bool) -> None:
         bar = self.page.verticalScrollBar()
-        if self._place and (is_done or bar.maximum() >= self._place):
-            bar.setValue(self._place)
-            self._set_place(0)
+        if self._position and (is_done or bar.maximum() >= self._position):
+            bar.setValue(self._position)
+            self._set_location(0)
 
-    def _tell(self, *, is_cut: bool) -> None:
+    def _report(self, *, is_cut: bool) -> None:
         self._note.setText("Only its beginning is laid out. Text has all of it." if is_cut else "")
         self._note.setVisible(is_cut)
 
     def _add(self, cursor: QTextCursor, block: Block) -> None:
-        place = self._block_format(block)
+        position = self._block_format(block)
         if self._count:
-            cursor.insertBlock(place)
+            cursor.insertBlock(position)
         else:
-            cursor.setBlockFormat(place)
+            cursor.setBlockFormat(position)
         self._count += 1
         if block.kind is BlockKind.CODE:
             cursor.insertText(block.text, self._char_format(Style.CODE, block))
@@ -395,22 +395,22 @@ class MarkdownView(QWidget):
             cursor.insertText(span.text, self._char_format(span.style, block))
 
     def _block_format(self, block: Block) -> QTextBlockFormat:
-        place = QTextBlockFormat()
-        place.setBottomMargin(SPACE_2)
+        position = QTextBlockFormat()
+        position.setBottomMargin(SPACE_2)
         match block.kind:
             case BlockKind.HEADING:
-                place.setTopMargin(SPACE_4 if self._count else 0)
+                position.setTopMargin(SPACE_4 if self._count else 0)
             case BlockKind.ITEM:
-                place.setBottomMargin(SPACE_1)
-                place.setLeftMargin(SPACE_4 * (block.level + 1))
-                place.setTextIndent(-SPACE_4 + 2)
+                position.setBottomMargin(SPACE_1)
+                position.setLeftMargin(SPACE_4 * (block.level + 1))
+                position.setTextIndent(-SPACE_4 + 2)
             case BlockKind.QUOTE:
-                place.setLeftMargin(SPACE_6 * block.level)
+                position.setLeftMargin(SPACE_6 * block.level)
             case BlockKind.CODE:
-                place.setBackground(self._theme.color("sunken"))
-                place.setLeftMargin(SPACE_2)
-                place.setNonBreakableLines(False)
-        return place
+                position.setBackground(self._theme.color("sunken"))
+                position.setLeftMargin(SPACE_2)
+                position.setNonBreakableLines(False)
+        return position
 
     def _char_format(self, style: Style, block: Block) -> QTextCharFormat:
         """Return a format, created once per theme: a hostile paragraph has thousands of spans."""
@@ -436,4 +436,4 @@ class MarkdownView(QWidget):
     def _on_theme_changed(self) -> None:
         self._formats.clear()
         if self._text:
-            self._begin(stays=True)
+            self._begin(keeps_position=True)

@@ -48,8 +48,8 @@ from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import plain_tooltip
 
 _NOWHERE = QModelIndex()
-_LOOKED_AT = 50  # rows used to estimate column widths
-_WIDEST = 40  # characters
+_INSPECTED = 50  # rows used to estimate column widths
+_MAX_WIDTH = 40  # characters
 
 
 class CsvTable(QTableView):
@@ -70,7 +70,7 @@ class CsvTable(QTableView):
         self._cells.set_table(header, rows)
         character = self.fontMetrics().horizontalAdvance("0")
         for column, length in enumerate(_lengths(header, rows)):
-            self.setColumnWidth(column, SPACE_4 + character * min(max(length, 4), _WIDEST))
+            self.setColumnWidth(column, SPACE_4 + character * min(max(length, 4), _MAX_WIDTH))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -132,7 +132,7 @@ class _CellsModel(QAbstractTableModel):
 
 def _lengths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     lengths: list[int] = []
-    for cells in (header, *rows[:_LOOKED_AT]):
+    for cells in (header, *rows[:_INSPECTED]):
         lengths += [0] * (len(cells) - len(lengths))
         for column, cell in enumerate(cells):
             lengths[column] = max(lengths[column], len(cell))
@@ -141,9 +141,9 @@ def _lengths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 # Never SVG: it may contain scripts and refer to other files.
 _READERS = {"image/png": b"png", "image/jpeg": b"jpeg", "image/gif": b"gif", "image/webp": b"webp"}
-MOST_PIXELS = 10_000_000  # a 4K screen; decoding takes an unnoticeable time
-MOST_BYTES = 16 * 1024 * 1024
-_MOST_MEGABYTES = 64
+MAX_PIXELS = 10_000_000  # a 4K screen; decoding takes an unnoticeable time
+MAX_BYTES = 16 * 1024 * 1024
+_MAX_MEGABYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class DecodedImage:
     """An image, or a message why there is none."""
 
     image: QImage | None
-    words: str
+    text: str
 
 
 def read_image(data: bytes, mime_type: str) -> DecodedImage:
@@ -161,7 +161,7 @@ def read_image(data: bytes, mime_type: str) -> DecodedImage:
         return DecodedImage(
             None, f"Pictures of the type {mime_type or 'unknown'} are not shown here. Save it."
         )
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         return DecodedImage(None, f"{size(len(data))} are too many to show. Save it to look at it.")
     buffer = QBuffer()
     buffer.setData(QByteArray(data))
@@ -169,13 +169,13 @@ def read_image(data: bytes, mime_type: str) -> DecodedImage:
     reader = QImageReader(buffer, QByteArray(kind))
     reader.setDecideFormatFromContent(False)
     reader.setAutoTransform(True)
-    QImageReader.setAllocationLimit(_MOST_MEGABYTES)
+    QImageReader.setAllocationLimit(_MAX_MEGABYTES)
     return _read(reader, len(data))
 
 
 def _read(reader: QImageReader, count: int) -> DecodedImage:
     stated = reader.size()
-    if stated.isValid() and stated.width() * stated.height() > MOST_PIXELS:
+    if stated.isValid() and stated.width() * stated.height() > MAX_PIXELS:
         return DecodedImage(None, f"{_measures(stated)} are too large to show. Save it to look at it.")
     image = reader.read()
     if image.isNull():
@@ -197,19 +197,19 @@ class ImageView(QWidget):
         self.setMinimumSize(40, 40)
         theme.changed.connect(self.update)
 
-    def set_image(self, image: QImage, words: str) -> None:
+    def set_image(self, image: QImage, text: str) -> None:
         self._image = image
-        self.setAccessibleName(f"Picture, {words}")
+        self.setAccessibleName(f"Picture, {text}")
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._image.isNull():
             return
         room = self.contentsRect().adjusted(1, 1, -1, -1)
-        fitting = self._image.size()
-        if fitting.width() > room.width() or fitting.height() > room.height():
-            fitting = fitting.scaled(room.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        box = QRect(room.topLeft(), fitting)
+        matching = self._image.size()
+        if matching.width() > room.width() or matching.height() > room.height():
+            matching = matching.scaled(room.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        box = QRect(room.topLeft(), matching)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         # Transparent parts need a background other than the panel's.
@@ -299,9 +299,9 @@ class AudioPlayer(QObject):
         if not isinstance(module, str) and status == module.QMediaPlayer.MediaStatus.EndOfMedia:
             self.stop()
 
-    def _on_error(self, error: object, words: str) -> None:
+    def _on_error(self, error: object, text: str) -> None:
         self.stop()
-        self.failed.emit(f"It cannot be played: {words.strip().rstrip('.') or 'no reason is given'}.")
+        self.failed.emit(f"It cannot be played: {text.strip().rstrip('.') or 'no reason is given'}.")
 
 
 _SAVE_IT = "Save it to listen to it."
@@ -320,7 +320,7 @@ class AudioView(QWidget):
         self._problem = ""
         self.player = AudioPlayer(self)
         self.play_action = QAction("Play", self)
-        theme.dress(self.play_action, "play")
+        theme.set_icon(self.play_action, "play")
         self._state = EmptyState(theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -347,8 +347,8 @@ class AudioView(QWidget):
 
     def _show(self) -> None:
         if self._problem:
-            words = f"{self._facts}. {self._problem} {_SAVE_IT}"
-            self._state.show_empty("save", "A sound", words, [self._save])
+            text = f"{self._facts}. {self._problem} {_SAVE_IT}"
+            self._state.show_empty("save", "A sound", text, [self._save])
         else:
             self._state.show_empty("play", "A sound", f"{self._facts}.", [self.play_action, self._save])
 
@@ -361,7 +361,7 @@ class AudioView(QWidget):
     def _on_player_changed(self) -> None:
         is_playing = self.player.is_playing
         self.play_action.setText("Stop" if is_playing else "Play")
-        self._theme.dress(self.play_action, "stop" if is_playing else "play")
+        self._theme.set_icon(self.play_action, "stop" if is_playing else "play")
 
     def _on_failed(self, sentence: str) -> None:
         self._problem = sentence

@@ -96,8 +96,8 @@ class EmptyState(QWidget):
             label.setText(text)
             label.setVisible(bool(text))
         metrics = QFontMetrics(self._theme.mono_font())
-        widest = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
-        self._quoted.setMaximumWidth(min(widest + SPACE_2, _QUOTED_WIDTH))  # as a centred block
+        max_width = max((metrics.horizontalAdvance(line) for line in quoted.split("\n")), default=0)
+        self._quoted.setMaximumWidth(min(max_width + SPACE_2, _QUOTED_WIDTH))  # as a centred block
         self.setAccessibleName(title)
         self._paint_mark()
         self._set_buttons(actions, first)
@@ -111,8 +111,8 @@ class EmptyState(QWidget):
         self._buttons = [
             ActionButton(action, kind, self) for action, kind in zip(actions, kinds, strict=False)
         ]
-        for place, button in enumerate(self._buttons):
-            self._button_row.insertWidget(1 + place, button)
+        for position, button in enumerate(self._buttons):
+            self._button_row.insertWidget(1 + position, button)
             button.show()  # now: the layout would do so only after pending events
 
     def _paint_mark(self) -> None:
@@ -138,7 +138,7 @@ class ContentStack(QStackedWidget):
         super().__init__(parent)
         self._content = content
         self._instead = EmptyState(theme)
-        self._said: tuple[object, ...] = ()
+        self._shown_state: tuple[object, ...] = ()
         self.addWidget(content)
         self.addWidget(self._instead)
 
@@ -150,7 +150,7 @@ class ContentStack(QStackedWidget):
 
     def explain(
         self,
-        look: Literal["empty", "loading", "failed"],
+        inspect: Literal["empty", "loading", "failed"],
         icon: str,
         title: str,
         sentence: str,
@@ -163,14 +163,14 @@ class ContentStack(QStackedWidget):
         `action` is the next step, or cancels the wait; `other` is an alternative. Can be called repeatedly
         with the same values: the button is not recreated under a click.
         """
-        said = (look, icon, title, sentence, next_step, action, other)
-        if said == self._said and not self.is_open():
+        reported = (inspect, icon, title, sentence, next_step, action, other)
+        if reported == self._shown_state and not self.is_open():
             return
-        self._said = said
+        self._shown_state = reported
         actions = [each for each in (action, other) if each is not None]
-        if look == "loading":
+        if inspect == "loading":
             self._instead.show_loading(title, sentence, action)
-        elif look == "failed":
+        elif inspect == "failed":
             self._instead.show_failed(title, sentence, next_step, actions)
         else:
             self._instead.show_empty(icon, title, sentence, actions)

@@ -31,25 +31,25 @@ class Alert(QWidget):
         self._column.setSpacing(SPACE_1)
         self.hide()
 
-    def say(
+    def show_message(
         self,
         about: str,
-        words: str,
+        message: str,
         next_step: str = "",
         actions: Sequence[QAction] = (),
         tone: Tone = "warn",
     ) -> None:
         """Show a message about a topic; it replaces an earlier one about the same."""
-        text = f"{words} {next_step}".strip()
+        text = f"{message} {next_step}".strip()
         known = self._lines.get(about)
-        if known is not None and known.words.text() == text:
+        if known is not None and known.text.text() == text:
             return
-        self.close_about(about)
+        self.close_topic(about)
         line = self._lines[about] = _Line(self._theme, text, actions, tone)
         self._column.addWidget(line)
         self.show()
 
-    def close_about(self, about: str) -> None:
+    def close_topic(self, about: str) -> None:
         line = self._lines.pop(about, None)
         if line is not None:
             self._column.removeWidget(line)
@@ -59,11 +59,11 @@ class Alert(QWidget):
 
     def close_all(self) -> None:
         for about in tuple(self._lines):
-            self.close_about(about)
+            self.close_topic(about)
 
     def text(self, about: str) -> str:
         """Return the message about a topic, "" if none."""
-        return self._lines[about].words.text() if about in self._lines else ""
+        return self._lines[about].text.text() if about in self._lines else ""
 
 
 class _Line(QWidget):
@@ -71,11 +71,11 @@ class _Line(QWidget):
         super().__init__()
         self._theme = theme
         self._tone: Tone = tone
-        self.words = PlainLabel(theme, text, wrap=True, selectable=True)
+        self.text = PlainLabel(theme, text, wrap=True, selectable=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
         row.setSpacing(SPACE_2)
-        row.addWidget(self.words, 1)
+        row.addWidget(self.text, 1)
         for action in actions:
             button = ActionButton(action)
             button.setAutoDefault(False)
@@ -89,7 +89,7 @@ class _Line(QWidget):
 
 
 # Shorter jobs are not worth a strip that appears and disappears.
-_PATIENCE_MS = 300
+_TIMEOUT_MS = 300
 _STEPS = 1000
 
 
@@ -125,13 +125,13 @@ class JobBar(QWidget):
         self._column.setSpacing(0)
         self.hide()
 
-    def begin(self, words: str) -> Job:
-        """Start a job; `words` describe it: “Opening monday.mcpcap”."""
+    def begin(self, message: str) -> Job:
+        """Start a job; `message` describe it: “Opening monday.mcpcap”."""
         job = Job(self)
-        line = _LineJobbar(self._theme, words, job)
+        line = _LineJobbar(self._theme, message, job)
         self._column.addWidget(line)
         line.hide()
-        waiting = QTimer(job, singleShot=True, interval=_PATIENCE_MS)
+        waiting = QTimer(job, singleShot=True, interval=_TIMEOUT_MS)
         waiting.timeout.connect(lambda: self._show(line))
         waiting.start()
         job.ended.connect(lambda: self._remove(job, line))
@@ -139,7 +139,7 @@ class JobBar(QWidget):
 
     def lines(self) -> list[str]:
         """Return the descriptions shown."""
-        return [line.words for line in self.findChildren(_LineJobbar) if line.isVisibleTo(self)]
+        return [line.text for line in self.findChildren(_LineJobbar) if line.isVisibleTo(self)]
 
     def _show(self, line: _LineJobbar) -> None:
         line.show()
@@ -154,22 +154,22 @@ class JobBar(QWidget):
 
 
 class _LineJobbar(QWidget):
-    def __init__(self, theme: Theme, words: str, job: Job) -> None:
+    def __init__(self, theme: Theme, message: str, job: Job) -> None:
         super().__init__()
-        self.words = words
+        self.text = message
         self._theme = theme
         self._bar = QProgressBar()
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(220, 6)
-        self._bar.setAccessibleName(words)
+        self._bar.setAccessibleName(message)
         stop = QAction("Stop", self)
-        theme.dress(stop, "stop")
+        theme.set_icon(stop, "stop")
         stop.triggered.connect(job.stopped)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
         row.setSpacing(SPACE_2)
-        row.addWidget(PlainLabel(theme, words, elide=Qt.TextElideMode.ElideMiddle), 1)
+        row.addWidget(PlainLabel(theme, message, elide=Qt.TextElideMode.ElideMiddle), 1)
         row.addWidget(self._bar)
         row.addWidget(ActionButton(stop, "quiet"))
         job.progressed.connect(self._on_progressed)
@@ -185,7 +185,7 @@ class _LineJobbar(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
 
-_MOST = 50
+_MAX_COUNT = 50
 
 
 class NoticeBar(QWidget):
@@ -201,7 +201,7 @@ class NoticeBar(QWidget):
         self._text = PlainLabel(theme, wrap=True, selectable=True)
         self._more = PlainLabel(theme, tone="muted")
         dismiss = QAction("Dismiss", self)
-        theme.dress(dismiss, "close")
+        theme.set_icon(dismiss, "close")
         dismiss.triggered.connect(self.dismiss)
         button = QToolButton()
         button.setDefaultAction(dismiss)
@@ -215,10 +215,10 @@ class NoticeBar(QWidget):
         theme.changed.connect(self.update)
 
     def show_problem(self, text: str) -> None:
-        self._texts = [*(each for each in self._texts if each != text), text][-_MOST:]
+        self._texts = [*(each for each in self._texts if each != text), text][-_MAX_COUNT:]
         self._show()
 
-    def take_back(self, text: str) -> None:
+    def withdraw(self, text: str) -> None:
         """Remove a problem that was resolved."""
         if text in self._texts:
             self._texts.remove(text)
@@ -256,10 +256,10 @@ class StatusStrips(QWidget):
         self._column.setSpacing(0)
         self.hide()
 
-    def say(
+    def show_message(
         self,
         about: str,
-        words: str,
+        message: str,
         action: QAction | None = None,
         tone: Tone = "wait",
         other: QAction | None = None,
@@ -267,14 +267,14 @@ class StatusStrips(QWidget):
         """Show a message about a topic; it replaces an earlier one about the same."""
         strip = self._strips.get(about)
         if strip is None or strip.action is not action:
-            self.take_back(about)
+            self.withdraw(about)
             strip = self._strips[about] = _Strip(self._theme, action, tone, other)
             self._column.addWidget(strip)
-        strip.words.setText(words)
+        strip.text.setText(message)
         strip.show()
         self.show()
 
-    def take_back(self, about: str) -> None:
+    def withdraw(self, about: str) -> None:
         strip = self._strips.pop(about, None)
         if strip is not None:
             self._column.removeWidget(strip)
@@ -285,7 +285,7 @@ class StatusStrips(QWidget):
     def text(self, about: str) -> str:
         """Return the message about a topic, "" if none."""
         strip = self._strips.get(about)
-        return strip.words.text() if strip is not None else ""
+        return strip.text.text() if strip is not None else ""
 
 
 class _Strip(QWidget):
@@ -294,11 +294,11 @@ class _Strip(QWidget):
         self._theme = theme
         self._tone: Tone = tone
         self.action = action
-        self.words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
+        self.text = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_3, 0, SPACE_2, 0)
         row.setSpacing(SPACE_2)
-        row.addWidget(self.words)
+        row.addWidget(self.text)
         for each in (action, other):
             if each is not None:
                 row.addWidget(ActionButton(each, "quiet"))

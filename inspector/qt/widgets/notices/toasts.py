@@ -13,7 +13,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _WIDTH = 352
-_MOST = 3
+_MAX_COUNT = 3
 _SHOWN_MS = 10_000
 _HELD_MS = 2_000  # how often to check whether the user has left it
 _RESTS_MS = 30_000  # a pointer still for this long is ignored
@@ -61,13 +61,13 @@ class Toasts(QWidget):
     @property
     def shown(self) -> tuple[Toast, ...]:
         """The visible toasts, oldest first."""
-        return tuple(self._toasts.values())[:_MOST]
+        return tuple(self._toasts.values())[:_MAX_COUNT]
 
     def all_keys(self) -> tuple[int, ...]:
         """Return the keys of all toasts, including queued ones."""
         return tuple(self._toasts)
 
-    def put(self, key: int, title: str, words: str, about: str, note: str, act: str) -> None:
+    def put(self, key: int, title: str, text: str, about: str, note: str, act: str) -> None:
         """Show or update a toast. `note` is beside the title, `about` below the words.
 
         `act` is the text of its first button.
@@ -76,13 +76,13 @@ class Toasts(QWidget):
         if toast is None:
             toast = self._toasts[key] = Toast(self._theme, key, act)
             toast.act_action.triggered.connect(partial(self._on_taken, key))
-            toast.later_action.triggered.connect(partial(self.take_back, key))
+            toast.later_action.triggered.connect(partial(self.withdraw, key))
             toast.timer.timeout.connect(partial(self._on_time_up, toast))
             self._column.insertWidget(self._column.count() - 1, toast)
-        toast.say(title, words, about, note)
+        toast.show_message(title, text, about, note)
         self._arrange()
 
-    def take_back(self, key: int) -> None:
+    def withdraw(self, key: int) -> None:
         """Remove a toast that is no longer needed."""
         toast = self._toasts.pop(key, None)
         if toast is not None:
@@ -94,12 +94,12 @@ class Toasts(QWidget):
 
     def take_all_back(self) -> None:
         for key in tuple(self._toasts):
-            self.take_back(key)
+            self.withdraw(key)
 
     # --------------------------------------------------------------
 
     def _on_taken(self, key: int) -> None:
-        self.take_back(key)
+        self.withdraw(key)
         self.taken.emit(key)
 
     def _is_held(self, toast: Toast) -> bool:
@@ -119,7 +119,7 @@ class Toasts(QWidget):
         if self._is_held(toast):
             toast.timer.start(_HELD_MS)
         else:
-            self.take_back(toast.key)
+            self.withdraw(toast.key)
 
     def _arrange(self) -> None:
         shown = self.shown
@@ -132,10 +132,10 @@ class Toasts(QWidget):
         self._more.setVisible(bool(hidden))
         self.setVisible(bool(shown))
         if shown:
-            self._place()
+            self._reposition()
             self.raise_()
 
-    def _place(self) -> None:
+    def _reposition(self) -> None:
         """Move to the corner, above the status bar."""
         self._column.activate()
         self.resize(_WIDTH, self._column.sizeHint().height())
@@ -147,7 +147,7 @@ class Toasts(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Resize and self.isVisible():
-            self._place()
+            self._reposition()
         return super().eventFilter(watched, event)
 
 
@@ -183,20 +183,20 @@ class Toast(_Ground):
         self.came_to = QPoint()  # where the pointer was then
         self._title = Heading(theme)
         self._note = MutedLabel(theme)
-        self._words = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
+        self._label = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
         self._about = MutedLabel(theme)
         self.act_action = QAction(act, self)
         self.later_action = QAction("Later", self)
         self.later_action.setToolTip("Put it away; it stays in the Inbox")
         self._lay_out()
 
-    def say(self, title: str, words: str, about: str, note: str) -> None:
+    def show_message(self, title: str, text: str, about: str, note: str) -> None:
         self._title.setText(title)
         self._note.setText(note)
-        self._words.setText(words)
+        self._label.setText(text)
         self._about.setText(about)
         self._about.setVisible(bool(about))
-        self.setAccessibleName(". ".join(word for word in (title, words, about) if word))
+        self.setAccessibleName(". ".join(word for word in (title, text, about) if word))
 
     def begin(self) -> None:
         """Start the timer when it becomes visible."""
@@ -229,7 +229,7 @@ class Toast(_Ground):
         column.setContentsMargins(SPACE_4 + _SHADOW, SPACE_2 + _SHADOW, SPACE_3 + _SHADOW, SPACE_2 + _SHADOW)
         column.setSpacing(2)
         column.addLayout(first)
-        column.addWidget(self._words)
+        column.addWidget(self._label)
         column.addWidget(self._about)
         column.addLayout(buttons)
 

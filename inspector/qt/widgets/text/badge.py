@@ -177,8 +177,8 @@ class ShareBar(QWidget):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._theme.ui_font())
-        words = metrics.horizontalAdvance(self._word) + metrics.horizontalAdvance(self._number)
-        return QSize(words + _BAR.width() + 2 * SPACE_2 + 2, metrics.height() + 4)
+        text = metrics.horizontalAdvance(self._word) + metrics.horizontalAdvance(self._number)
+        return QSize(text + _BAR.width() + 2 * SPACE_2 + 2, metrics.height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

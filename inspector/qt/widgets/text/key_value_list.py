@@ -90,9 +90,9 @@ class KeyValueList(QWidget):
                 self._grid.removeWidget(widget)
                 widget.hide()
                 widget.deleteLater()
-        self._rows = [self._add_row(place, fact) for place, fact in enumerate(facts)]
+        self._rows = [self._add_row(position, fact) for position, fact in enumerate(facts)]
 
-    def _add_row(self, place: int, fact: Fact) -> tuple[MutedLabel, PlainLabel]:
+    def _add_row(self, position: int, fact: Fact) -> tuple[MutedLabel, PlainLabel]:
         label = MutedLabel(self._theme, fact.label)
         value = PlainLabel(
             self._theme, fact.value, tone=fact.tone, wrap=True, selectable=True, mono=fact.mono
@@ -102,16 +102,16 @@ class KeyValueList(QWidget):
         value.setAccessibleName(fact.label)
         value.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         value.customContextMenuRequested.connect(self._on_menu_requested)
-        self._grid.addWidget(label, place, 0, Qt.AlignmentFlag.AlignTop | self._label_side)
-        self._grid.addWidget(value, place, 1, Qt.AlignmentFlag.AlignTop)
+        self._grid.addWidget(label, position, 0, Qt.AlignmentFlag.AlignTop | self._label_side)
+        self._grid.addWidget(value, position, 1, Qt.AlignmentFlag.AlignTop)
         return label, value
 
     def _on_menu_requested(self, at: QPoint) -> None:
         label = self.sender()
-        places = [place for place, (_, value) in enumerate(self._rows) if value is label]
-        if not places:
+        positions = [position for position, (_, value) in enumerate(self._rows) if value is label]
+        if not positions:
             return
-        fact, value = self._facts[places[0]], self._rows[places[0]][1]
+        fact, value = self._facts[positions[0]], self._rows[positions[0]][1]
         menu = self.menu_of(fact, value.selectedText())
         menu.popup(value.mapToGlobal(at))
 
@@ -125,9 +125,9 @@ class KeyValueList(QWidget):
             menu.addAction("Exclude this value", partial(ask, True))
             menu.addSeparator()
         offers = {"Copy selection": selected, "Copy value": fact.value, "Copy all": self.as_text()}
-        for words, text in offers.items():
+        for message, text in offers.items():
             if text:
-                action = menu.addAction(words)
+                action = menu.addAction(message)
                 action.setData(text)
                 action.triggered.connect(self._on_copy_triggered)
         return menu

@@ -49,12 +49,12 @@ class FormStyle:
         )
 
 
-def small_label(look: FormStyle, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
+def small_label(inspect: FormStyle, text: str, role: QPalette.ColorRole = MUTED) -> QLabel:
     """Create a small wrapped plain-text label; the tool tip has text that is too long."""
     label = BreakingLabel()
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
-    label.setFont(look.small)
+    label.setFont(inspect.small)
     label.setForegroundRole(role)
     set_label_text(label, text)
     return label

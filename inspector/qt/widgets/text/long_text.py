@@ -97,11 +97,11 @@ class UrlLabel(QWidget):
 
 def _format(start: int, length: int, color: QColor, is_bold: bool) -> QTextLayout.FormatRange:
     found = QTextLayout.FormatRange()
-    looks = QTextCharFormat()
-    looks.setForeground(color)
+    runs = QTextCharFormat()
+    runs.setForeground(color)
     if is_bold:
-        looks.setFontWeight(QFont.Weight.Bold)
-    found.start, found.length, found.format = start, length, looks
+        runs.setFontWeight(QFont.Weight.Bold)
+    found.start, found.length, found.format = start, length, runs
     return found
 
 
@@ -140,7 +140,7 @@ def _beginning(text: str) -> str:
     return cut if cut == text else f"{cut.rstrip()}…"
 
 
-_MOST_LINES = 14
+_MAX_LINES = 14
 
 
 class WholeText(QPlainTextEdit):
@@ -155,11 +155,11 @@ class WholeText(QPlainTextEdit):
         text: str,
         name: str,
         *,
-        most_lines: int = _MOST_LINES,
+        max_lines: int = _MAX_LINES,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._most_lines = most_lines
+        self._max_lines = max_lines
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setProperty("kind", "input")
@@ -175,7 +175,7 @@ class WholeText(QPlainTextEdit):
         self._fit()
 
     def _fit(self) -> None:
-        lines = min(int(self.document().size().height()), self._most_lines)  # plain text is measured in lines
+        lines = min(int(self.document().size().height()), self._max_lines)  # plain text is measured in lines
         around = 2 * int(self.document().documentMargin()) + self.height() - self.viewport().height()
         height = self.fontMetrics().lineSpacing() * max(1, lines) + around + 2  # or Qt scrolls by one line
         if height != self.height():

@@ -21,18 +21,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 GOES_ON = "\ufdef"  # not U+FDD0, which Qt uses as a separator
-LONGEST_ROW = 2000
+MAX_ROW_LENGTH = 2000
 _JOINT = f"{GOES_ON}\n"
 
 
 def to_rows(text: str) -> str:
     """Break long lines into rows. Must not be used for text that contains `GOES_ON`."""
-    if len(text) <= LONGEST_ROW:
+    if len(text) <= MAX_ROW_LENGTH:
         return text
     lines = text.split("\n")
-    if max(map(len, lines)) <= LONGEST_ROW:
+    if max(map(len, lines)) <= MAX_ROW_LENGTH:
         return text
-    return "\n".join(line if len(line) <= LONGEST_ROW else _broken(line) for line in lines)
+    return "\n".join(line if len(line) <= MAX_ROW_LENGTH else _broken(line) for line in lines)
 
 
 def from_rows(rows: str) -> str:
@@ -60,17 +60,17 @@ def text_offset(rows: str, offset: int) -> int:
 
 
 def _broken(line: str) -> str:
-    return _JOINT.join(line[at : at + LONGEST_ROW] for at in range(0, len(line), LONGEST_ROW))
+    return _JOINT.join(line[at : at + MAX_ROW_LENGTH] for at in range(0, len(line), MAX_ROW_LENGTH))
 
 
-LONGEST_LINE = 2000
+MAX_LINE_LENGTH = 2000
 _LINES_SHOWN = (2, 12)
-_LONGEST_TEXT = 20_000_000
+_MAX_TEXT_LENGTH = 20_000_000
 
 
 def is_plain_line(text: str) -> bool:
     """Return whether a line edit shows the text unchanged and stays fast."""
-    return len(text) <= LONGEST_LINE and text.isprintable()
+    return len(text) <= MAX_LINE_LENGTH and text.isprintable()
 
 
 class TextLine(QLineEdit):
@@ -120,7 +120,7 @@ class TextLine(QLineEdit):
         text = data.text() if data is not None else ""
         if not text or self.isReadOnly():
             return
-        if is_plain_line(text) and len(self.text()) + len(text) <= LONGEST_LINE:
+        if is_plain_line(text) and len(self.text()) + len(text) <= MAX_LINE_LENGTH:
             self.insert(text)
             self.textEdited.emit(self.text())
             return
@@ -163,7 +163,7 @@ class TextBox(QPlainTextEdit):
 
     def set_text(self, text: str) -> bool:
         """Show a text; return False if it could not be returned exactly."""
-        if GOES_ON in text or len(text) > _LONGEST_TEXT:
+        if GOES_ON in text or len(text) > _MAX_TEXT_LENGTH:
             return False
         self.setPlainText(to_rows(text))
         return self.text() == text
@@ -189,7 +189,7 @@ class TextBox(QPlainTextEdit):
         self._fit_height()
 
     def _fit_height(self) -> None:
-        least, most = self._lines_shown
-        if most:
-            lines = min(max(self.blockCount(), least), most)
+        minimum, maximum = self._lines_shown
+        if maximum:
+            lines = min(max(self.blockCount(), minimum), maximum)
             self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 12)

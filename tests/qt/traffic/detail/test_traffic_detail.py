@@ -17,7 +17,7 @@ from inspector.qt.panels.traffic.detail.row_facts import Finding
 from inspector.qt.theme import Scheme, Theme
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import HttpExchange, RecordKind, Status
-from tests.qt.lens_driver import words_on
+from tests.qt.lens_driver import visible_text
 from tests.qt.traffic.detail.detail_stage import Stage
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -51,23 +51,23 @@ def view(stage: Stage, theme: Theme, qtbot: QtBot) -> DetailView:
 
 def tab_words(view: DetailView) -> list[str]:
     bar = view.tabs.tabBar()
-    return [bar.tabText(place) for place in range(bar.count()) if bar.isTabVisible(place)]
+    return [bar.tabText(position) for position in range(bar.count()) if bar.isTabVisible(position)]
 
 
 # ------------------------------------------------------------------ the head and the tabs
 
 
 def test_empty_selection_says_what_to_do(view: DetailView) -> None:
-    assert "No message chosen" in words_on(view)
+    assert "No message chosen" in visible_text(view)
     assert view.number is None
 
 
 def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) -> None:
     row = stage.request("tools/call", {"name": "echo", "arguments": {"text": "<b>hi"}})
     view.show_row(row)
-    assert "tools/call echo" in words_on(view)
-    assert "request to github" in words_on(view)
-    assert "waiting" in words_on(view)
+    assert "tools/call echo" in visible_text(view)
+    assert "request to github" in visible_text(view)
+    assert "waiting" in visible_text(view)
     assert json.loads(view.message.shown_text()) == json.loads(stage.log.raw(row))
     assert view.text.shown_text() == stage.log.raw(row).decode()
     assert view.bytes.shown_text().startswith("00000000  7b 22")
@@ -77,7 +77,7 @@ def test_row_shows_its_header_and_its_message(view: DetailView, stage: Stage) ->
 def test_clearing_the_selection_restores_the_initial_state(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.request("ping"))
     view.show_row(None)
-    assert "No message chosen" in words_on(view)
+    assert "No message chosen" in visible_text(view)
 
 
 def test_response_that_arrives_while_its_request_is_shown_is_displayed(
@@ -86,12 +86,12 @@ def test_response_that_arrives_while_its_request_is_shown_is_displayed(
     row = stage.request("tools/call", {"name": "slow"})
     view.show_row(row)
     view.refresh()
-    assert "waiting" in words_on(view)
-    answer = stage.after(0.25).result({"content": []})
+    assert "waiting" in visible_text(view)
+    response = stage.after(0.25).result({"content": []})
     view.refresh()
-    assert "ok" in words_on(view).splitlines()
+    assert "ok" in visible_text(view).splitlines()
     facts = {fact.label: fact.value for fact in view.facts.facts}
-    assert facts["Answer"] == f"row {answer + 1}"
+    assert facts["Answer"] == f"row {response + 1}"
     assert facts["Duration"] == "250 ms"
 
 
@@ -184,19 +184,19 @@ def test_first_finding_of_a_row_is_its_problem(view: DetailView, stage: Stage) -
     view.show_row(row)
     assert "Findings 1" in tab_words(view)
     view.tabs.setCurrentWidget(view.findings)
-    assert "never-used" in words_on(view.findings)
+    assert "never-used" in visible_text(view.findings)
 
 
 def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, stage: Stage) -> None:
     row = stage.request("ping")
     view.show_row(row)
     view.tabs.setCurrentWidget(view.findings)
-    assert "Nothing found" in words_on(view.findings)
+    assert "Nothing found" in visible_text(view.findings)
     view.set_findings(
         lambda row: [Finding("warning", f"<b>Row {row}</b>", "Do this."), Finding("note", "N", "")]
     )
     assert "Findings 2" in tab_words(view)
-    assert f"<b>Row {row}</b>" in words_on(view.findings)
+    assert f"<b>Row {row}</b>" in visible_text(view.findings)
 
 
 # ------------------------------------------------------------------ linked
@@ -205,27 +205,29 @@ def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, st
 def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
     row = stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}})
     progress = stage.after(0.1).progress(7, 1)
-    answer = stage.after(0.1).result({"content": []})
+    response = stage.after(0.1).result({"content": []})
     view.show_row(row)
     view.tabs.setCurrentWidget(view.linked)
     model = view.linked.model
-    cells = [[model.index(place, column).data() for column in range(3)] for place in range(model.rowCount())]
+    cells = [
+        [model.index(position, column).data() for column in range(3)] for position in range(model.rowCount())
+    ]
     assert cells == [
         ["0.0 ms", "request", "tools/call  slow"],
         ["100 ms", "progress", "notifications/progress  1"],
         ["200 ms", "response", "tools/call  slow"],
     ]
-    assert [model.number(place) for place in range(3)] == [row, progress, answer]
-    with qtbot.waitSignal(view.row_requested) as asked:
+    assert [model.number(position) for position in range(3)] == [row, progress, response]
+    with qtbot.waitSignal(view.row_requested) as requested:
         view.linked.table.clicked.emit(model.index(2, 2))
-    assert asked.args == [answer]
+    assert requested.args == [response]
 
 
 def test_row_without_an_operation_says_so(view: DetailView, stage: Stage) -> None:
     stage.recorder.note(RecordKind.STATE, "connected")
     view.show_row(0)
     view.tabs.setCurrentWidget(view.linked)
-    assert "Stands alone" in words_on(view.linked)
+    assert "Stands alone" in visible_text(view.linked)
 
 
 def test_steps_of_a_pending_operation_appear_as_they_arrive(
@@ -233,7 +235,7 @@ def test_steps_of_a_pending_operation_appear_as_they_arrive(
 ) -> None:
     view.show_row(stage.request("tools/call", {"name": "slow", "_meta": {"progressToken": 7}}))
     view.tabs.setCurrentWidget(view.linked)
-    assert "Stands alone" in words_on(view.linked)
+    assert "Stands alone" in visible_text(view.linked)
     stage.progress(7, 1)
     view.refresh()
     qtbot.waitUntil(lambda: view.linked.model.rowCount() == 2)
@@ -252,10 +254,10 @@ def test_every_kind_of_row_can_be_viewed_in_every_tab_and_view(
         view.show_row(row)
         for form in Form:
             view.message.set_form(form)
-        for place in range(view.tabs.count()):
-            view.tabs.setCurrentIndex(place)
+        for position in range(view.tabs.count()):
+            view.tabs.setCurrentIndex(position)
         view.refresh()
-        assert "<i>m</i>" in words_on(view)
+        assert "<i>m</i>" in visible_text(view)
 
 
 @pytest.mark.parametrize("status", list(Status))
@@ -265,4 +267,4 @@ def test_every_status_has_a_description(view: DetailView, stage: Stage, status: 
     view.message.both_action.trigger()
     view.show_row(row)
     expected = {Status.PENDING: "No answer yet", Status.GIVEN_UP: "Given up", Status.NOT_SENT: "Not sent"}
-    assert expected.get(status, "ping") in words_on(view)
+    assert expected.get(status, "ping") in visible_text(view)

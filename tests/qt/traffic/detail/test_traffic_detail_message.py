@@ -23,7 +23,7 @@ from inspector.qt.panels.traffic.detail.message_forms import DecodedView
 from inspector.qt.panels.traffic.detail.message_view import Form
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.inputs.controls import Segments
-from tests.qt.lens_driver import words_on
+from tests.qt.lens_driver import visible_text
 from tests.qt.traffic.detail.detail_stage import Stage
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -57,7 +57,7 @@ def view(stage: Stage, theme: Theme, qtbot: QtBot) -> DetailView:
 
 def forms(view: DetailView) -> list[str]:
     """The words of the switch that are in sight."""
-    return [word for word in words_on(view.message).splitlines() if word.upper() in Form.__members__]
+    return [word for word in visible_text(view.message).splitlines() if word.upper() in Form.__members__]
 
 
 def png() -> bytes:
@@ -124,7 +124,7 @@ def test_message_is_saved_in_full_at_the_chosen_path(
     assert dialog is not None
     dialog.fileSelected.emit(str(tmp_path / "saved.json"))
     dialog.close()
-    qtbot.waitUntil(lambda: "Saved" in words_on(view.message))
+    qtbot.waitUntil(lambda: "Saved" in visible_text(view.message))
     assert (tmp_path / "saved.json").read_bytes() == stage.log.raw(row)
 
 
@@ -142,17 +142,17 @@ def test_arrow_keys_skip_views_the_row_does_not_have(view: DetailView, stage: St
 # ------------------------------------------------------------------ tree
 
 
-def choose(view: DetailView, *places: int) -> None:
+def choose(view: DetailView, *positions: int) -> None:
     """Make a row of the tree the current one, by its places from the top."""
     tree = view.message.own.tree
-    index = tree.model.index(places[0], 0)
-    for place in places[1:]:
-        index = tree.model.index(place, 0, index)
+    index = tree.model.index(positions[0], 0)
+    for position in positions[1:]:
+        index = tree.model.index(position, 0, index)
     tree.view.setCurrentIndex(index)
 
 
 @pytest.mark.parametrize(
-    ("places", "path", "value"),
+    ("positions", "path", "value"),
     [
         ((2,), "method", "tools/call"),
         ((1,), "id", 1),
@@ -163,17 +163,17 @@ def choose(view: DetailView, *places: int) -> None:
     ],
 )
 def test_value_in_the_tree_becomes_a_filter(
-    view: DetailView, stage: Stage, qtbot: QtBot, places: tuple[int, ...], path: str, value: JSON
+    view: DetailView, stage: Stage, qtbot: QtBot, positions: tuple[int, ...], path: str, value: JSON
 ) -> None:
     arguments: JSON = {"path": "/etc", "a b": [1.5], "on": False}
     view.show_row(stage.request("tools/call", {"name": "read", "arguments": arguments}))
-    choose(view, *places)
-    with qtbot.waitSignal(view.filter_requested) as asked:
+    choose(view, *positions)
+    with qtbot.waitSignal(view.filter_requested) as requested:
         view.message.own.tree.filter_on_value()
-    assert asked.args == [path, value, False]
-    with qtbot.waitSignal(view.filter_requested) as asked:
+    assert requested.args == [path, value, False]
+    with qtbot.waitSignal(view.filter_requested) as requested:
         view.message.own.tree.exclude_value()
-    assert asked.args == [path, value, True]
+    assert requested.args == [path, value, True]
     view.message.own.tree.copy_path()
     assert QGuiApplication.clipboard().text() == path
 
@@ -223,9 +223,9 @@ def test_tree_of_a_big_message_is_built_in_the_background(
     row = stage.result({"content": [{"type": "text", "text": "x" * 200_000}]})
     view.message.set_form(Form.TREE)
     view.show_row(row)
-    assert "Making the tree" in words_on(view.message)
+    assert "Making the tree" in visible_text(view.message)
     stage.bridge.release()
-    assert "Making the tree" not in words_on(view.message)
+    assert "Making the tree" not in visible_text(view.message)
     assert view.message.own.tree.model.rowCount() == 3
 
 
@@ -248,7 +248,7 @@ def test_tree_that_cannot_be_built_says_why_and_links_to_the_text(
     monkeypatch.setattr(stage.bridge, "work", fail)
     view.message.set_form(Form.TREE)
     view.show_row(stage.result({"text": "x" * 200_000}))
-    assert "more than 60 s" in words_on(view.message)
+    assert "more than 60 s" in visible_text(view.message)
     view.message.own.form_requested.emit(Form.PRETTY)
     assert view.message.own.form() is Form.PRETTY
 
@@ -283,11 +283,11 @@ def test_json_in_text_and_images_are_decoded(view: DetailView, stage: Stage) -> 
     inside = decoded(view)
     assert '"number": 4711' in inside.text.shown_text()
     inside.list.setCurrentRow(1)
-    assert "4 × 3 pixels" in words_on(inside)
+    assert "4 × 3 pixels" in visible_text(inside)
     inside.list.setCurrentRow(2)
-    assert "broken" in words_on(inside)
+    assert "broken" in visible_text(inside)
     inside.list.setCurrentRow(3)
-    assert "too large to show" in words_on(inside)
+    assert "too large to show" in visible_text(inside)
 
 
 def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: DetailView, stage: Stage) -> None:
@@ -295,19 +295,19 @@ def test_image_with_a_wrong_declared_type_is_not_decoded_as_that_type(view: Deta
     view.show_row(stage.result({"content": [{"type": "image", "mimeType": "image/png", "data": svg}]}))
     view.message.set_form(Form.DECODED)
     assert "<svg" in decoded(view).text.shown_text()
-    assert not decoded(view).picture.isVisibleTo(view)
+    assert not decoded(view).image.isVisibleTo(view)
 
 
 def test_token_is_hidden_until_requested(view: DetailView, stage: Stage) -> None:
     view.show_row(stage.result({"token": JWT}))
     view.message.set_form(Form.DECODED)
     inside = decoded(view)
-    assert "Hidden" in words_on(inside)
+    assert "Hidden" in visible_text(inside)
     assert "1234567890" not in inside.text.shown_text()
     inside._reveal.trigger()
     assert "1234567890" in inside.text.shown_text()
     view.show_row(stage.result({"token": JWT}, id=2))
-    assert "Hidden" in words_on(decoded(view))
+    assert "Hidden" in visible_text(decoded(view))
 
 
 def test_decoded_view_appears_later_for_a_big_message(view: DetailView, stage: Stage) -> None:
@@ -333,17 +333,17 @@ def left_edge(view: DetailView, message: QWidget) -> int:
 
 def test_request_and_response_are_side_by_side(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
     request = stage.request("tools/call", {"name": "echo"})
-    answer = stage.after(0.1).result({"content": ["hello"]})
-    view.show_row(answer)
+    response = stage.after(0.1).result({"content": ["hello"]})
+    view.show_row(response)
     assert other_text(view) is None
     view.message.both_action.trigger()
     assert "tools/call" in (other_text(view) or "")
     assert view.message.other is not None
     assert left_edge(view, view.message.own) > left_edge(view, view.message.other)
     button = next(each for each in view.findChildren(QPushButton) if each.text() == f"#{request + 1}")
-    with qtbot.waitSignal(view.row_requested) as asked:
+    with qtbot.waitSignal(view.row_requested) as requested:
         button.click()
-    assert asked.args == [request]
+    assert requested.args == [request]
     view.show_row(request)
     assert "hello" in (other_text(view) or "")
 
@@ -365,7 +365,7 @@ def test_pending_request_shows_its_age_and_then_its_response(view: DetailView, s
     row = stage.request("tools/call", {"name": "slow"})
     view.show_row(row)
     view.message.both_action.trigger()
-    assert "No answer yet" in words_on(view.message)
+    assert "No answer yet" in visible_text(view.message)
     stage.after(1).result({"content": ["at last"]})
     view.refresh()
     assert "at last" in (other_text(view) or "")
@@ -384,4 +384,4 @@ def test_row_of_a_closed_capture_is_never_pending(theme: Theme, qtbot: QtBot) ->
     qtbot.addWidget(view)
     view.message.both_action.trigger()
     view.show_row(stage.request("ping"))
-    assert "recording ended" in words_on(view)
+    assert "recording ended" in visible_text(view)

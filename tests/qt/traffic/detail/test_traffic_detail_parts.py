@@ -20,7 +20,7 @@ from inspector.engine.content.json_tree import json_tree
 from inspector.qt.models.traffic.json_tree import JsonTreeModel
 from inspector.qt.models.traffic.related import RelatedMessagesModel
 from inspector.qt.panels.traffic.detail.message_view import filter_path
-from inspector.qt.panels.traffic.detail.operation_view import MOST_BARS, Waterfall, timing_of
+from inspector.qt.panels.traffic.detail.operation_view import MAX_BARS, Waterfall, timing_of
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.code.save_file import BodySaver
 from inspector.traffic.analysis.related import related_messages
@@ -192,7 +192,7 @@ def test_user_time_is_counted_separately() -> None:
     stage.after(2).sent({"jsonrpc": "2.0", "id": "q", "result": {"action": "accept"}})
     stage.after(0.1).result({"content": []})
     timing = timing_of(stage.log, related_messages(stage.log, row))
-    assert timing.person_ns == 2_000_000_000
+    assert timing.user_ns == 2_000_000_000
     assert timing.total_ns == 2_200_000_000
 
 
@@ -207,10 +207,10 @@ def test_pending_request_has_an_open_end() -> None:
 def test_operation_with_thousands_of_steps_draws_only_a_few_bars(theme: Theme, qtbot: QtBot) -> None:
     stage = Stage()
     row = stage.request("tools/call", {"name": "ask"})
-    for question in range(150):
-        stage.after(0.01).received({"jsonrpc": "2.0", "id": question, "method": "roots/list"})
+    for input_request in range(150):
+        stage.after(0.01).received({"jsonrpc": "2.0", "id": input_request, "method": "roots/list"})
     timing = timing_of(stage.log, related_messages(stage.log, row))
-    assert len(timing.bars) == MOST_BARS
+    assert len(timing.bars) == MAX_BARS
     assert timing.left_out > 0
     waterfall = Waterfall(theme)
     qtbot.addWidget(waterfall)
@@ -225,7 +225,7 @@ def test_omitted_steps_are_shown_between_the_halves(theme: Theme, check: Check) 
     for value in range(30):
         stage.progress(7, value)
     model = RelatedMessagesModel(stage.log, theme)
-    model.set_story(related_messages(stage.log, row, most=10), row)
+    model.set_related(related_messages(stage.log, row, maximum=10), row)
     assert model.rowCount() == 11
     assert model.number(5) is None
     assert "left out" in model.index(5, 2).data()
@@ -262,7 +262,7 @@ def test_body_is_saved_in_full_in_slices(saver: BodySaver, tmp_path: Path, qtbot
         saver.save(Zeros(20 * MIB + 7), path)
         assert not path.exists()
     assert path.stat().st_size == 20 * MIB + 7
-    assert saver.words() == f"Saved 20 MiB to {path}"
+    assert saver.text() == f"Saved 20 MiB to {path}"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -270,18 +270,18 @@ def test_cancelled_save_leaves_nothing_behind(saver: BodySaver, tmp_path: Path) 
     saver.save(Zeros(20 * MIB), tmp_path / "body.json")
     saver.cancel()
     assert list(tmp_path.iterdir()) == []
-    assert "stopped" in saver.words()
+    assert "stopped" in saver.text()
 
 
 def test_unwritable_path_is_named(saver: BodySaver, tmp_path: Path) -> None:
     saver.save(Zeros(5), tmp_path / "no such folder" / "body.json")
-    assert "was not saved: No such file or directory" in saver.words()
+    assert "was not saved: No such file or directory" in saver.text()
 
 
 def test_truncated_body_is_not_a_successful_save(saver: BodySaver, tmp_path: Path, qtbot: QtBot) -> None:
     with qtbot.waitSignal(saver.ended):
         saver.save(Zeros(10, there=5), tmp_path / "body.json")
-    assert "no longer there" in saver.words()
+    assert "no longer there" in saver.text()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -45,13 +45,13 @@ def talk() -> Talk:
     for took in (10, 20, 30):
         id = talk.call("echo")
         talk.pass_ms(took)
-        talk.answer(id)
+        talk.response(id)
     id = talk.call("add")
     talk.pass_ms(5)
     talk.receive(id=id, error={"code": 1, "message": ""})
     id = talk.send("tools/list")
     talk.pass_ms(400)
-    talk.answer(id)
+    talk.response(id)
     talk.log_message()
     return talk
 
@@ -73,7 +73,7 @@ def texts(model: StatisticsModel, column: Column, parent: QModelIndex | None = N
     return [model.index(row, column, parent).data(DISPLAY) for row in range(model.rowCount(parent))]
 
 
-def said(view: StatisticsView) -> str:
+def reported(view: StatisticsView) -> str:
     """What stands in the place of the statistics."""
     instead = view.gate.currentWidget()
     assert instead is not None
@@ -147,8 +147,8 @@ def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
     kept = QPersistentModelIndex(tool)
     first = len(talk.log)
     for _ in range(5):
-        talk.answer(talk.call("add"))
-    talk.answer(talk.call("new"))
+        talk.response(talk.call("add"))
+    talk.response(talk.call("new"))
     statistics.extend(array("q", range(first, len(talk.log))))
     model.update(statistics.summary())
     calls = model.index(1, 0)
@@ -159,7 +159,7 @@ def test_updates_do_not_move_rows(talk: Talk, theme: Theme) -> None:
 
 def test_server_text_is_plain_text(theme: Theme) -> None:
     talk = Talk()
-    talk.answer(talk.call("<img src=x>\n\u202e"))
+    talk.response(talk.call("<img src=x>\n\u202e"))
     model = model_of(talk, theme)
     tool = model.index(0, Column.METHOD, model.index(1, 0))
     assert tool.data(DISPLAY) == "<img src=x> ⟨U+202E⟩"
@@ -204,7 +204,7 @@ def test_menu_offers_failed_and_slow_calls(view: StatisticsView, talk: Talk, qtb
 
 def test_a_filter_names_the_server_where_there_are_several(theme: Theme) -> None:
     talk = Talk("one", 'two "words"')
-    talk.answer(talk.call('a "b"', 1), server=1)
+    talk.response(talk.call('a "b"', 1), server=1)
     statistics = Statistics(talk.log)
     statistics.extend(all_rows(talk))
     text = filter_for(statistics.summary()[1], with_server=True)
@@ -219,18 +219,18 @@ def test_clicking_the_graph_selects_the_first_row_of_that_moment(
     assert len(view.chart._rate.messages) == 10  # a second, in tenths
     at = QPoint(plot.left() + plot.width() * 45 // 100, plot.center().y())
     QTest.mouseMove(view.chart, at)
-    assert "messages/s" in view.chart.words()
+    assert "messages/s" in view.chart.text()
     with qtbot.waitSignal(view.row_chosen) as chosen:
         QTest.mouseClick(view.chart, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
     assert chosen.args == [9]  # the answer after 400 ms
 
 
 def test_graph_can_be_read_with_the_keyboard(view: StatisticsView) -> None:
-    assert view.chart.words() == "at most 90 messages/s"
+    assert view.chart.text() == "at most 90 messages/s"
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
-    assert view.chart.words().endswith("90 messages/s, 10 errors/s  (9 messages, 1 error in 100 ms)")
+    assert view.chart.text().endswith("90 messages/s, 10 errors/s  (9 messages, 1 error in 100 ms)")
     QTest.keyClick(view.chart, Qt.Key.Key_Right)
-    assert view.chart.words().endswith("0 messages/s, 0 errors/s  (0 messages, 0 errors in 100 ms)")
+    assert view.chart.text().endswith("0 messages/s, 0 errors/s  (0 messages, 0 errors in 100 ms)")
 
 
 def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: Theme) -> None:
@@ -238,7 +238,7 @@ def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: The
     qtbot.addWidget(chart)
     chart.set_rate(Rate(WALL, 60_000 * MS, (3, 0, 1), (1, 0, 0)))
     assert chart._nice_top() == pytest.approx(0.06)
-    assert chart.words() == "at most 0.05 messages/s"
+    assert chart.text() == "at most 0.05 messages/s"
     assert not chart.grab().isNull()
 
 
@@ -258,7 +258,7 @@ def test_heavy_traffic_causes_few_updates(
     monkeypatch.setattr(view.model, "update", update)
     for _ in range(50):
         first = len(talk.log)
-        talk.answer(talk.call("echo"))
+        talk.response(talk.call("echo"))
         view.extend(array("q", range(first, len(talk.log))))
     assert not updates
     qtbot.waitUntil(lambda: view.model.index(0, Column.COUNT).data(DISPLAY) == "56")
@@ -270,7 +270,7 @@ def test_late_response_is_counted(view: StatisticsView, talk: Talk, qtbot: QtBot
     id = talk.call("slow")
     view.extend(array("q", [first]))
     talk.pass_ms(2000)
-    talk.answer(id)
+    talk.response(id)
     view.retouch(array("q", [first]))
     qtbot.waitUntil(lambda: view.model.index(0, Column.MAX).data(DISPLAY) == "2.00 s")
 
@@ -288,10 +288,10 @@ def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     view = StatisticsView(TrafficSource(talk.log, "Talk"), theme)
     qtbot.addWidget(view)
     view.show()
-    assert said(view) == "Nothing to count yet"
+    assert reported(view) == "Nothing to count yet"
     talk.stderr()
     view.extend(array("q", [0]))
-    qtbot.waitUntil(lambda: said(view) == "Nothing to count")
+    qtbot.waitUntil(lambda: reported(view) == "Nothing to count")
     talk.call()
     view.extend(array("q", [1]))
     qtbot.waitUntil(view.gate.is_open)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inspector.qt.panels.traffic.timeline.time_scale import (
     DAY,
     HOUR,
-    LEAST_NS,
+    MIN_NS,
     MINUTE,
     MS,
     SECOND,
@@ -27,7 +27,7 @@ NOON = 1_700_000_000 * SECOND
 scales = st.builds(
     lambda start, length, width: TimeScale(start, start + length, width),
     st.integers(0, 2**62),
-    st.integers(LEAST_NS, 400 * DAY),
+    st.integers(MIN_NS, 400 * DAY),
     st.integers(50, 3000),
 )
 

@@ -68,16 +68,16 @@ class Scene:
     def point_of(self, operation: int) -> QPoint:
         """The middle of a bar."""
         lanes = self.view.lanes
-        place = self.view.bars.where(operation)
-        assert place is not None
-        box = lanes._layout.of(place.server)
+        position = self.view.bars.where(operation)
+        assert position is not None
+        box = lanes._layout.of(position.server)
         assert box is not None
-        end = place.end_ns if place.end_ns is not None else self.view._now()
-        x = lanes.gutter + round(lanes.scale().x((place.start_ns + end) // 2))
-        return QPoint(x, box.y_of(place.subrow) + 8 - lanes.verticalScrollBar().value())
+        end = position.end_ns if position.end_ns is not None else self.view._now()
+        x = lanes.gutter + round(lanes.scale().x((position.start_ns + end) // 2))
+        return QPoint(x, box.y_of(position.subrow) + 8 - lanes.verticalScrollBar().value())
 
 
-def said(view: TimelineView) -> str:
+def reported(view: TimelineView) -> str:
     """What stands in the place of the timeline."""
     instead = view.gate.currentWidget()
     assert instead is not None
@@ -90,7 +90,7 @@ def three_calls() -> Talk:
     for tool in ("first", "second", "third"):
         id = talk.call(tool)
         talk.pass_ms(1000)
-        talk.answer(id)
+        talk.response(id)
         talk.pass_ms(500)
     return talk
 
@@ -213,7 +213,7 @@ def test_arrows_move_to_the_lane_below(qtbot: QtBot, theme: Theme) -> None:
     talk = three_calls()
     id = talk.call("elsewhere", 1)
     talk.pass_ms(10)
-    talk.answer(id, server=1)
+    talk.response(id, server=1)
     scene = Scene(qtbot, theme, talk)
     scene.view.show_row(4)
     QTest.keyClick(scene.view.lanes, Qt.Key.Key_Down)
@@ -227,7 +227,7 @@ def test_left_finds_the_neighbor_among_crowded_bars(qtbot: QtBot, theme: Theme) 
     for _ in range(3000):
         id = talk.call()
         talk.pass_ms(1)
-        talk.answer(id)
+        talk.response(id)
         talk.pass_ms(1)
     scene = Scene(qtbot, theme, talk)
     assert scene.view.bars.neighbour(4000, -1) == 3998
@@ -319,10 +319,10 @@ def test_overview_works_with_the_keyboard(scene: Scene, qtbot: QtBot) -> None:
 def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:
     scene = Scene(qtbot, theme, Talk())
     assert not scene.view.gate.is_open()
-    assert said(scene.view) == "No operations yet"
+    assert reported(scene.view) == "No operations yet"
     scene.talk.stderr()
     scene.feed()
-    qtbot.waitUntil(lambda: said(scene.view) == "No operations to show")
+    qtbot.waitUntil(lambda: reported(scene.view) == "No operations to show")
     scene.talk.call()
     scene.feed()
     assert scene.view.gate.is_open()
@@ -340,7 +340,7 @@ def test_new_filter_gets_a_moment_before_no_matches_is_shown(scene: Scene, qtbot
     scene.view.reset()
     scene.view._update()
     assert scene.view.gate.is_open()
-    qtbot.waitUntil(lambda: said(scene.view) == "No operations to show")
+    qtbot.waitUntil(lambda: reported(scene.view) == "No operations to show")
     scene.view.extend(array("q", range(6)))
     qtbot.waitUntil(scene.view.gate.is_open)
 
@@ -352,7 +352,7 @@ def test_tooltip_describes_a_bar_in_plain_text(qtbot: QtBot, theme: Theme) -> No
     talk.pass_ms(2000)
     talk.recorders[0].sent(jsonrpc.result(7, {}))
     talk.pass_ms(1000)
-    talk.answer(id, {"isError": True, "content": []})
+    talk.response(id, {"isError": True, "content": []})
     scene = Scene(qtbot, theme, talk)
     words = scene.view.lanes.tip_at(scene.point_of(0)).splitlines()
     assert words[:3] == ["tools/call  <img src=x>", "<b>srv</b>", "tool error, 3.00 s"]
@@ -387,7 +387,7 @@ def test_bar_contents_are_computed_when_idle(qtbot: QtBot, theme: Theme) -> None
     for step in range(3):
         talk.pass_ms(100)
         talk.receive(method="notifications/progress", params={"progressToken": "p", "progress": step})
-    talk.answer(id)
+    talk.response(id)
     scene = Scene(qtbot, theme, talk)
     with qtbot.waitSignal(scene.view.bars.found):
         scene.view.lanes.viewport().grab()
@@ -429,7 +429,7 @@ def test_timer_stops_once_everything_is_answered(qtbot: QtBot, theme: Theme) -> 
     id = talk.call()
     talk.pass_ms(1000)
     scene = Scene(qtbot, theme, talk, is_live=True)
-    talk.answer(id)
+    talk.response(id)
     scene.feed()
     qtbot.waitUntil(lambda: not scene.view._growth.isActive())
     scene.view.lanes.viewport().grab()
@@ -452,7 +452,7 @@ def test_painting_cost_depends_on_pixels(qtbot: QtBot, theme: Theme, monkeypatch
     for _ in range(4000):
         id = talk.call()
         talk.pass_ms(1)
-        talk.answer(id)
+        talk.response(id)
         talk.pass_ms(1)
     scene = Scene(qtbot, theme, talk)
     painted: list[Piece] = []

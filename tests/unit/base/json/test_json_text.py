@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.text import JSONTextError, read, same, write, write_line
 from inspector.base.json.values import JSON, ExactNumber, read_number, write_number
-from inspector.schema.keywords import is_multiple, is_whole
+from inspector.schema.keywords import is_integer, is_multiple
 
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -56,8 +56,8 @@ def test_a_copied_exact_number_keeps_its_text() -> None:
 
 
 def test_integers_and_multiples_are_checked_without_float_error() -> None:
-    assert is_whole(ExactNumber("1e400"))
-    assert not is_whole(ExactNumber("100000000000000000000.5"))
+    assert is_integer(ExactNumber("1e400"))
+    assert not is_integer(ExactNumber("100000000000000000000.5"))
     assert is_multiple(0.3, 0.1)
     assert not is_multiple(0.35, 0.1)
 

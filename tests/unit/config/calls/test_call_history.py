@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject, to_wire
-from inspector.config.calls.history import MOST_CHARACTERS, NOTHING_KEPT, CallHistory, RecordedCall
+from inspector.config.calls.history import MAX_CHARACTERS, NOTHING_KEPT, CallHistory, RecordedCall
 from inspector.config.calls.variables import SECRET_MARK, is_secret_mark, mark_secrets, without_marks
 from inspector.config.json_file import read_exactly
 from inspector.config.preferences.sections import CallPrefs, CallPrefsFile
@@ -68,8 +68,8 @@ def test_call_options_are_restored_without_their_secrets(tmp_path: Path, history
     history.add("srv", "tool", {}, outcome="result", elapsed_ns=5, options=options)
     history.close()
     assert "hunter2" not in the_file(tmp_path).read_text()
-    said = CallHistory(tmp_path).of("srv", "tool").calls[0].said()
-    assert said == {"task": True, "capabilities": {}, "meta": {"password": SECRET_MARK, "n": 1}}
+    reported = CallHistory(tmp_path).of("srv", "tool").calls[0].recorded_options()
+    assert reported == {"task": True, "capabilities": {}, "meta": {"password": SECRET_MARK, "n": 1}}
 
 
 def test_call_saved_before_options_existed_is_readable(tmp_path: Path, history: CallHistory) -> None:
@@ -79,7 +79,7 @@ def test_call_saved_before_options_existed_is_readable(tmp_path: Path, history: 
     del document["calls"][0]["options"]
     the_file(tmp_path).write_text(json.dumps(document))
     (kept,) = CallHistory(tmp_path).of("srv", "tool").calls
-    assert (kept.arguments(), kept.said()) == ({"n": 1}, None)
+    assert (kept.arguments(), kept.recorded_options()) == ({"n": 1}, None)
 
 
 @settings(max_examples=40, deadline=None)
@@ -104,7 +104,7 @@ def test_form_input_is_saved_without_a_call(history: CallHistory) -> None:
 
 
 def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> None:
-    history = CallHistory(tmp_path, most_calls=3)
+    history = CallHistory(tmp_path, max_calls=3)
     for at in range(1, 4):
         call(history, at=at)
     history.flush()
@@ -116,7 +116,7 @@ def test_newest_calls_come_first_and_the_oldest_are_dropped(tmp_path: Path) -> N
 
 
 def test_too_long_arguments_are_reported_and_still_the_last_ones(history: CallHistory) -> None:
-    long = "x" * MOST_CHARACTERS
+    long = "x" * MAX_CHARACTERS
     call(history, text=long)
     kept = history.of("srv", "tool")
     assert (kept.calls[0].text, kept.calls[0].arguments()) == ("", None)
@@ -125,7 +125,7 @@ def test_too_long_arguments_are_reported_and_still_the_last_ones(history: CallHi
 
 def test_a_file_stays_small_however_long_the_arguments_are(tmp_path: Path, history: CallHistory) -> None:
     for at in range(1, 51):
-        call(history, at=at, text="x" * (MOST_CHARACTERS - 100))
+        call(history, at=at, text="x" * (MAX_CHARACTERS - 100))
     history.flush()
     assert the_file(tmp_path).stat().st_size < 2 * 1024 * 1024
     kept = history.of("srv", "tool").calls
@@ -145,23 +145,23 @@ def test_changes_of_a_second_window_are_not_lost(tmp_path: Path, history: CallHi
 
 
 def test_writing_happens_on_a_separate_thread(tmp_path: Path) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     has_told = threading.Event()
     blocked = tmp_path / "file"
     blocked.write_text("")
     history = CallHistory(blocked / "below a file")
 
-    def hear(sentence: str) -> None:
-        told.append(f"{threading.current_thread().name}: {sentence}")
+    def on_event(sentence: str) -> None:
+        reported.append(f"{threading.current_thread().name}: {sentence}")
         has_told.set()
 
-    history.problem_found.connect(hear)
+    history.problem_found.connect(on_event)
     call(history)
     assert has_told.wait(10)
     history.close()
-    assert len(told) == 1
-    assert told[0].startswith("call history: ")
-    assert told[0].endswith("The tool's history is not kept.")
+    assert len(reported) == 1
+    assert reported[0].startswith("call history: ")
+    assert reported[0].endswith("The tool's history is not kept.")
 
 
 @pytest.mark.parametrize("history", [CallHistory(None), CallHistory(Path("/nowhere"), is_on=False)])
@@ -256,9 +256,9 @@ def test_ambiguous_name_masks_text_values_only() -> None:
 
 def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
     kept: JSONObject = {"a/b": {"token": SECRET_MARK, "n": 1}, "list": [SECRET_MARK, 2], "plain": {}}
-    arguments, places = without_marks(kept)
+    arguments, locations = without_marks(kept)
     assert arguments == {"a/b": {"n": 1}, "list": [2], "plain": {}}
-    assert places == ("/a~1b/token", "/list/0")
+    assert locations == ("/a~1b/token", "/list/0")
     assert without_marks({"a": 1}) == ({"a": 1}, ())
     assert is_secret_mark(read_exactly(json.dumps(SECRET_MARK)))
 
@@ -276,7 +276,7 @@ def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "location"),
     [
         ('{"calls": 5}', "“calls”"),
         ('{"calls": {"keepSecrets": "yes"}}', "“calls.keepSecrets”"),
@@ -286,10 +286,10 @@ def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> 
     ],
 )
 def test_invalid_preference_is_named_and_the_safe_default_applies(
-    tmp_path: Path, text: str, place: str
+    tmp_path: Path, text: str, location: str
 ) -> None:
     path = tmp_path / "preferences.json"
     path.write_text(text)
     prefs, (problem,) = CallPrefsFile(path).load()
     assert prefs == CallPrefs()
-    assert place in problem
+    assert location in problem

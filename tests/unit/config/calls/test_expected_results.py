@@ -11,7 +11,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.config.calls.saved_calls import (
-    MOST_EXPECTED_BYTES,
+    MAX_EXPECTED_BYTES,
     SavedCall,
     SavedCallFolder,
     expected_path,
@@ -119,7 +119,7 @@ def test_non_object_result_is_not_saved(saved: SavedCall, data: bytes) -> None:
 
 
 def test_too_big_result_is_not_saved(saved: SavedCall) -> None:
-    data = json.dumps({"result": "x" * MOST_EXPECTED_BYTES}).encode()
+    data = json.dumps({"result": "x" * MAX_EXPECTED_BYTES}).encode()
     with pytest.raises(ConfigError, match=r"more than 4\.0 MiB"):
         write_expected(path_of(saved), data, is_private=False)
 

@@ -48,7 +48,7 @@ def test_claude_code_config_has_commands_urls_and_logins(tmp_path: Path) -> None
     assert web.auth == OAuthSettings(client_id="abc", redirect_port=8080)
     assert isinstance(old, HttpEntry)
     assert old.type == "sse"
-    assert "is not run" in servers["old"].remarks[0]
+    assert "is not run" in servers["old"].notes[0]
     assert isinstance(servers["socket"].entry, WebSocketEntry)
     assert [server.line for server in servers.values()] == [3, 5, 8, 9]
 
@@ -84,8 +84,8 @@ def test_vs_code_config_has_inputs_and_comments(tmp_path: Path) -> None:
         InputSpec("key", "API key", is_password=True),
         InputSpec("zone", default="eu", options=("eu", "us")),
     )
-    assert any("envFile" in remark for remark in servers["perplexity"].remarks)
-    assert any("without one" in remark for remark in servers["perplexity"].remarks)
+    assert any("envFile" in note for note in servers["perplexity"].notes)
+    assert any("without one" in note for note in servers["perplexity"].notes)
     assert servers["remote"].inputs == ()
 
 
@@ -100,7 +100,7 @@ def test_windsurf_uses_another_key_for_the_url(tmp_path: Path) -> None:
     server = _servers(tmp_path, text, "mcp.json", "Windsurf")["a"]
     assert isinstance(server.entry, HttpEntry)
     assert (server.entry.url, server.entry.enabled) == ("https://x.example/mcp", False)
-    assert server.remarks == ("Left out: disabledTools.",)
+    assert server.notes == ("Left out: disabledTools.",)
 
 
 def test_cline_uses_seconds_and_its_own_name_for_streamable_http(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_cursor_config_has_oauth_clients(tmp_path: Path) -> None:
     server = _servers(tmp_path, text, "mcp.json", "Cursor")["a"]
     assert isinstance(server.entry, HttpEntry)
     assert server.entry.auth == OAuthSettings(client_id="id", scope="read write")
-    assert any("secret" in remark for remark in server.remarks)
-    assert "hush" not in repr((server.entry, server.remarks))
+    assert any("secret" in note for note in server.notes)
+    assert "hush" not in repr((server.entry, server.notes))
 
 
 def test_zed_config_has_new_old_and_extension_servers(tmp_path: Path) -> None:
@@ -208,13 +208,13 @@ def test_servers_without_a_table_are_found_and_reported(tmp_path: Path) -> None:
         "Claude Code",
     )
     assert [server.name for server in file.servers] == ["a", "b"]
-    assert "without “mcpServers”" in file.remarks[0]
+    assert "without “mcpServers”" in file.notes[0]
 
 
 def test_key_of_another_tool_is_accepted_and_reported(tmp_path: Path) -> None:
     file = _file(tmp_path / "mcp.json", '{"mcpServers": {"a": {"command": "run"}}}', "vscode", "VS Code")
     assert [server.name for server in file.servers] == ["a"]
-    assert file.remarks == ("Its servers stand under “mcpServers”, but VS Code reads “servers”.",)
+    assert file.notes == ("Its servers stand under “mcpServers”, but VS Code reads “servers”.",)
 
 
 def test_claude_code_stores_servers_per_folder_and_disables_some(tmp_path: Path) -> None:
@@ -240,11 +240,11 @@ def test_claude_code_stores_servers_per_folder_and_disables_some(tmp_path: Path)
     )
     enabled = {server.name: server.entry and server.entry.enabled for server in found.servers}
     assert enabled == {"mine": True, "a": True, "b": False}
-    assert "settings.json" in found.by_name()["b"][0].remarks[0]
+    assert "settings.json" in found.by_name()["b"][0].notes[0]
 
 
 def test_registry_server_json_gives_one_server_per_package_or_remote(tmp_path: Path) -> None:
-    card = {
+    inbox_request = {
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
         "name": "io.github.someone/weather",
         "description": "Weather",
@@ -291,7 +291,7 @@ def test_registry_server_json_gives_one_server_per_package_or_remote(tmp_path: P
             }
         ],
     }
-    servers = _servers(tmp_path, json.dumps(card), "registry", "MCP registry")
+    servers = _servers(tmp_path, json.dumps(inbox_request), "registry", "MCP registry")
     assert list(servers) == [
         "weather-npm",
         "weather-pypi",
@@ -333,4 +333,4 @@ def test_unknown_members_are_kept_in_the_raw_entry(tmp_path: Path) -> None:
         tmp_path, '{"mcpServers": {"a": {"command": "x", "zzz": {"k": 1.10}}}}', "mcp.json", "Cursor"
     )["a"]
     assert "zzz" in server.raw
-    assert server.remarks == ("Left out: zzz.",)
+    assert server.notes == ("Left out: zzz.",)

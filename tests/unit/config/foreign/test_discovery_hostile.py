@@ -14,7 +14,7 @@ import pytest
 from inspector.config.foreign.discovery import ConfigLocation, FoundFile, find_servers
 
 
-def _place(path: Path, form: str = "mcp.json") -> ConfigLocation:
+def _location(path: Path, form: str = "mcp.json") -> ConfigLocation:
     return ConfigLocation("Claude Code", "folder", path, form)
 
 
@@ -22,7 +22,7 @@ def _found(path: Path, form: str = "mcp.json") -> FoundFile:
     """What is found at a path, beside a good file that must not suffer from it."""
     good = path.with_name("good.json")
     good.write_text('{"mcpServers": {"good": {"command": "run"}}}')
-    first, second = find_servers([_place(path, form), _place(good)]).files
+    first, second = find_servers([_location(path, form), _location(good)]).files
     assert [server.name for server in second.servers] == ["good"]
     return first
 
@@ -56,7 +56,7 @@ def test_broken_file_is_reported_and_does_not_affect_others(
     if not text:
         path = tmp_path / "file"
         path.write_bytes(b"")
-        assert find_servers([_place(path, form)]).files == ()
+        assert find_servers([_location(path, form)]).files == ()
         return
     found = _written(tmp_path, text, form)
     assert words in found.problem
@@ -107,12 +107,12 @@ def test_unreadable_file_is_reported(tmp_path: Path) -> None:
     path.write_text("{}")
     path.chmod(0)
     with _as_somebody():
-        (found,) = find_servers([_place(path)]).files
+        (found,) = find_servers([_location(path)]).files
     assert found.problem == "It cannot be read: Permission denied. Check the file and its rights."
 
 
 def test_missing_file_is_not_found(tmp_path: Path) -> None:
-    assert find_servers([_place(tmp_path / "none"), _place(tmp_path / "none" / "deeper")]).files == ()
+    assert find_servers([_location(tmp_path / "none"), _location(tmp_path / "none" / "deeper")]).files == ()
 
 
 @pytest.mark.parametrize(
@@ -163,18 +163,18 @@ def test_duplicate_name_is_reported_with_its_lines(tmp_path: Path) -> None:
     text = '{"mcpServers": {\n"a": {"command": "x"},\n"b": {"command": "y"},\n"a": {"command": "z"}}}'
     found = _written(tmp_path, text)
     assert [(server.name, server.line) for server in found.servers] == [("a", 4), ("b", 3)]
-    assert found.servers[0].remarks == ("Its name is there 2 times (lines 2, 4): the last one counts.",)
+    assert found.servers[0].notes == ("Its name is there 2 times (lines 2, 4): the last one counts.",)
 
 
 def test_excessive_number_of_servers_is_truncated_and_reported(tmp_path: Path) -> None:
     text = ",".join(f'"s{number}": {{"command": "x"}}' for number in range(1200))
     found = _written(tmp_path, f'{{"mcpServers": {{{text}}}}}')
     assert len(found.servers) == 1000
-    assert "1200" in found.remarks[0]
+    assert "1200" in found.notes[0]
 
 
 def test_table_of_the_wrong_type_is_reported(tmp_path: Path) -> None:
-    assert _written(tmp_path, '{"mcpServers": [1]}').remarks == ("“mcpServers” must be an object.",)
+    assert _written(tmp_path, '{"mcpServers": [1]}').notes == ("“mcpServers” must be an object.",)
 
 
 def test_nothing_is_expanded_and_nothing_is_written(tmp_path: Path) -> None:
@@ -203,4 +203,4 @@ def test_large_input_is_read_in_time(tmp_path: Path, text: str) -> None:
     file = _written(tmp_path, text)
     assert process_time() - begun < 5
     assert file.servers
-    assert all(len(remark) < 200 for server in file.servers for remark in server.remarks)
+    assert all(len(note) < 200 for server in file.servers for note in server.notes)

@@ -53,12 +53,12 @@ _SECRETS: tuple[Entry, ...] = (
 def test_exported_servers_can_be_read_back(form: str, entry: Entry) -> None:
     exported = export([entry], form)
     if form == "claude-desktop" and entry is _URL:
-        assert exported.remarks == ("web: Not exported, because Claude Desktop has no servers over HTTP.",)
+        assert exported.notes == ("web: Not exported, because Claude Desktop has no servers over HTTP.",)
         return
     (server,) = read_pasted(exported.text)
     read = server.entry
     assert server.name == entry.name
-    assert exported.remarks == ()
+    assert exported.notes == ()
     if isinstance(entry, StdioEntry):
         assert isinstance(read, StdioEntry)
         assert (read.command, read.args, read.env) == (entry.command, entry.args, entry.env)
@@ -71,10 +71,10 @@ def test_exported_servers_can_be_read_back(form: str, entry: Entry) -> None:
 def test_no_secret_is_exported(form: str) -> None:
     exported = export(_SECRETS, form)
     assert not [secret for secret in _HIDDEN if secret in exported.text]
-    assert not [secret for secret in _HIDDEN if any(secret in remark for remark in exported.remarks)]
+    assert not [secret for secret in _HIDDEN if any(secret in note for note in exported.notes)]
     assert '"ref"' not in exported.text
     assert "API_KEY" in exported.text
-    assert any("API_KEY" in remark for remark in exported.remarks)
+    assert any("API_KEY" in note for note in exported.notes)
     for entry in _SECRETS:
         assert not [secret for secret in _HIDDEN if secret in claude_command(entry).text]
 
@@ -95,8 +95,8 @@ def test_secret_placeholders_use_the_syntax_of_each_tool() -> None:
     assert cursor["My files"]["env"]["API_KEY"] == "${env:API_KEY}"
     vscode = json.loads(export(_SECRETS, "vscode").text)
     assert vscode["servers"]["bearer"]["headers"]["Authorization"] == "Bearer ${input:BEARER_TOKEN}"
-    asked = {item["id"]: item["password"] for item in vscode["inputs"]}
-    assert asked["BEARER_TOKEN"] is True
+    requested = {item["id"]: item["password"] for item in vscode["inputs"]}
+    assert requested["BEARER_TOKEN"] is True
     codex = tomllib.loads(export(_SECRETS, "codex").text)["mcp_servers"]
     assert codex["My files"]["env_vars"] == ["API_KEY", "OTHER"]
     assert codex["bearer"]["bearer_token_env_var"] == "BEARER_TOKEN"
@@ -112,8 +112,8 @@ def test_settings_a_tool_does_not_support_are_reported() -> None:
         timeouts=Timeouts(request=5, total=9),
         auth=OAuthSettings(client_id="me", scope="read"),
     )
-    (remark,) = export([entry], "cursor").remarks
-    assert remark == "web: Cursor has nothing like: disabled, timeouts.request, timeouts.total, auth, era."
+    (note,) = export([entry], "cursor").notes
+    assert note == "web: Cursor has nothing like: disabled, timeouts.request, timeouts.total, auth, era."
     codex = export([entry], "codex")
     assert tomllib.loads(codex.text)["mcp_servers"]["web"] == {
         "url": entry.url,
@@ -122,7 +122,7 @@ def test_settings_a_tool_does_not_support_are_reported() -> None:
     }
     claude = json.loads(export([entry], "mcp.json").text)["mcpServers"]["web"]
     assert (claude["oauth"], claude["timeout"]) == ({"clientId": "me"}, 5000)
-    (websocket,) = export([WebSocketEntry(name="s", url="wss://x/")], "gemini").remarks
+    (websocket,) = export([WebSocketEntry(name="s", url="wss://x/")], "gemini").notes
     assert "no servers over WebSocket" in websocket
 
 
@@ -134,7 +134,7 @@ def test_variable_references_are_adapted_to_each_tool() -> None:
 
     assert args("mcp.json", "mcpServers") == ["${HOME}/x", "${N:-1}", "${workspaceFolder}", "$${no}"]
     assert args("vscode", "servers") == ["${env:HOME}/x", "${env:N}", "${workspaceFolder}", "$${no}"]
-    assert any("by hand for ${HOME}" in remark for remark in export([entry], "cline").remarks)
+    assert any("by hand for ${HOME}" in note for note in export([entry], "cline").notes)
 
 
 def test_unknown_format_is_rejected() -> None:
@@ -163,7 +163,7 @@ _WORD = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_
 def test_claude_command_reads_back_as_the_same_server(args: list[str], env: dict[str, str]) -> None:
     entry = StdioEntry(name="one", command="run", args=tuple(args), env=dict(env))
     exported = claude_command(entry)
-    if exported.remarks:  # something in it looked like a secret
+    if exported.notes:  # something in it looked like a secret
         return
     assert shlex.split(exported.text)[:4] == ["claude", "mcp", "add", "one"]
     assert read_pasted(exported.text)[0].entry == entry
@@ -176,7 +176,7 @@ def test_claude_command_matches_the_claude_documentation() -> None:
     )
     odd = claude_command(StdioEntry(name="my server!", command="run"))
     assert odd.text == "claude mcp add my-server -- run"
-    assert "letters, digits" in odd.remarks[0]
+    assert "letters, digits" in odd.notes[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")

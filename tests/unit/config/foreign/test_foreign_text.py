@@ -149,7 +149,7 @@ _ENTRIES = st.builds(
 @given(st.sampled_from([form for form in EXPORT_FORMS if form != "claude-desktop"]), _ENTRIES)
 def test_exported_servers_can_be_read_back_in_every_format(form: str, entry: Entry) -> None:
     exported = export([entry], form)
-    if exported.remarks:  # something in it looked like a secret
+    if exported.notes:  # something in it looked like a secret
         return
     for text in (exported.text, fragment(entry, form).text):
         (server,) = read_pasted(text)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.base.json.scanner import member_places
+from inspector.base.json.scanner import member_locations
 from inspector.base.json.values import JSON, JSONProblem
 from inspector.config.foreign import formats
 
@@ -55,8 +55,8 @@ def test_offsets_and_line_breaks_are_preserved(case: tuple[JSON, str]) -> None:
     _, text = case
     plain = formats.blank_comments(text)
     assert len(plain) == len(text)
-    assert [at for at, letter in enumerate(plain) if letter == "\n"] == [
-        at for at, letter in enumerate(text) if letter == "\n"
+    assert [at for at, char in enumerate(plain) if char == "\n"] == [
+        at for at, char in enumerate(text) if char == "\n"
     ]
     assert all(ours in (theirs, " ") for ours, theirs in zip(plain, text, strict=True))
 
@@ -72,7 +72,7 @@ def test_byte_order_mark_is_not_part_of_the_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "location"),
     [
         ('{\n  // here\n  "a": 1\n  "b": 2\n}', "line 4, column 3"),
         ('{"a": 1} /* open', "line 1, column 10"),
@@ -81,8 +81,8 @@ def test_byte_order_mark_is_not_part_of_the_text() -> None:
         ('{\r\n "a": /* x */ nope}', "line 2, column 15"),
     ],
 )
-def test_error_is_reported_by_line_and_column(text: str, place: str) -> None:
-    with pytest.raises(JSONProblem, match=place):
+def test_error_is_reported_by_line_and_column(text: str, location: str) -> None:
+    with pytest.raises(JSONProblem, match=location):
         formats.read(text)
 
 
@@ -97,7 +97,7 @@ def test_a_hostile_text_is_refused_in_time(text: str) -> None:
 
 def test_every_occurrence_of_a_duplicate_member_is_found() -> None:
     text = '{"s": {"a": 1, "b": 2, "a": 3}}'
-    assert [name for name, _ in member_places(text, "s")] == ["a", "b", "a"]
-    assert [text[at] for _, at in member_places(text, "s")] == ["1", "2", "3"]
+    assert [name for name, _ in member_locations(text, "s")] == ["a", "b", "a"]
+    assert [text[at] for _, at in member_locations(text, "s")] == ["1", "2", "3"]
     with pytest.raises(JSONProblem):
-        member_places(text, "nothing")
+        member_locations(text, "nothing")

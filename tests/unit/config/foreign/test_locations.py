@@ -138,13 +138,13 @@ def test_the_nearer_file_overrides_the_farther_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_managed_settings_come_first_and_system_defaults_last(platform: str, tmp_path: Path) -> None:
-    scopes = [place.scope for place in locations_for(platform, tmp_path, {}, tmp_path / "work")]
+    scopes = [location.scope for location in locations_for(platform, tmp_path, {}, tmp_path / "work")]
     assert scopes[0] == scopes[-1] == "system"
     order = [scope for at, scope in enumerate(scopes) if at == 0 or scopes[at - 1] != scope]
     assert order == ["system", "folder", "user", "system"]
 
 
 def test_no_path_is_listed_twice(tmp_path: Path) -> None:
-    places = locations_for("linux", tmp_path, {}, tmp_path)
-    assert len({(place.path, place.form) for place in places}) == len(places)
-    assert all(isinstance(place, ConfigLocation) for place in places)
+    locations = locations_for("linux", tmp_path, {}, tmp_path)
+    assert len({(location.path, location.form) for location in locations}) == len(locations)
+    assert all(isinstance(location, ConfigLocation) for location in locations)

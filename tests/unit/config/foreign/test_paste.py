@@ -120,7 +120,7 @@ def test_quoted_text_is_kept_verbatim() -> None:
 
 
 def test_names_only_a_shell_would_expand_are_reported() -> None:
-    assert "write ${HOME}" in _one("run $HOME/x").remarks[0]
+    assert "write ${HOME}" in _one("run $HOME/x").notes[0]
 
 
 @pytest.mark.parametrize(

@@ -47,5 +47,5 @@ def test_inbox_uses_the_saved_timeout_and_saves_a_new_one(path: Path) -> None:
     inbox = Inbox(prefs=InboxPrefsFile(path))
     inbox.begin()
     assert inbox.answer_within == 2.5
-    inbox.choose_answer_within(7)
+    inbox.choose_inbox_timeout(7)
     assert (inbox.answer_within, json.loads(path.read_text())) == (7, {"inbox": {"answerWithin": 7}})

@@ -42,7 +42,7 @@ def test_every_setting_has_a_description_and_a_valid_default(setting: Setting) -
         assert setting.target
     if setting.kind is Kind.NUMBER:
         assert setting.unit
-        assert math.isfinite(setting.most)
+        assert math.isfinite(setting.maximum)
     if setting.kind is Kind.PLACE and setting.target != "layout":
         assert setting.target in {field.name for field in fields(Files)}
 
@@ -95,9 +95,9 @@ def test_every_file_in_use_is_listed_in_the_settings() -> None:
 
 def test_setting_matches_only_if_all_search_words_match() -> None:
     setting = setting_of("connections.connectTimeout")
-    assert setting.fits(["CONNECT", "longest"])
-    assert setting.fits([])
-    assert not setting.fits(["connect", "capture"])
+    assert setting.matches(["CONNECT", "longest"])
+    assert setting.matches([])
+    assert not setting.matches(["connect", "capture"])
 
 
 def test_without_a_file_the_defaults_apply(path: Path) -> None:

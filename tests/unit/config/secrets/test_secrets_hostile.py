@@ -26,8 +26,10 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_tampered_secret_is_not_used_and_reported_once(machine: Machine) -> None:
     document = machine.document()
-    sealed = document["records"][NAME]["sealed"]
-    document["records"][NAME]["sealed"] = ("B" if sealed[30] != "B" else "C").join((sealed[:30], sealed[31:]))
+    encrypted = document["records"][NAME]["sealed"]
+    document["records"][NAME]["sealed"] = ("B" if encrypted[30] != "B" else "C").join(
+        (encrypted[:30], encrypted[31:])
+    )
     machine.rewrite(document)
     run = machine.run()
     assert run.store.get(NAME) is None
@@ -111,9 +113,9 @@ def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) ->
     machine.path.write_text(text)
     store = machine.store
     assert store.get(NAME) is None
-    assert store.state.standing is StorageStatus.UNREADABLE
-    assert "damaged" in store.state.words
-    assert str(machine.path) in store.state.words
+    assert store.state.status is StorageStatus.UNREADABLE
+    assert "damaged" in store.state.text
+    assert str(machine.path) in store.state.text
     with pytest.raises(SecretsUnavailable, match="damaged"):
         store.put(NAME, "x")
     with pytest.raises(SecretsUnavailable, match="damaged"):
@@ -121,7 +123,7 @@ def test_foreign_file_is_left_alone_and_reported(machine: Machine, text: str) ->
     assert machine.path.read_text() == text
     store.put(NAME, "for now", for_this_run=True)
     assert store.get(NAME) == "for now"
-    assert store.state.standing is StorageStatus.UNREADABLE
+    assert store.state.status is StorageStatus.UNREADABLE
     store.reset()
     store.put(NAME, "new")
     assert machine.store.get(NAME) == "new"
@@ -177,23 +179,23 @@ def test_tampered_plain_header_does_not_expose_encrypted_secrets(machine: Machin
 def test_symlink_to_another_file_is_rejected_and_its_target_left_alone(
     machine: Machine, tmp_path: Path
 ) -> None:
-    elsewhere = tmp_path / "elsewhere.json"
-    machine.path.rename(elsewhere)
-    before = elsewhere.read_bytes()
-    machine.path.symlink_to(elsewhere)
+    alternative = tmp_path / "elsewhere.json"
+    machine.path.rename(alternative)
+    before = alternative.read_bytes()
+    machine.path.symlink_to(alternative)
     store = machine.store
     assert store.get(NAME) is None
-    assert "link to another file" in store.state.words
+    assert "link to another file" in store.state.text
     with pytest.raises(SecretsUnavailable, match="link to another file"):
         store.put(NAME, "x")
-    assert elsewhere.read_bytes() == before
+    assert alternative.read_bytes() == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
 def test_named_pipe_is_rejected_without_blocking(machine: Machine) -> None:
     machine.path.unlink()
     os.mkfifo(machine.path)
-    assert machine.store.look().standing is StorageStatus.UNREADABLE
+    assert machine.store.look().status is StorageStatus.UNREADABLE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of files are another thing on Windows")
@@ -201,7 +203,7 @@ def test_file_owned_by_another_user_is_rejected(machine: Machine, monkeypatch: p
     machine.run()
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    assert "belongs to somebody else" in machine.store.look().words
+    assert "belongs to somebody else" in machine.store.look().text
     with pytest.raises(ConfigError, match="belongs to somebody else"):
         machine.store.put(NAME, "x")
 
@@ -209,7 +211,7 @@ def test_file_owned_by_another_user_is_rejected(machine: Machine, monkeypatch: p
 def test_a_file_that_is_too_big_is_not_read(machine: Machine) -> None:
     with machine.path.open("r+b") as file:
         file.truncate(17 * 1024 * 1024)
-    assert "bigger than" in machine.store.look().words
+    assert "bigger than" in machine.store.look().text
 
 
 def test_file_without_its_key_is_reported_and_not_overwritten(machine: Machine) -> None:
@@ -217,7 +219,7 @@ def test_file_without_its_key_is_reported_and_not_overwritten(machine: Machine) 
     machine.backend = MemoryKeychain()
     store = machine.store
     assert store.get(NAME) is None
-    assert store.state.standing is StorageStatus.KEY_LOST
+    assert store.state.status is StorageStatus.KEY_LOST
     with pytest.raises(SecretsUnavailable, match="no key"):
         store.put(NAME, "x")
     assert machine.path.read_bytes() == before
@@ -227,7 +229,7 @@ def test_key_planted_in_the_keychain_is_not_used(machine: Machine) -> None:
     assert isinstance(machine.backend, MemoryKeychain)
     for account in machine.backend.entries:
         machine.backend.entries[account] = json.dumps("A" * 42)
-    assert machine.store.open().standing is StorageStatus.KEY_LOST
+    assert machine.store.open().status is StorageStatus.KEY_LOST
     for account in machine.backend.entries:
         machine.backend.entries[account] = "A" * 43 + "="
-    assert machine.store.open().standing is StorageStatus.KEY_LOST
+    assert machine.store.open().status is StorageStatus.KEY_LOST

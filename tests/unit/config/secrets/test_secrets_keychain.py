@@ -16,14 +16,14 @@ from inspector.config.secrets.keychain import SERVICE, Keychain, find_backend
 from inspector.config.secrets.records import SecretsUnavailable, StorageLevel, StorageStatus
 from inspector.config.secrets.vault_file import new_key, to_text
 from tests.helpers.keychains import FailingKeychain, ForgetfulKeychain, MemoryKeychain, WaitingKeychain
-from tests.helpers.secretsstage import NAME, VALUE, Machine, standing
+from tests.helpers.secretsstage import NAME, VALUE, Machine, status
 
 
 @pytest.fixture
 def waiting() -> Iterator[WaitingKeychain]:
     backend = WaitingKeychain()
     yield backend
-    backend.let_go.set()
+    backend.release_bodies.set()
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def test_failing_keychain_makes_writes_fail_and_reads_return_nothing(
     machine.backend = FailingKeychain(error)
     store = machine.store
     assert store.get(NAME) is None
-    assert store.state.standing is expected
-    assert words in store.state.words
-    assert len(store.state.words) < 300
+    assert store.state.status is expected
+    assert words in store.state.text
+    assert len(store.state.text) < 300
     assert store.state.next_step
     with pytest.raises(SecretsUnavailable, match="keychain"):
         store.put(NAME, "x")
@@ -75,10 +75,10 @@ def test_keychain_unlocked_meanwhile_is_used(tmp_path: Path) -> None:
     machine.store.put(NAME, VALUE)
     backend.error = KeyringLocked("locked")
     run = machine.run()
-    assert run.store.open().standing is StorageStatus.LOCKED
-    assert run.store.look().standing is StorageStatus.LOCKED
+    assert run.store.open().status is StorageStatus.LOCKED
+    assert run.store.look().status is StorageStatus.LOCKED
     backend.error = None
-    assert run.store.open().standing is StorageStatus.OPEN
+    assert run.store.open().status is StorageStatus.OPEN
     assert run.store.get(NAME) == VALUE
 
 
@@ -113,22 +113,22 @@ def test_unresponsive_keychain_is_reported_and_its_late_response_is_used(
     assert isinstance(machine.backend, MemoryKeychain)
     waiting.entries = machine.backend.entries
     machine.backend = waiting
-    store = machine.run(patience=0.05).store
+    store = machine.run(timeout=0.05).store
     assert store.get(NAME) is None
-    assert standing(store) is StorageStatus.SILENT
+    assert status(store) is StorageStatus.SILENT
     assert "unlock" in store.state.next_step
     thread = next(each for each in threading.enumerate() if each.name == "keychain")
-    waiting.is_asked.clear()
-    assert store.open().standing is StorageStatus.SILENT
-    assert not waiting.is_asked.is_set()  # the person is not asked twice
-    waiting.let_go.set()
+    waiting.is_requested.clear()
+    assert store.open().status is StorageStatus.SILENT
+    assert not waiting.is_requested.is_set()  # the person is not asked twice
+    waiting.release_bodies.set()
     thread.join()
     assert store.get(NAME) == VALUE
-    assert standing(store) is StorageStatus.OPEN
+    assert status(store) is StorageStatus.OPEN
 
 
 def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKeychain) -> None:
-    run = Machine(tmp_path, waiting).run(patience=600)
+    run = Machine(tmp_path, waiting).run(timeout=600)
     failed = threading.Event()
 
     def put() -> None:
@@ -138,7 +138,7 @@ def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKe
 
     thread = threading.Thread(target=put)
     thread.start()
-    assert waiting.is_asked.wait(10)
+    assert waiting.is_requested.wait(10)
     run.store.close()
     thread.join()
     assert failed.is_set()
@@ -168,7 +168,7 @@ def test_other_keyring_backends_are_not_accepted(
     keyring.set_keyring(backend())
     with pytest.raises(SecretsUnavailable) as caught:
         find_backend()
-    assert caught.value.standing is StorageStatus.ABSENT
+    assert caught.value.status is StorageStatus.ABSENT
     assert ("fail" not in backend.__module__) == (backend.__module__ in str(caught.value))
 
 
@@ -180,5 +180,5 @@ def test_keychain_started_later_is_found(chosen: None, monkeypatch: pytest.Monke
 
 def test_missing_keychain_is_absent(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(NoKeyringError("none"))).store
-    assert store.open().standing is StorageStatus.ABSENT
-    assert store.state.rung is StorageLevel.MEMORY
+    assert store.open().status is StorageStatus.ABSENT
+    assert store.state.level is StorageLevel.MEMORY

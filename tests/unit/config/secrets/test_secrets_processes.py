@@ -66,8 +66,8 @@ def test_two_processes_refresh_a_secret_once(tmp_path: Path) -> None:
     assert claim is not None
     renewers = [_start(_RENEWER, str(tmp_path / "secrets")) for _ in range(2)]
     claim.release()
-    said = [renewer.communicate(timeout=60)[0].split() for renewer in renewers]
-    assert sorted(said) == [["granted", "new"], ["new"]]
+    reported = [renewer.communicate(timeout=60)[0].split() for renewer in renewers]
+    assert sorted(reported) == [["granted", "new"], ["new"]]
 
 
 def test_claim_is_exclusive_per_name(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_process_sees_the_changes_of_another_including_the_storage_location(tmp_
     assert other.get(NAME) == VALUE
     one.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
     assert other.get(NAME) is None
-    assert "locked" in other.state.words
+    assert "locked" in other.state.text
     other.unlock(PASSPHRASE)
     assert other.get(NAME) == VALUE
     other.keep_in(StorageLevel.KEYCHAIN)
     assert one.get(NAME) == VALUE
-    assert one.look().rung is StorageLevel.KEYCHAIN
+    assert one.look().level is StorageLevel.KEYCHAIN
 
 
 def test_two_simultaneous_first_secrets_create_one_file_with_one_key(tmp_path: Path) -> None:
@@ -144,11 +144,11 @@ def test_looking_up_secrets_imports_neither_keyring_nor_cryptography(tmp_path: P
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize("rung", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE])
-def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, rung: StorageLevel) -> None:
+@pytest.mark.parametrize("level", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE])
+def test_same_secret_is_encrypted_differently_each_time(tmp_path: Path, level: StorageLevel) -> None:
     machine = Machine(tmp_path)
     store = machine.store
-    store.keep_in(rung, PASSPHRASE)
+    store.keep_in(level, PASSPHRASE)
     store.put("a/1", VALUE)
     store.put("a/2", VALUE)
     first = machine.document()["records"]

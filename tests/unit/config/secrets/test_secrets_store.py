@@ -20,9 +20,9 @@ from inspector.config.secrets.records import (
     make_name,
     parts_of,
 )
-from inspector.config.secrets.store import LONGEST_VALUE, SecretStore
+from inspector.config.secrets.store import MAX_VALUE_LENGTH, SecretStore
 from tests.helpers.keychains import FailingKeychain, MemoryKeychain
-from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine, standing
+from tests.helpers.secretsstage import NAME, PASSPHRASE, VALUE, Machine, status
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_secret_is_available_in_the_next_run(machine: Machine) -> None:
     assert machine.store.get(NAME) == VALUE
 
 
-@pytest.mark.parametrize("value", ["x", "\x00\n\t ü 😀", "x" * LONGEST_VALUE])
+@pytest.mark.parametrize("value", ["x", "\x00\n\t ü 😀", "x" * MAX_VALUE_LENGTH])
 def test_any_text_round_trips(machine: Machine, value: str) -> None:
     machine.store.put(NAME, value)
     assert machine.store.get(NAME) == value
@@ -67,11 +67,11 @@ def test_the_keychain_has_one_entry_however_many_secrets_there_are(machine: Mach
     assert entries(machine) == 1
 
 
-@pytest.mark.parametrize("rung", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE, StorageLevel.MEMORY])
-def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, rung: StorageLevel) -> None:
+@pytest.mark.parametrize("level", [StorageLevel.KEYCHAIN, StorageLevel.PASSPHRASE, StorageLevel.MEMORY])
+def test_nothing_on_disk_contains_the_secret_in_any_encoding(machine: Machine, level: StorageLevel) -> None:
     store = machine.store
     store.put(NAME, VALUE)
-    store.keep_in(rung, PASSPHRASE)
+    store.keep_in(level, PASSPHRASE)
     store.put("header/other/name", VALUE + VALUE)
     written = b"".join(path.read_bytes() for path in machine.folder.rglob("*") if path.is_file())
     assert written
@@ -99,7 +99,7 @@ def test_unknown_name_returns_nothing_without_accessing_the_keychain(tmp_path: P
     backend.error = RuntimeError("asked")
     run = machine.run()
     assert run.store.get("header/nobody/x") is None
-    assert run.store.look().standing is StorageStatus.UNTRIED
+    assert run.store.look().status is StorageStatus.UNTRIED
 
 
 def test_deleting_needs_no_key(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_the_list_has_names_and_times_but_needs_no_key(machine: Machine) -> None
     store = machine.store
     store.put("a/b", "only now", for_this_run=True)
     first, second = store.stored()
-    assert (first.name, first.is_kept) == ("a/b", False)
-    assert (second.name, second.is_kept) == (NAME, True)
+    assert (first.name, first.is_saved) == ("a/b", False)
+    assert (second.name, second.is_saved) == (NAME, True)
     assert second.changed > 1_700_000_000
 
 
@@ -140,7 +140,7 @@ def test_name_that_cannot_be_displayed_or_split_is_rejected(machine: Machine, na
     assert not machine.path.exists()
 
 
-@pytest.mark.parametrize("value", ["", "x" * (LONGEST_VALUE + 1), "\ud800"])
+@pytest.mark.parametrize("value", ["", "x" * (MAX_VALUE_LENGTH + 1), "\ud800"])
 def test_unstorable_value_is_rejected(machine: Machine, value: str) -> None:
     with pytest.raises(ConfigError):
         machine.store.put(NAME, value)
@@ -161,7 +161,7 @@ def test_name_parts_may_contain_any_text() -> None:
 def test_keychain_is_not_accessed_before_anything_is_stored(tmp_path: Path) -> None:
     store = Machine(tmp_path, FailingKeychain(RuntimeError("asked"))).store
     assert store.look() == store.state
-    assert (store.state.rung, store.state.standing) == (StorageLevel.KEYCHAIN, StorageStatus.UNTRIED)
+    assert (store.state.level, store.state.status) == (StorageLevel.KEYCHAIN, StorageStatus.UNTRIED)
     assert store.state.is_chosen is False
 
 
@@ -169,8 +169,8 @@ def test_without_a_keychain_secrets_are_in_memory_and_the_state_says_why(bare: M
     store = bare.store
     store.put(NAME, VALUE)
     assert store.get(NAME) == VALUE
-    assert (store.state.rung, store.state.standing) == (StorageLevel.MEMORY, StorageStatus.ABSENT)
-    assert store.state.words
+    assert (store.state.level, store.state.status) == (StorageLevel.MEMORY, StorageStatus.ABSENT)
+    assert store.state.text
     assert store.state.in_memory == 1
     assert not bare.path.exists()
     assert bare.store.get(NAME) is None
@@ -180,7 +180,7 @@ def test_a_store_without_a_folder_is_in_memory() -> None:
     store = SecretStore()
     store.put(NAME, VALUE)
     assert store.get(NAME) == VALUE
-    assert (store.state.rung, store.state.standing) == (StorageLevel.MEMORY, StorageStatus.OPEN)
+    assert (store.state.level, store.state.status) == (StorageLevel.MEMORY, StorageStatus.OPEN)
     assert store.delete(NAME) is True
     with pytest.raises(ConfigError, match="memory only"):
         store.keep_in(StorageLevel.PASSPHRASE, PASSPHRASE)
@@ -193,17 +193,17 @@ def test_passphrase_unlocks_the_secrets_once_per_run(bare: Machine) -> None:
     assert first.get(NAME) == VALUE  # what was in memory is moved
     assert first.state.in_memory == 0
     run = bare.run()
-    assert run.store.look().standing is StorageStatus.LOCKED
+    assert run.store.look().status is StorageStatus.LOCKED
     assert run.store.get(NAME) is None
     with pytest.raises(SecretsUnavailable, match="locked"):
         run.store.put("a/b", "x")
     with pytest.raises(ConfigError, match="not the passphrase"):
         run.store.unlock("wrong horse battery")
     run.store.unlock(PASSPHRASE)
-    assert standing(run.store) is StorageStatus.OPEN
+    assert status(run.store) is StorageStatus.OPEN
     assert run.store.get(NAME) == VALUE
     run.store.lock()
-    assert standing(run.store) is StorageStatus.LOCKED
+    assert status(run.store) is StorageStatus.LOCKED
     assert run.store.get(NAME) is None
 
 
@@ -243,7 +243,7 @@ def test_every_change_of_location_moves_all_secrets(
     old = machine.path.read_text()
     store.keep_in(after, "another passphrase", unprotected=True)
     assert (store.get(NAME), store.get("a/b")) == (VALUE, "other")
-    assert store.state.rung is after
+    assert store.state.level is after
     assert entries(machine) == (1 if after is StorageLevel.KEYCHAIN else 0)
     for record in json.loads(old)["records"].values():
         assert "sealed" not in record or record["sealed"] not in machine.path.read_text()
@@ -251,7 +251,7 @@ def test_every_change_of_location_moves_all_secrets(
     if after is StorageLevel.PASSPHRASE:
         later.unlock("another passphrase")
     assert later.get(NAME) == (None if after is StorageLevel.MEMORY else VALUE)
-    assert later.look().rung is after  # the choice is kept, memory too
+    assert later.look().level is after  # the choice is kept, memory too
 
 
 def test_undecryptable_secrets_are_not_moved_and_nothing_changes(machine: Machine) -> None:
@@ -306,15 +306,15 @@ def test_deleting_everything_deletes_the_key_too(machine: Machine) -> None:
 
 def test_state_is_signalled_only_when_it_changes(bare: Machine) -> None:
     store = bare.store
-    told: list[SecretsState] = []
-    store.changed.connect(told.append)
+    reported: list[SecretsState] = []
+    store.changed.connect(reported.append)
     store.look()
-    assert told == []
+    assert reported == []
     store.put(NAME, VALUE)
-    assert (told[-1].standing, told[-1].in_memory) == (StorageStatus.ABSENT, 1)
-    count = len(told)
+    assert (reported[-1].status, reported[-1].in_memory) == (StorageStatus.ABSENT, 1)
+    count = len(reported)
     store.put(NAME, "other")
-    assert len(told) == count
+    assert len(reported) == count
 
 
 # ------------------------------------------------------------------ the disk

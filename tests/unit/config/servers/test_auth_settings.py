@@ -34,18 +34,18 @@ FULL = OAuthSettings(
 
 @pytest.mark.parametrize("auth", [FULL, BearerSettings(token=SecretRef("bearer/x")), OAuthSettings(), None])
 def test_written_settings_are_read_back(tmp_path: Path, auth: OAuthSettings | BearerSettings | None) -> None:
-    catalogue = ServerListFile(tmp_path / "servers.json")
+    server_list = ServerListFile(tmp_path / "servers.json")
     entry = HttpEntry(name="s", url="https://mcp.example/mcp", auth=auth)
-    catalogue.save(entry)
-    assert catalogue.find("s") == entry
+    server_list.save(entry)
+    assert server_list.find("s") == entry
 
 
 def test_members_are_written_as_in_other_files_and_unknown_ones_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     auth = {"type": "oauth", "clientId": "me", "later": 1}
     path.write_text(json.dumps({"mcpServers": {"s": {"url": "https://mcp.example/mcp", "auth": auth}}}))
-    catalogue = ServerListFile(path)
-    catalogue.save(catalogue.find("s"))
+    server_list = ServerListFile(path)
+    server_list.save(server_list.find("s"))
     assert json.loads(path.read_text())["mcpServers"]["s"]["auth"] == auth
 
 

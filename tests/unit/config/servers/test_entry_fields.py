@@ -84,10 +84,10 @@ def test_disabled_from_other_clients_is_shown_and_replaced() -> None:
 
 def test_errors_are_found_at_their_fields() -> None:
     at = {
-        place: field_at(place, "stdio")
-        for place in ("args.2", "timeouts.connect", "env.KEY", "url", "nothing")
+        location: field_at(location, "stdio")
+        for location in ("args.2", "timeouts.connect", "env.KEY", "url", "nothing")
     }
-    assert {place: field.member if field else None for place, field in at.items()} == {
+    assert {location: field.member if field else None for location, field in at.items()} == {
         "args.2": "args",
         "timeouts.connect": "timeouts.connect",
         "env.KEY": "env",

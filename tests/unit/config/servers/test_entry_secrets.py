@@ -38,25 +38,25 @@ ENTRIES: list[Entry] = [
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.transport)
 def test_references_are_read_as_they_were_written(tmp_path: Path, entry: Entry) -> None:
-    catalogue = ServerListFile(tmp_path / "servers.json")
-    catalogue.save(entry)
-    assert catalogue.load().entries == (entry,)
+    server_list = ServerListFile(tmp_path / "servers.json")
+    server_list.save(entry)
+    assert server_list.load().entries == (entry,)
 
 
 def test_reference_keeps_unknown_members(tmp_path: Path) -> None:
     path = tmp_path / "servers.json"
     headers = {"X-Key": {"ref": "header/a/X-Key", "note": "of Bob"}}
     path.write_text(json.dumps({"mcpServers": {"a": {"url": "http://h/", "headers": headers, "x": 1}}}))
-    catalogue = ServerListFile(path)
-    catalogue.save(catalogue.find("a"))
+    server_list = ServerListFile(path)
+    server_list.save(server_list.find("a"))
     assert json.loads(path.read_text())["mcpServers"]["a"] == {"url": "http://h/", "headers": headers, "x": 1}
 
 
 def test_plain_or_removed_value_leaves_no_reference_behind(tmp_path: Path) -> None:
-    catalogue = ServerListFile(tmp_path / "servers.json")
-    catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": REF, "Y-Key": REF}))
-    catalogue.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": "1"}))
-    assert json.loads(catalogue.path.read_text())["mcpServers"]["a"]["headers"] == {"X-Key": "1"}
+    server_list = ServerListFile(tmp_path / "servers.json")
+    server_list.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": REF, "Y-Key": REF}))
+    server_list.save(HttpEntry(name="a", url="http://h/", headers={"X-Key": "1"}))
+    assert json.loads(server_list.path.read_text())["mcpServers"]["a"]["headers"] == {"X-Key": "1"}
 
 
 @pytest.mark.parametrize("value", [{}, {"ref": ""}, {"ref": 5}, {"ref": "a//b"}, {"secret": "header/a/b"}])

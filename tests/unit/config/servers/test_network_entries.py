@@ -26,16 +26,16 @@ from inspector.config.servers.server_list import ServerListFile, read_entry
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> ServerListFile:
+def server_list(tmp_path: Path) -> ServerListFile:
     return ServerListFile(tmp_path / "servers.json")
 
 
-def hold(catalogue: ServerListFile, **servers: Any) -> None:
-    catalogue.path.write_text(json.dumps({"mcpServers": servers}))
+def hold(server_list: ServerListFile, **servers: Any) -> None:
+    server_list.path.write_text(json.dumps({"mcpServers": servers}))
 
 
-def held(catalogue: ServerListFile, name: str = "a") -> Any:
-    return json.loads(catalogue.path.read_text())["mcpServers"][name]
+def held(server_list: ServerListFile, name: str = "a") -> Any:
+    return json.loads(server_list.path.read_text())["mcpServers"][name]
 
 
 # ------------------------------------------------------------------ reading
@@ -154,15 +154,15 @@ def test_unusable_setting_is_reported_by_its_key_in_the_file(value: JSONObject, 
     assert str(caught.value).startswith(sentence)
 
 
-def test_one_unusable_server_does_not_affect_the_others(catalogue: ServerListFile) -> None:
+def test_one_unusable_server_does_not_affect_the_others(server_list: ServerListFile) -> None:
     hold(
-        catalogue,
+        server_list,
         a={"command": "x"},
         b={"command": "x", "era": "soon"},
         c={"url": "http://["},
         d={"url": "ws://x"},
     )
-    loaded = catalogue.load()
+    loaded = server_list.load()
     assert [entry.name for entry in loaded.entries] == ["a", "d"]
     assert [problem.split(":")[0] for problem in loaded.problems] == [
         "servers.json, server 'b'",
@@ -200,25 +200,25 @@ entries = st.one_of(
 def test_written_settings_are_read_back_whatever_was_there_before(
     tmp_path_factory: pytest.TempPathFactory, before: Entry, entry: Entry
 ) -> None:
-    catalogue = ServerListFile(tmp_path_factory.mktemp("catalogue") / "servers.json")
-    catalogue.save(before)
-    catalogue.save(entry)
-    assert catalogue.find("a") == entry
+    server_list = ServerListFile(tmp_path_factory.mktemp("catalogue") / "servers.json")
+    server_list.save(before)
+    server_list.save(entry)
+    assert server_list.find("a") == entry
 
 
-def test_only_non_default_settings_are_written(catalogue: ServerListFile) -> None:
+def test_only_non_default_settings_are_written(server_list: ServerListFile) -> None:
     network = NetworkSettings(verify=False)
-    catalogue.save(HttpEntry(name="a", url="https://x/", network=network, timeouts=Timeouts(request=5)))
-    assert held(catalogue) == {
+    server_list.save(HttpEntry(name="a", url="https://x/", network=network, timeouts=Timeouts(request=5)))
+    assert held(server_list) == {
         "url": "https://x/",
         "network": {"verify": False},
         "timeouts": {"request": 5},
     }
 
 
-def test_unknown_members_are_kept_inside_the_settings_too(catalogue: ServerListFile) -> None:
+def test_unknown_members_are_kept_inside_the_settings_too(server_list: ServerListFile) -> None:
     hold(
-        catalogue,
+        server_list,
         a={
             "url": "https://x/",
             "note": "mine",
@@ -226,8 +226,8 @@ def test_unknown_members_are_kept_inside_the_settings_too(catalogue: ServerListF
             "timeouts": {"read": 3},
         },
     )
-    catalogue.set_enabled(catalogue.find("a"), False)
-    assert held(catalogue) == {
+    server_list.set_enabled(server_list.find("a"), False)
+    assert held(server_list) == {
         "url": "https://x/",
         "note": "mine",
         "network": {"proxy": "http://p:1", "dns": "9.9.9.9"},
@@ -236,8 +236,8 @@ def test_unknown_members_are_kept_inside_the_settings_too(catalogue: ServerListF
     }
 
 
-def test_setting_reset_to_its_default_is_removed(catalogue: ServerListFile) -> None:
-    catalogue.save(HttpEntry(name="a", url="https://x/", network=NetworkSettings(proxy="http://p:1")))
-    catalogue.save(HttpEntry(name="a", url="https://x/"))
-    assert catalogue.find("a") == HttpEntry(name="a", url="https://x/")
-    assert "proxy" not in str(held(catalogue))
+def test_setting_reset_to_its_default_is_removed(server_list: ServerListFile) -> None:
+    server_list.save(HttpEntry(name="a", url="https://x/", network=NetworkSettings(proxy="http://p:1")))
+    server_list.save(HttpEntry(name="a", url="https://x/"))
+    assert server_list.find("a") == HttpEntry(name="a", url="https://x/")
+    assert "proxy" not in str(held(server_list))

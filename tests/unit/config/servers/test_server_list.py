@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def catalogue(path: Path) -> ServerListFile:
+def server_list(path: Path) -> ServerListFile:
     return ServerListFile(path)
 
 
@@ -41,29 +41,29 @@ STDIO = StdioEntry(
 HTTP = HttpEntry(name="b", url="https://example.com/mcp", headers={"Authorization": "x"}, enabled=False)
 
 
-def test_missing_file_is_an_empty_server_list(catalogue: ServerListFile) -> None:
-    loaded = catalogue.load()
+def test_missing_file_is_an_empty_server_list(server_list: ServerListFile) -> None:
+    loaded = server_list.load()
     assert (loaded.entries, loaded.problems) == ((), ())
 
 
-def test_saved_servers_are_loaded_in_order(catalogue: ServerListFile) -> None:
-    catalogue.save(STDIO)
-    catalogue.save(HTTP)
-    assert catalogue.load().entries == (STDIO, HTTP)
-    assert catalogue.find("b") == HTTP
+def test_saved_servers_are_loaded_in_order(server_list: ServerListFile) -> None:
+    server_list.save(STDIO)
+    server_list.save(HTTP)
+    assert server_list.load().entries == (STDIO, HTTP)
+    assert server_list.find("b") == HTTP
 
 
-def test_saved_server_has_the_format_of_other_clients(catalogue: ServerListFile, path: Path) -> None:
-    catalogue.save(StdioEntry(name="a", command="python", args=("x",)))
+def test_saved_server_has_the_format_of_other_clients(server_list: ServerListFile, path: Path) -> None:
+    server_list.save(StdioEntry(name="a", command="python", args=("x",)))
     assert read(path) == {"mcpServers": {"a": {"command": "python", "args": ["x"]}}}
 
 
-def test_notes_color_and_auto_connect_round_trip(catalogue: ServerListFile, path: Path) -> None:
+def test_notes_color_and_auto_connect_round_trip(server_list: ServerListFile, path: Path) -> None:
     entry = replace(
         STDIO, notes="two\nlines", colour="teal", auto_connect=True, watch=("src/**/*.py", "*.js")
     )
-    catalogue.save(entry)
-    assert catalogue.find("a") == entry
+    server_list.save(entry)
+    assert server_list.find("a") == entry
     written = read(path)["mcpServers"]["a"]  # type: ignore[index,call-overload]
     assert {name: written[name] for name in ("notes", "colour", "autoConnect", "watch")} == {  # type: ignore[index,call-overload]
         "notes": "two\nlines",
@@ -73,11 +73,11 @@ def test_notes_color_and_auto_connect_round_trip(catalogue: ServerListFile, path
     }
 
 
-def test_unknown_members_are_kept(catalogue: ServerListFile, path: Path) -> None:
+def test_unknown_members_are_kept(server_list: ServerListFile, path: Path) -> None:
     server: JSON = {"type": "stdio", "command": "old", "env": {"K": "v"}, "alwaysAllow": ["x"], "cwd": "/tmp"}
     write(path, {"$schema": "x", "mcpServers": {"z": 5, "a": server}, "other": [1, {"deep": None}]})
-    catalogue.save(StdioEntry(name="a", command="new"))
-    catalogue.remove("nobody")
+    server_list.save(StdioEntry(name="a", command="new"))
+    server_list.remove("nobody")
     assert read(path) == {
         "$schema": "x",
         "mcpServers": {
@@ -90,27 +90,27 @@ def test_unknown_members_are_kept(catalogue: ServerListFile, path: Path) -> None
 
 @pytest.mark.parametrize(("first", "then"), [(STDIO, HTTP), (HTTP, STDIO)])
 def test_server_with_a_changed_transport_loads_with_the_new_one(
-    catalogue: ServerListFile, first: StdioEntry | HttpEntry, then: StdioEntry | HttpEntry
+    server_list: ServerListFile, first: StdioEntry | HttpEntry, then: StdioEntry | HttpEntry
 ) -> None:
-    catalogue.save(replace(first, name="same"))
-    catalogue.save(replace(then, name="same"))
-    assert catalogue.load().entries == (replace(then, name="same"),)
+    server_list.save(replace(first, name="same"))
+    server_list.save(replace(then, name="same"))
+    assert server_list.load().entries == (replace(then, name="same"),)
 
 
-def test_disabled_is_read_and_written_as_enabled(catalogue: ServerListFile, path: Path) -> None:
+def test_disabled_is_read_and_written_as_enabled(server_list: ServerListFile, path: Path) -> None:
     write(path, {"mcpServers": {"a": {"command": "x", "disabled": True}}})
-    (entry,) = catalogue.load().entries
+    (entry,) = server_list.load().entries
     assert not entry.enabled
-    catalogue.set_enabled(entry, True)
-    assert catalogue.load().entries[0].enabled
+    server_list.set_enabled(entry, True)
+    assert server_list.load().entries[0].enabled
     assert read(path) == {"mcpServers": {"a": {"command": "x", "args": []}}}
 
 
-def test_a_server_can_be_removed(catalogue: ServerListFile) -> None:
-    catalogue.save(STDIO)
-    catalogue.save(HTTP)
-    catalogue.remove("a")
-    assert catalogue.load().entries == (HTTP,)
+def test_a_server_can_be_removed(server_list: ServerListFile) -> None:
+    server_list.save(STDIO)
+    server_list.save(HTTP)
+    server_list.remove("a")
+    assert server_list.load().entries == (HTTP,)
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_a_server_can_be_removed(catalogue: ServerListFile) -> None:
     ],
 )
 def test_broken_file_is_reported_with_the_position_and_left_alone(
-    catalogue: ServerListFile, path: Path, content: bytes, problem: str
+    server_list: ServerListFile, path: Path, content: bytes, problem: str
 ) -> None:
     write(path, content)
-    loaded = catalogue.load()
+    loaded = server_list.load()
     assert loaded.entries == ()
     (sentence,) = loaded.problems
     assert problem in sentence
     with pytest.raises(ConfigError):
-        catalogue.save(STDIO)
+        server_list.save(STDIO)
     assert path.read_bytes() == content
 
 
-def test_byte_order_mark_is_skipped(catalogue: ServerListFile, path: Path) -> None:
+def test_byte_order_mark_is_skipped(server_list: ServerListFile, path: Path) -> None:
     write(path, b'\xef\xbb\xbf{"mcpServers": {"a": {"command": "x"}}}')
-    assert catalogue.load().entries == (StdioEntry(name="a", command="x"),)
+    assert server_list.load().entries == (StdioEntry(name="a", command="x"),)
 
 
 @pytest.mark.parametrize(
@@ -158,35 +158,35 @@ def test_byte_order_mark_is_skipped(catalogue: ServerListFile, path: Path) -> No
     ],
 )
 def test_unusable_server_is_named_and_the_others_load(
-    catalogue: ServerListFile, path: Path, server: JSON, problem: str
+    server_list: ServerListFile, path: Path, server: JSON, problem: str
 ) -> None:
     write(path, {"mcpServers": {"bad": server, "good": {"command": "x"}}})
-    loaded = catalogue.load()
+    loaded = server_list.load()
     assert [entry.name for entry in loaded.entries] == ["good"]
     (sentence,) = loaded.problems
     assert sentence.startswith("servers.json, server 'bad': ")
     assert problem in sentence
 
 
-def test_unknown_server_error_lists_the_existing_ones(catalogue: ServerListFile) -> None:
+def test_unknown_server_error_lists_the_existing_ones(server_list: ServerListFile) -> None:
     with pytest.raises(ConfigError, match="Servers there: none"):
-        catalogue.find("x")
-    catalogue.save(STDIO)
-    catalogue.save(HTTP)
+        server_list.find("x")
+    server_list.save(STDIO)
+    server_list.save(HTTP)
     with pytest.raises(ConfigError, match=r"There is no server 'x' in .*servers.json. Servers there: a, b."):
-        catalogue.find("x")
+        server_list.find("x")
 
 
-def test_broken_server_error_says_what_is_wrong(catalogue: ServerListFile, path: Path) -> None:
+def test_broken_server_error_says_what_is_wrong(server_list: ServerListFile, path: Path) -> None:
     write(path, {"mcpServers": {"a": {"command": 5}, "b": {}}})
     with pytest.raises(ConfigError, match="server 'b': command: field required"):
-        catalogue.find("b")
+        server_list.find("b")
 
 
 def test_failed_write_leaves_the_file_and_no_temp_files(
-    catalogue: ServerListFile, path: Path, monkeypatch: pytest.MonkeyPatch
+    server_list: ServerListFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalogue.save(STDIO)
+    server_list.save(STDIO)
     before = path.read_bytes()
 
     def fail(source: str, target: str) -> None:
@@ -194,33 +194,33 @@ def test_failed_write_leaves_the_file_and_no_temp_files(
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(ConfigError, match=r"cannot be written: .*No space left on device"):
-        catalogue.save(HTTP)
+        server_list.save(HTTP)
     assert path.read_bytes() == before
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
 def test_lone_surrogate_is_written_as_an_escape_and_round_trips(
-    catalogue: ServerListFile, path: Path
+    server_list: ServerListFile, path: Path
 ) -> None:
     odd = replace(STDIO, capabilities={"experimental": {"x": "\ud800"}})
-    catalogue.save(odd)
-    assert catalogue.load().entries == (odd,)
+    server_list.save(odd)
+    assert server_list.load().entries == (odd,)
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
 
 
-def test_symlinked_file_stays_a_symlink(catalogue: ServerListFile, path: Path, tmp_path: Path) -> None:
+def test_symlinked_file_stays_a_symlink(server_list: ServerListFile, path: Path, tmp_path: Path) -> None:
     """People keep such files in a folder under version control and link to them."""
     real = tmp_path / "dotfiles.json"
     real.write_text("{}")
     path.parent.mkdir()
     path.symlink_to(real)
-    catalogue.save(STDIO)
+    server_list.save(STDIO)
     assert path.is_symlink()
     assert ServerListFile(real).load().entries == (STDIO,)
 
 
 def test_file_that_may_hold_secrets_is_readable_only_by_its_owner(
-    catalogue: ServerListFile, path: Path
+    server_list: ServerListFile, path: Path
 ) -> None:
-    catalogue.save(STDIO)
+    server_list.save(STDIO)
     assert path.stat().st_mode & 0o077 == 0

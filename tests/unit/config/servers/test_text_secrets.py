@@ -63,7 +63,7 @@ def web(url: str = "http://h/mcp", proxy: str = "") -> HttpEntry:
 def test_secrets_are_found_moved_and_still_sent(
     entry: Entry, words: list[str], values: dict[str, str]
 ) -> None:
-    assert [each.words for each in text_secrets_of(entry)] == words
+    assert [each.label for each in text_secrets_of(entry)] == words
     assert plain_secrets_of(entry) == tuple(words)
     moved, stored = with_inputs(entry, words)
     assert stored == {f"input/My%20server/{id}": value for id, value in values.items()}

@@ -89,7 +89,7 @@ def test_defaults_are_filled_in(everything: DemoProcess) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "complaint"),
+    ("tool", "arguments", "error"),
     [
         ("echo", {}, "'message' is a required property"),
         ("args_simple", {"text": "x", "whole": 101}, "$.whole: 101 is greater"),
@@ -98,11 +98,11 @@ def test_defaults_are_filled_in(everything: DemoProcess) -> None:
     ],
 )
 def test_invalid_arguments_are_a_tool_error_that_says_what_is_wrong(
-    everything: DemoProcess, tool: str, arguments: Message, complaint: str
+    everything: DemoProcess, tool: str, arguments: Message, error: str
 ) -> None:
     result = everything.call(tool, **arguments)
     assert result["isError"] is True
-    assert complaint in result["content"][0]["text"]
+    assert error in result["content"][0]["text"]
 
 
 def test_unknown_tool_is_a_protocol_error(everything: DemoProcess) -> None:
@@ -153,10 +153,10 @@ def test_resource_link_points_to_a_readable_resource(everything: DemoProcess) ->
 
 
 def test_embedded_resources_are_text_and_binary(everything: DemoProcess) -> None:
-    words, picture = content(everything, "return_embedded")
-    assert words["type"] == picture["type"] == "resource"
+    words, image = content(everything, "return_embedded")
+    assert words["type"] == image["type"] == "resource"
     assert words["resource"]["text"].startswith("# Embedded")
-    assert is_png(picture["resource"]["blob"])
+    assert is_png(image["resource"]["blob"])
 
 
 def test_mixed_content_has_every_type(everything: DemoProcess) -> None:

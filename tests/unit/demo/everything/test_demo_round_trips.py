@@ -36,7 +36,7 @@ def shared_handshake() -> Iterator[DemoProcess]:
 
 @pytest.fixture
 def handshake(shared_handshake: DemoProcess) -> DemoProcess:
-    shared_handshake.answers.clear()
+    shared_handshake.responses.clear()
     shared_handshake.received.clear()
     return shared_handshake
 
@@ -49,10 +49,10 @@ def stateless() -> Iterator[DemoProcess]:
 
 
 def accepting(content: Message | None = None) -> Callable[[Message], Message]:
-    return lambda asked: {"action": "accept", "content": content or {}}
+    return lambda requested: {"action": "accept", "content": content or {}}
 
 
-def declining(asked: Message) -> Message:
+def declining(requested: Message) -> Message:
     return {"action": "decline"}
 
 
@@ -64,7 +64,7 @@ def words(result: Message) -> str:
 
 
 @pytest.mark.parametrize(
-    ("second", "method", "answer"),
+    ("second", "method", "response"),
     [
         ("sampling", "sampling/createMessage", SAID),
         ("form", "elicitation/create", {"action": "decline"}),
@@ -72,26 +72,26 @@ def words(result: Message) -> str:
     ],
 )
 def test_two_pending_requests_are_answered_in_any_order(
-    handshake: DemoProcess, second: str, method: str, answer: Message
+    handshake: DemoProcess, second: str, method: str, response: Message
 ) -> None:
     call = handshake.start("tools/call", {"name": "ask_twice", "arguments": {"second": second}})
-    first, other = sorted((handshake.read(), handshake.read()), key=lambda asked: asked["id"])
+    first, other = sorted((handshake.read(), handshake.read()), key=lambda requested: requested["id"])
     assert (first["method"], other["method"]) == ("elicitation/create", method)
-    handshake.send({"id": other["id"], "result": answer})
+    handshake.send({"id": other["id"], "result": response})
     handshake.send({"id": first["id"], "error": {"code": -1, "message": "No"}})
     blocks = handshake.finish(call)["result"]["content"]
     assert blocks[0]["text"] == "name: error -1: No"
-    assert json.loads(blocks[1]["text"].removeprefix("second: ")) == answer
+    assert json.loads(blocks[1]["text"].removeprefix("second: ")) == response
 
 
 def test_two_input_requests_are_in_one_result(stateless: DemoProcess) -> None:
-    answers: dict[str, Message] = {
+    responses: dict[str, Message] = {
         "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},
         "roots/list": {"roots": []},
     }
-    asked, result = stateless.rounds("ask_twice", lambda one: answers[one["method"]], second="roots")
-    assert set(asked["inputRequests"]) == {"name", "second"}
-    assert json.loads(words(result).removeprefix("name: ")) == answers["elicitation/create"]
+    requested, result = stateless.rounds("ask_twice", lambda one: responses[one["method"]], second="roots")
+    assert set(requested["inputRequests"]) == {"name", "second"}
+    assert json.loads(words(result).removeprefix("name: ")) == responses["elicitation/create"]
 
 
 # ------------------------------------------------------------------ one after the other
@@ -99,13 +99,13 @@ def test_two_input_requests_are_in_one_result(stateless: DemoProcess) -> None:
 
 def test_trip_is_booked_by_three_requests(handshake: DemoProcess) -> None:
     given = iter(TRIP)
-    handshake.answers["elicitation/create"] = lambda params: {"action": "accept", "content": next(given)}
+    handshake.responses["elicitation/create"] = lambda params: {"action": "accept", "content": next(given)}
     assert json.loads(handshake.call_text("book_trip").removeprefix("Booked:\n")) == {
         "city": "Oslo",
         "day": "2026-11-16",
         "seats": 2,
     }
-    assert [asked["params"]["message"][:11] for asked in handshake.received] == [
+    assert [requested["params"]["message"][:11] for requested in handshake.received] == [
         "Step 1 of 3",
         "Step 2 of 3",
         "Step 3 of 3",
@@ -113,9 +113,9 @@ def test_trip_is_booked_by_three_requests(handshake: DemoProcess) -> None:
 
 
 def test_trip_is_booked_in_three_rounds_with_client_carried_state(stateless: DemoProcess) -> None:
-    *asked, result = stateless.rounds("book_trip", *(accepting(content) for content in TRIP))
-    assert [list(one["inputRequests"]) for one in asked] == [["city"], ["day"], ["seats"]]
-    assert len({one["requestState"] for one in asked}) == 3
+    *requested, result = stateless.rounds("book_trip", *(accepting(content) for content in TRIP))
+    assert [list(one["inputRequests"]) for one in requested] == [["city"], ["day"], ["seats"]]
+    assert len({one["requestState"] for one in requested}) == 3
     assert '"seats": 2' in words(result)
 
 
@@ -125,7 +125,7 @@ def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> N
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "error"),
     [
         (str.strip, "did not come back exactly"),
         (lambda state: state.replace("{}", '{"city": "Oslo"}'), "did not come back exactly"),
@@ -135,16 +135,16 @@ def test_trip_is_not_booked_when_a_step_is_declined(stateless: DemoProcess) -> N
     ids=["trimmed", "forged", "normalised", "dropped"],
 )
 def test_tampered_state_is_detected(
-    stateless: DemoProcess, change: Callable[[str], str | None], complaint: str
+    stateless: DemoProcess, change: Callable[[str], str | None], error: str
 ) -> None:
-    (asked,) = stateless.rounds("book_trip")
-    state = change(asked["requestState"])
-    assert state != asked["requestState"]
-    answers = {"city": {"action": "accept", "content": {"city": "Oslo"}}}
-    params = {"name": "book_trip", "arguments": {}, "inputResponses": answers}
+    (requested,) = stateless.rounds("book_trip")
+    state = change(requested["requestState"])
+    assert state != requested["requestState"]
+    responses = {"city": {"action": "accept", "content": {"city": "Oslo"}}}
+    params = {"name": "book_trip", "arguments": {}, "inputResponses": responses}
     result = stateless.request("tools/call", params if state is None else {**params, "requestState": state})
     assert result["isError"] is True
-    assert complaint in words(result)
+    assert error in words(result)
 
 
 # ------------------------------------------------------------------ without end
@@ -152,7 +152,7 @@ def test_tampered_state_is_detected(
 
 def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
     given = iter(["accept"] * 12 + ["decline"])
-    handshake.answers["elicitation/create"] = lambda params: {"action": next(given)}
+    handshake.responses["elicitation/create"] = lambda params: {"action": next(given)}
     assert handshake.call_text("ask_forever") == "I was told to stop (decline) at question 13."
     *_, result = stateless.rounds("ask_forever", *[accepting()] * 12, declining)
     assert words(result) == "I was told to stop (decline) at question 13."
@@ -177,21 +177,21 @@ def test_model_uses_a_tool_and_is_asked_again_with_its_result(
     handshake: DemoProcess, stateless: DemoProcess
 ) -> None:
     given = iter([WISH, SAID])
-    handshake.answers["sampling/createMessage"] = lambda params: next(given)
+    handshake.responses["sampling/createMessage"] = lambda params: next(given)
     assert handshake.call_text("sampling_tools", prompt="Where is it warm?") == "toy said: In Lima."
-    first, again = [asked["params"] for asked in handshake.received]
+    first, again = [requested["params"] for requested in handshake.received]
     assert (first["tools"][0]["name"], first["toolChoice"]) == ("weather", {"mode": "auto"})
     check_conversation(again["messages"])
 
-    *asked, result = stateless.rounds(
+    *requested, result = stateless.rounds(
         "sampling_tools", lambda one: WISH, lambda one: SAID, prompt="Where is it warm?"
     )
     assert words(result) == "toy said: In Lima."
-    check_conversation(asked[1]["inputRequests"]["model"]["params"]["messages"])
+    check_conversation(requested[1]["inputRequests"]["model"]["params"]["messages"])
 
 
 def test_model_that_only_calls_tools_is_stopped(handshake: DemoProcess, stateless: DemoProcess) -> None:
-    handshake.answers["sampling/createMessage"] = lambda params: WISH
+    handshake.responses["sampling/createMessage"] = lambda params: WISH
     result = handshake.call("sampling_tools")
     assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
     *_, result = stateless.rounds("sampling_tools", *[lambda one: WISH] * 5)
@@ -203,14 +203,14 @@ def test_model_that_only_calls_tools_is_stopped(handshake: DemoProcess, stateles
 
 def test_request_is_cancelled_after_a_moment(handshake: DemoProcess) -> None:
     call = handshake.start("tools/call", {"name": "ask_and_withdraw", "arguments": {"seconds": 0.05}})
-    asked, cancelled = handshake.read(), handshake.read()
+    requested, cancelled = handshake.read(), handshake.read()
     assert cancelled["method"] == "notifications/cancelled"
-    assert cancelled["params"]["requestId"] == asked["id"]
+    assert cancelled["params"]["requestId"] == requested["id"]
     assert words(handshake.finish(call)["result"]) == "The question was taken back after 0.05 s."
 
 
 def test_request_answered_immediately_is_not_cancelled(handshake: DemoProcess) -> None:
-    handshake.answers["elicitation/create"] = lambda params: {"action": "cancel"}
+    handshake.responses["elicitation/create"] = lambda params: {"action": "cancel"}
     assert handshake.call_text("ask_and_withdraw", seconds=60) == "Answered in time: cancel."
     assert len(handshake.received) == 1
 
@@ -219,7 +219,7 @@ def test_reply_in_a_later_round_may_be_too_late(stateless: DemoProcess) -> None:
     *_, result = stateless.rounds("ask_and_withdraw", accepting(), seconds=60)
     assert words(result) == "Answered in time: accept."
 
-    def late(asked: Message) -> Message:
+    def late(requested: Message) -> Message:
         stateless.call("slow", seconds=0.05, steps=1)
         return {"action": "accept"}
 
@@ -233,35 +233,38 @@ def test_malformed_requests_are_sent_as_they_are(handshake: DemoProcess, statele
     assert len(faults) == 7
     for fault in faults:
         call = handshake.start("tools/call", {"name": "ask_malformed", "arguments": {"fault": fault}})
-        asked = handshake.read()
+        requested = handshake.read()
         (interim,) = stateless.rounds("ask_malformed", fault=fault)
-        assert interim["inputRequests"]["odd"] == {"method": asked["method"], "params": asked["params"]}
-        handshake.send({"id": asked["id"], "error": {"code": -32602, "message": "What?"}})
+        assert interim["inputRequests"]["odd"] == {
+            "method": requested["method"],
+            "params": requested["params"],
+        }
+        handshake.send({"id": requested["id"], "error": {"code": -32602, "message": "What?"}})
         result = handshake.finish(call)["result"]
         assert words(result) == "The client answered with error -32602: What?"
 
 
 def test_reply_to_a_malformed_request_is_shown(handshake: DemoProcess) -> None:
-    handshake.answers["elicitation/create"] = lambda params: {"any": ["thing"]}
+    handshake.responses["elicitation/create"] = lambda params: {"any": ["thing"]}
     assert handshake.call_text("ask_malformed") == 'The client answered all the same:\n{"any": ["thing"]}'
 
 
 # ------------------------------------------------------------------ forms
 
 
-def fields(asked: Message) -> Message:
-    properties: Message = asked["requestedSchema"]["properties"]
+def fields(requested: Message) -> Message:
+    properties: Message = requested["requestedSchema"]["properties"]
     return properties
 
 
 def test_every_field_type_is_requested(handshake: DemoProcess, stateless: DemoProcess) -> None:
-    handshake.answers["elicitation/create"] = accepting({"text": "x"})
+    handshake.responses["elicitation/create"] = accepting({"text": "x"})
     handshake.call_text("elicit_all_fields")
-    asked = fields(handshake.received[0]["params"])
+    requested = fields(handshake.received[0]["params"])
     (interim,) = stateless.rounds("elicit_all_fields")
-    assert fields(interim["inputRequests"]["question"]["params"]) == asked
-    assert {field.get("format") for field in asked.values()} >= {"email", "uri", "date", "date-time"}
-    assert {field["type"] for field in asked.values()} == {
+    assert fields(interim["inputRequests"]["question"]["params"]) == requested
+    assert {field.get("format") for field in requested.values()} >= {"email", "uri", "date", "date-time"}
+    assert {field["type"] for field in requested.values()} == {
         "string",
         "number",
         "integer",
@@ -269,25 +272,25 @@ def test_every_field_type_is_requested(handshake: DemoProcess, stateless: DemoPr
         "array",
     }
     assert {"enum", "enumNames", "oneOf", "minLength", "maxLength"} <= {
-        key for field in asked.values() for key in field
+        key for field in requested.values() for key in field
     }
-    assert {key for field in asked.values() for key in field.get("items", {})} >= {"enum", "anyOf"}
-    kinds = [field["type"] for field in asked.values() if "default" in field]
+    assert {key for field in requested.values() for key in field.get("items", {})} >= {"enum", "anyOf"}
+    kinds = [field["type"] for field in requested.values() if "default" in field]
     assert set(kinds) == {"string", "number", "integer", "boolean", "array"}
 
 
 def test_older_protocol_version_is_asked_only_for_its_own_field_types() -> None:
     with DemoProcess("everything") as server:
         server.initialize({"elicitation": {"url": {}, "form": {}}}, revision="2025-06-18")
-        server.answers["elicitation/create"] = accepting()
+        server.responses["elicitation/create"] = accepting()
         server.call_text("elicit_all_fields")
-        asked = fields(server.received[0]["params"])
-        assert "array" not in {field["type"] for field in asked.values()}
-        assert [name for name, field in asked.items() if "default" in field] == ["boolean_default"]
+        requested = fields(server.received[0]["params"])
+        assert "array" not in {field["type"] for field in requested.values()}
+        assert [name for name, field in requested.items() if "default" in field] == ["boolean_default"]
         assert "did not declare the elicitation (url)" in words(server.call("url_required"))
 
 
 def test_submitted_password_is_not_repeated(handshake: DemoProcess) -> None:
-    handshake.answers["elicitation/create"] = accepting({"user": "ada", "password": "hunter2"})
+    handshake.responses["elicitation/create"] = accepting({"user": "ada", "password": "hunter2"})
     assert "hunter2" not in handshake.call_text("elicit_password")
     assert "password" in fields(handshake.received[0]["params"])

@@ -20,60 +20,60 @@ def shared_server() -> Iterator[DemoProcess]:
 
 @pytest.fixture
 def server(shared_server: DemoProcess) -> DemoProcess:
-    shared_server.answers.clear()
+    shared_server.responses.clear()
     shared_server.received.clear()
     return shared_server
 
 
 def test_sampling_request_returns_the_reply_of_the_model(server: DemoProcess) -> None:
-    def answer(params: Message) -> Message:
+    def response(params: Message) -> Message:
         assert params["messages"][0]["content"]["text"] == "Name a fruit."
         assert params["maxTokens"] == 9
         return {"role": "assistant", "model": "toy", "content": {"type": "text", "text": "Quince."}}
 
-    server.answers["sampling/createMessage"] = answer
+    server.responses["sampling/createMessage"] = response
     assert server.call_text("sampling", prompt="Name a fruit.", max_tokens=9) == "toy said: Quince."
 
 
 def test_form_elicitation_has_a_flat_schema(server: DemoProcess) -> None:
-    asked: list[Message] = []
+    requested: list[Message] = []
 
-    def answer(params: Message) -> Message:
-        asked.append(params)
+    def response(params: Message) -> Message:
+        requested.append(params)
         return {"action": "accept", "content": {"name": "Ada", "topics": ["news"]}}
 
-    server.answers["elicitation/create"] = answer
+    server.responses["elicitation/create"] = response
     assert '"name": "Ada"' in server.call_text("elicit_form", message="Who are you?")
-    assert (asked[0]["mode"], asked[0]["message"]) == ("form", "Who are you?")
-    kinds = {schema["type"] for schema in asked[0]["requestedSchema"]["properties"].values()}
+    assert (requested[0]["mode"], requested[0]["message"]) == ("form", "Who are you?")
+    kinds = {schema["type"] for schema in requested[0]["requestedSchema"]["properties"].values()}
     assert kinds == {"string", "integer", "boolean", "array"}
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_unsubmitted_form_says_how_it_ended(server: DemoProcess, action: str) -> None:
-    server.answers["elicitation/create"] = lambda params: {"action": action}
+    server.responses["elicitation/create"] = lambda params: {"action": action}
     assert server.call_text("elicit_form") == f"The form was not filled in: {action}."
 
 
 def test_accepted_url_elicitation_is_followed_by_its_completion(server: DemoProcess) -> None:
-    server.answers["elicitation/create"] = lambda params: {"action": "accept"}
+    server.responses["elicitation/create"] = lambda params: {"action": "accept"}
     assert (
         server.call_text("elicit_url", url="https://example.org/x") == "The page was answered with: accept."
     )
-    asked, completed = server.received
-    assert (asked["params"]["mode"], asked["params"]["url"]) == ("url", "https://example.org/x")
+    requested, completed = server.received
+    assert (requested["params"]["mode"], requested["params"]["url"]) == ("url", "https://example.org/x")
     assert completed["method"] == "notifications/elicitation/complete"
-    assert completed["params"]["elicitationId"] == asked["params"]["elicitationId"]
+    assert completed["params"]["elicitationId"] == requested["params"]["elicitationId"]
 
 
 def test_declined_url_is_not_completed(server: DemoProcess) -> None:
-    server.answers["elicitation/create"] = lambda params: {"action": "decline"}
+    server.responses["elicitation/create"] = lambda params: {"action": "decline"}
     assert server.call_text("elicit_url") == "The page was answered with: decline."
     assert len(server.received) == 1
 
 
 def test_roots_are_listed(server: DemoProcess) -> None:
-    server.answers["roots/list"] = lambda params: {
+    server.responses["roots/list"] = lambda params: {
         "roots": [{"uri": "file:///a", "name": "A"}, {"uri": "file:///b"}]
     }
     assert server.call_text("list_roots") == "file:///a  A\nfile:///b"
@@ -81,8 +81,8 @@ def test_roots_are_listed(server: DemoProcess) -> None:
 
 def test_client_rejection_is_a_tool_error(server: DemoProcess) -> None:
     call = server.start("tools/call", {"name": "sampling"})
-    asked = server.read()
-    server.send({"id": asked["id"], "error": {"code": -1, "message": "User rejected sampling request"}})
+    requested = server.read()
+    server.send({"id": requested["id"], "error": {"code": -1, "message": "User rejected sampling request"}})
     result = server.finish(call)["result"]
     assert result["isError"] is True
     assert result["content"][0]["text"] == "The client answered with error -1: User rejected sampling request"
@@ -100,8 +100,8 @@ def test_stateless_server_asks_by_input_required_result_and_notifies_on_a_listen
         call = {"name": "elicit_form", "arguments": {}, "_meta": meta}
         interim = server.request("tools/call", call)
         assert interim["resultType"] == "input_required"
-        ((key, asked),) = interim["inputRequests"].items()
-        assert asked["method"] == "elicitation/create"
+        ((key, requested),) = interim["inputRequests"].items()
+        assert requested["method"] == "elicitation/create"
         filled_in = {key: {"action": "accept", "content": {"name": "Ada"}}}
         result = server.request("tools/call", {**call, "inputResponses": filled_in})
         assert '"name": "Ada"' in result["content"][0]["text"]

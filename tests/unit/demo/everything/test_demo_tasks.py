@@ -24,7 +24,7 @@ def shared_core() -> Iterator[DemoProcess]:
 
 @pytest.fixture
 def core(shared_core: DemoProcess) -> DemoProcess:
-    shared_core.answers.clear()
+    shared_core.responses.clear()
     shared_core.received.clear()
     return shared_core
 
@@ -99,20 +99,20 @@ def test_core_task_reports_progress_and_status_and_returns_its_result(core: Demo
     assert {one["_meta"][RELATED]["taskId"] for one in progress} == {task["taskId"]}
     done = about(core, "tasks/get", task)
     assert (done["status"], done["statusMessage"]) == ("completed", "Done")
-    while not (told := core.take_received("notifications/tasks/status"))[-1:] or told[-1] != done:
+    while not (reported := core.take_received("notifications/tasks/status"))[-1:] or reported[-1] != done:
         core.received.append(core.read())
     assert done in core.request("tasks/list")["tasks"]
 
 
 def test_core_task_requests_input_while_its_result_is_awaited(core: DemoProcess) -> None:
-    core.answers["elicitation/create"] = lambda params: {"action": "accept", "content": {"go": True}}
+    core.responses["elicitation/create"] = lambda params: {"action": "accept", "content": {"go": True}}
     task = begin(core, "task_question", questions=2)
     while about(core, "tasks/get", task)["status"] != "input_required":
         pass
     assert text_of(outcome(core, task)) == "Got 2 answers."
-    asked = core.take_received("elicitation/create")
-    assert [one["_meta"] for one in asked] == [{RELATED: {"taskId": task["taskId"]}}] * 2
-    assert [one["message"] for one in asked] == ["Question 1: go on?", "Question 2: go on?"]
+    requested = core.take_received("elicitation/create")
+    assert [one["_meta"] for one in requested] == [{RELATED: {"taskId": task["taskId"]}}] * 2
+    assert [one["message"] for one in requested] == ["Question 1: go on?", "Question 2: go on?"]
 
 
 def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProcess) -> None:
@@ -123,7 +123,7 @@ def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProce
     core.send({"method": "notifications/cancelled", "params": {"requestId": waiting}})
     while core.read().get("method") != "notifications/cancelled":
         pass
-    core.answers["elicitation/create"] = lambda params: {"action": "decline"}
+    core.responses["elicitation/create"] = lambda params: {"action": "decline"}
     assert text_of(outcome(core, task)) == "Stopped at question 1: decline."
     assert core.take_received("elicitation/create")[0]["message"] == first["params"]["message"]
 
@@ -131,9 +131,9 @@ def test_core_request_is_repeated_when_the_reply_was_not_awaited(core: DemoProce
 def test_core_task_fails_with_the_error_of_a_rejected_request(core: DemoProcess) -> None:
     task = begin(core, "task_question")
     waiting = core.start("tasks/result", {"taskId": task["taskId"]})
-    while (asked := core.read()).get("method") != "elicitation/create":
+    while (requested := core.read()).get("method") != "elicitation/create":
         pass
-    core.send({"id": asked["id"], "error": {"code": -1, "message": "Nobody is here"}})
+    core.send({"id": requested["id"], "error": {"code": -1, "message": "Nobody is here"}})
     assert core.finish(waiting)["error"] == {"code": -1, "message": "Nobody is here"}
 
 
@@ -150,8 +150,10 @@ def test_core_task_is_cancelled_once(core: DemoProcess) -> None:
     task = begin(core, "task_endless")
     waiting = core.start("tasks/result", {"taskId": task["taskId"]})
     assert about(core, "tasks/cancel", task)["status"] == "cancelled"
-    answers = [one for one in core.received if one.get("id") == waiting]
-    assert (answers[0] if answers else core.finish(waiting))["error"]["message"] == "The task was cancelled"
+    responses = [one for one in core.received if one.get("id") == waiting]
+    assert (responses[0] if responses else core.finish(waiting))["error"][
+        "message"
+    ] == "The task was cancelled"
     assert core.error("tasks/cancel", {"taskId": task["taskId"]})["code"] == -32602
 
 
@@ -218,8 +220,8 @@ def test_extension_task_contains_input_requests_answered_by_update(extended: Dem
     while (now := until(extended, task, "input_required", "completed"))["status"] != "completed":
         (key,) = now["inputRequests"]
         keys.append(key)
-        answer = {key: {"action": "accept", "content": {"go": True}}, "nobody asked": {}}
-        update = {"taskId": task["taskId"], "inputResponses": answer}
+        response = {key: {"action": "accept", "content": {"go": True}}, "nobody asked": {}}
+        update = {"taskId": task["taskId"], "inputResponses": response}
         assert set(extended.request("tasks/update", update)) == {"resultType", "_meta"}
     assert list(dict.fromkeys(keys)) == ["question-1", "question-2"]
     assert text_of(now["result"]) == "Got 2 answers."
@@ -236,10 +238,10 @@ def test_extension_task_is_cancelled_and_listeners_are_notified(extended: DemoPr
     extended.request("tasks/cancel", {"taskId": task["taskId"]})
     while len(extended.received) < 2:
         extended.received.append(extended.read())
-    bumped, told = extended.received
+    bumped, reported = extended.received
     assert bumped["params"]["uri"] == "demo://counter"
-    assert (told["params"]["status"], told["params"]["taskId"]) == ("cancelled", task["taskId"])
-    assert told["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": listening}
+    assert (reported["params"]["status"], reported["params"]["taskId"]) == ("cancelled", task["taskId"])
+    assert reported["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": listening}
     assert set(extended.request("tasks/cancel", {"taskId": task["taskId"]})) == {"resultType", "_meta"}
 
 
@@ -259,9 +261,9 @@ def client_task(status: str) -> Message:
 
 def test_server_request_may_become_a_client_task(core: DemoProcess) -> None:
     statuses = iter(["working", "input_required", "completed"])
-    core.answers["elicitation/create"] = lambda params: {"task": client_task("working")}
-    core.answers["tasks/get"] = lambda params: client_task(next(statuses))
-    core.answers["tasks/result"] = lambda params: {"action": "accept", "content": {"answer": "42"}}
+    core.responses["elicitation/create"] = lambda params: {"task": client_task("working")}
+    core.responses["tasks/get"] = lambda params: client_task(next(statuses))
+    core.responses["tasks/result"] = lambda params: {"action": "accept", "content": {"answer": "42"}}
     words = core.call_text("ask_as_task", ttl=1000)
     assert words.startswith("working → input_required → completed: ")
     assert '"answer": "42"' in words
@@ -269,15 +271,15 @@ def test_server_request_may_become_a_client_task(core: DemoProcess) -> None:
 
 
 def test_client_task_is_cancelled(core: DemoProcess) -> None:
-    core.answers["elicitation/create"] = lambda params: {"task": client_task("working")}
-    core.answers["tasks/get"] = lambda params: client_task("working")
-    core.answers["tasks/cancel"] = lambda params: client_task("cancelled")
+    core.responses["elicitation/create"] = lambda params: {"task": client_task("working")}
+    core.responses["tasks/get"] = lambda params: client_task("working")
+    core.responses["tasks/cancel"] = lambda params: client_task("cancelled")
     words = core.call_text("ask_as_task", cancel_after=0.05)
     assert words == "The task of the client was cancelled and is cancelled."
 
 
 def test_client_that_does_not_create_a_task_is_told_so(core: DemoProcess, extended: DemoProcess) -> None:
-    core.answers["elicitation/create"] = lambda params: {"action": "decline"}
+    core.responses["elicitation/create"] = lambda params: {"action": "decline"}
     result = core.call("ask_as_task")
     assert text_of(result) == 'The client made no task of it: {"action": "decline"}'
     assert text_of(extended.call("ask_as_task")) == "Clients have tasks only in 2025-11-25."

@@ -39,7 +39,7 @@ def required(server: DemoProcess, **arguments: float) -> list[Message]:
     return pages
 
 
-def consent(asked: Message) -> Message:
+def consent(requested: Message) -> Message:
     return {"action": "accept"}
 
 
@@ -68,26 +68,26 @@ def test_url_elicitation_completes_after_a_moment(handshake: DemoProcess) -> Non
 
 
 def test_url_elicitation_in_a_result_is_awaited_by_the_next_round(stateless: DemoProcess) -> None:
-    asked, result = stateless.rounds("url_required", consent, count=2, seconds=0.05)
-    questions = [question["params"] for question in asked["inputRequests"].values()]
+    requested, result = stateless.rounds("url_required", consent, count=2, seconds=0.05)
+    questions = [question["params"] for question in requested["inputRequests"].values()]
     assert [question["mode"] for question in questions] == ["url", "url"]
     assert not any("elicitationId" in question for question in questions)
     assert result["content"][0]["text"] == "Welcome: 2 of 2 pages done."
 
 
 def test_round_continues_when_another_call_completes_the_url_elicitation(stateless: DemoProcess) -> None:
-    (asked,) = stateless.rounds("url_required", seconds=0)
-    ((key, _),) = asked["inputRequests"].items()
-    params = {"name": "url_required", "arguments": {"seconds": 0}, "requestState": asked["requestState"]}
+    (requested,) = stateless.rounds("url_required", seconds=0)
+    ((key, _),) = requested["inputRequests"].items()
+    params = {"name": "url_required", "arguments": {"seconds": 0}, "requestState": requested["requestState"]}
     call = stateless.start("tools/call", {**params, "inputResponses": {key: {"action": "accept"}}})
     stateless.call("finish_pages")
-    while not (answers := [one for one in stateless.received if one.get("id") == call]):
+    while not (responses := [one for one in stateless.received if one.get("id") == call]):
         stateless.received.append(stateless.read())
-    assert answers[0]["result"]["content"][0]["text"] == "Welcome: 1 of 1 pages done."
+    assert responses[0]["result"]["content"][0]["text"] == "Welcome: 1 of 1 pages done."
 
 
 def test_declined_url_elicitation_ends_the_call(stateless: DemoProcess) -> None:
-    *_, result = stateless.rounds("url_required", lambda asked: {"action": "decline"}, seconds=0)
+    *_, result = stateless.rounds("url_required", lambda requested: {"action": "decline"}, seconds=0)
     assert result["content"][0]["text"] == "The page was answered with: decline."
 
 

@@ -94,7 +94,7 @@ class LoginDemo:
     # ------------------------------------------------------------------ registration
 
     def registration(self, **metadata: Any) -> httpx2.Response:
-        asked = {
+        requested = {
             "client_name": "Test <app>",
             "redirect_uris": [REDIRECT],
             "grant_types": ["authorization_code", "refresh_token"],
@@ -103,7 +103,7 @@ class LoginDemo:
             "application_type": "native",
             **metadata,
         }
-        return self.http.post("/register", json=asked)
+        return self.http.post("/register", json=requested)
 
     def register(self, **metadata: Any) -> Json:
         response = self.registration(**metadata)
@@ -115,7 +115,7 @@ class LoginDemo:
 
     def ask(self, client_id: str, *, realm: str = "", **parameters: str | None) -> httpx2.Response:
         """The authorization request, as the browser sends it."""
-        asked: dict[str, str | None] = {
+        requested: dict[str, str | None] = {
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": REDIRECT,
@@ -126,7 +126,7 @@ class LoginDemo:
             "scope": "notes:read",
             **parameters,
         }
-        query = urlencode({name: value for name, value in asked.items() if value is not None})
+        query = urlencode({name: value for name, value in requested.items() if value is not None})
         return self.http.get(f"{realm}/authorize?{query}")
 
     def decide(
@@ -157,7 +157,7 @@ class LoginDemo:
 
     def exchange(self, client: Json, code: str, **form: Any) -> httpx2.Response:
         """A code for a token, as a public client."""
-        asked = {
+        requested = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": REDIRECT,
@@ -166,7 +166,7 @@ class LoginDemo:
             "resource": self.url,
             **form,
         }
-        return self.token(**asked)
+        return self.token(**requested)
 
     def refresh(self, login: Login, token: str | None = None) -> httpx2.Response:
         token = token or login.reply["refresh_token"]

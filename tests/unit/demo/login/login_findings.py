@@ -65,14 +65,14 @@ class Walk:
         error = None
         if response.status_code == 200:
             error = ErrorObject(**response.json()["error"])
-        self._note(challenges.judge_answer(response.status_code, read, R5, error=error))
+        self._note(challenges.judge_response(response.status_code, read, R5, error=error))
         chosen = challenges.choose_challenge(read, response.status_code)
-        places = resource_metadata.resource_places(self._demo.url, chosen, self._allowance, R5)
-        self._note(places.findings)
-        replies = self._search(places.candidates)
+        locations = resource_metadata.resource_metadata_urls(self._demo.url, chosen, self._allowance, R5)
+        self._note(locations.findings)
+        replies = self._search(locations.candidates)
         for reply in replies:
             self._note(resource_metadata.judge_reply(reply, read_document(reply), R5))
-        self._note(resource_metadata.judge_search(places, replies, R5))
+        self._note(resource_metadata.judge_search(locations, replies, R5))
         content = read_document(replies[-1]).content
         if content is None:
             self._note(resource_metadata.nothing_found(replies, R5).findings)
@@ -91,16 +91,16 @@ class Walk:
             self._discover_server()
 
     def _discover_server(self) -> None:
-        places = server_metadata.server_places(self._issuer)
-        replies = self._search(places)
+        locations = server_metadata.server_metadata_urls(self._issuer)
+        replies = self._search(locations)
         reply, content = replies[-1], read_document(replies[-1]).content
         if content is None:
             self._note([server_metadata.no_server_metadata(self._issuer, replies, R5)])
             pointed = f"{self._issuer}/.well-known/oauth-authorization-server"
             if self._search([Candidate(pointed, "")])[-1].status == 200:
-                self._note(server_metadata.judge_place(self._issuer, pointed, R5))
+                self._note(server_metadata.judge_location(self._issuer, pointed, R5))
             return
-        other = self._search(places[1:])[-1]
+        other = self._search(locations[1:])[-1]
         self._note(server_metadata.judge_server_copies(content, read_document(other).content or {}, R5))
         self._note(server_metadata.judge_cors(reply, tuple(_ORIGIN.items()), R5))
         reading = server_metadata.read_server_metadata(content, self._issuer, R5, self._allowance)
@@ -120,12 +120,12 @@ class Walk:
 
     def _register(self) -> None:
         for redirects in ([REDIRECT], [REDIRECT, LOCALHOST]):
-            asked = registration_body(client_name="Walk", redirect_uris=redirects, method=AuthMethod.NONE)
-            response = self._demo.http.post("/register", json=asked)
+            requested = registration_body(client_name="Walk", redirect_uris=redirects, method=AuthMethod.NONE)
+            response = self._demo.http.post("/register", json=requested)
             read = read_registration(
                 response.status_code,
                 response.content,
-                asked=asked,
+                requested=requested,
                 issuer=self._issuer,
                 now=time.time(),
                 revision=R5,
@@ -155,14 +155,14 @@ class Walk:
             self._exchange(verdict.code)
 
     def _exchange(self, code: str) -> None:
-        asked = tokens.TokenExpectation(Grant.CODE, self._demo.origin, "demo-app", self._demo.url, SCOPES)
+        requested = tokens.TokenExpectation(Grant.CODE, self._demo.origin, "demo-app", self._demo.url, SCOPES)
         response = self._demo.exchange({"client_id": "demo-app"}, code)
-        got = self._read(response, asked)
+        got = self._read(response, requested)
         if got is None:
             return
         self._call(got)
         if got.refresh_token:
-            again = replace(asked, grant=Grant.REFRESH, previous=got)
+            again = replace(requested, grant=Grant.REFRESH, previous=got)
             self._read(
                 self._demo.token(
                     grant_type="refresh_token", refresh_token=got.refresh_token, client_id="demo-app"
@@ -170,9 +170,14 @@ class Walk:
                 again,
             )
 
-    def _read(self, response: httpx2.Response, asked: tokens.TokenExpectation) -> tokens.TokenSet | None:
+    def _read(self, response: httpx2.Response, requested: tokens.TokenExpectation) -> tokens.TokenSet | None:
         read = tokens.read_token_reply(
-            response.status_code, _headers(response), response.content, asked, now=time.time(), revision=R5
+            response.status_code,
+            _headers(response),
+            response.content,
+            requested,
+            now=time.time(),
+            revision=R5,
         )
         self._note(read.findings)
         return read.tokens

@@ -46,16 +46,18 @@ def test_both_discovery_documents_name_the_same_issuer_and_endpoints(demo: Login
 
 
 @pytest.mark.parametrize(
-    "place",
+    "location",
     [
         "/.well-known/oauth-authorization-server/tenant",
         "/.well-known/openid-configuration/tenant",
         "/tenant/.well-known/openid-configuration",
     ],
 )
-def test_issuer_with_a_path_has_three_metadata_urls_and_none_at_the_root(demo: LoginDemo, place: str) -> None:
+def test_issuer_with_a_path_has_three_metadata_urls_and_none_at_the_root(
+    demo: LoginDemo, location: str
+) -> None:
     demo.only("issuer_path")
-    assert demo.http.get(place).json()["issuer"] == f"{demo.origin}/tenant"
+    assert demo.http.get(location).json()["issuer"] == f"{demo.origin}/tenant"
     assert demo.http.get("/.well-known/oauth-authorization-server").status_code == 404
 
 
@@ -67,8 +69,8 @@ def test_login_gives_a_token_that_works_and_is_bound_to_this_server(demo: LoginD
     claims = payload(login.token)
     assert (claims["iss"], claims["aud"], claims["sub"]) == (demo.origin, demo.url, "ada")
     assert claims["exp"] - claims["iat"] == login.reply["expires_in"] == 3600
-    said = demo.call(login.token, "whoami").json()["result"]["structuredContent"]
-    assert said == {"person": "ada", "client": login.client["client_id"], "scopes": ["notes:read"]}
+    reported = demo.call(login.token, "whoami").json()["result"]["structuredContent"]
+    assert reported == {"person": "ada", "client": login.client["client_id"], "scopes": ["notes:read"]}
 
 
 def test_tokens_can_be_checked_with_the_published_key(demo: LoginDemo) -> None:
@@ -219,12 +221,12 @@ def test_registered_secret_is_accepted_only_by_the_registered_method(demo: Login
         client = demo.register(token_endpoint_auth_method=method)
         client_id, secret = client["client_id"], client["client_secret"]
         by_body = {"client_id": client_id, "client_secret": secret}
-        answers = {
+        responses = {
             "client_secret_basic": demo.token(**form_of(demo, client_id), headers=basic(client_id, secret)),
             "client_secret_post": demo.token(**form_of(demo, client_id), **by_body),
         }
-        assert answers.pop(method).status_code == 200
-        assert [error(answer) for answer in answers.values()] == [(401, "invalid_client")]
+        assert responses.pop(method).status_code == 200
+        assert [error(response) for response in responses.values()] == [(401, "invalid_client")]
 
 
 def test_wrong_or_missing_secret_is_refused(demo: LoginDemo) -> None:

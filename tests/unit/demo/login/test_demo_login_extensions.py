@@ -101,8 +101,8 @@ def test_client_may_only_use_the_grants_it_has(demo: LoginDemo) -> None:
 def test_workload_gets_a_token_for_its_jwt_without_being_a_client(demo: LoginDemo) -> None:
     signed = demo.http.get("/workload/token").text
     reply = demo.token(grant_type=JWT_BEARER, assertion=signed, resource=demo.url).json()
-    said = demo.call(reply["access_token"], "whoami").json()["result"]["structuredContent"]
-    assert said["person"] == "workload:backup"
+    reported = demo.call(reply["access_token"], "whoami").json()["result"]["structuredContent"]
+    assert reported["person"] == "workload:backup"
 
 
 def test_foreign_jwt_is_rejected(demo: LoginDemo) -> None:
@@ -155,8 +155,12 @@ def test_enterprise_login_gives_a_notes_token_without_another_page(demo: LoginDe
     assert jwt.get_unverified_header(signed)["typ"] == "oauth-id-jag+jwt"
     assert (payload(signed)["client_id"], payload(signed)["resource"]) == ("demo-desk", demo.url)
     reply = present(demo, signed).json()
-    said = demo.call(reply["access_token"], "whoami").json()["result"]["structuredContent"]
-    assert (said["person"], said["client"], said["scopes"]) == ("ada", "demo-desk", ["notes:read"])
+    reported = demo.call(reply["access_token"], "whoami").json()["result"]["structuredContent"]
+    assert (reported["person"], reported["client"], reported["scopes"]) == (
+        "ada",
+        "demo-desk",
+        ["notes:read"],
+    )
     assert error(present(demo, signed)) == (400, "invalid_grant"), "an assertion is used once"
 
 
@@ -174,8 +178,8 @@ def test_enterprise_idp_refreshes_an_id_token_and_revokes_its_refresh_token(demo
     second = demo.token(**renew, refresh_token=first["refresh_token"]).json()
     claims = payload(second["id_token"])
     assert (claims["sub"], claims["aud"], "nonce" in claims) == ("ada", "demo-sso", False)
-    answer = demo.http.post("/idp/revoke", data={"token": second["refresh_token"], "client_id": "demo-sso"})
-    assert answer.status_code == 200
+    response = demo.http.post("/idp/revoke", data={"token": second["refresh_token"], "client_id": "demo-sso"})
+    assert response.status_code == 200
     again = demo.token(**renew, refresh_token=second["refresh_token"])
     assert error(again) == (400, "invalid_grant")
 
@@ -200,8 +204,8 @@ def test_invalid_exchange_at_the_enterprise_idp_is_rejected(
 
 
 def test_assertion_for_another_issuer_or_client_is_rejected(demo: LoginDemo) -> None:
-    elsewhere = id_jag(demo, audience=f"{demo.origin}/other").json()["access_token"]
-    assert error(present(demo, elsewhere)) == (400, "invalid_grant")
+    alternative = id_jag(demo, audience=f"{demo.origin}/other").json()["access_token"]
+    assert error(present(demo, alternative)) == (400, "invalid_grant")
     assert error(present(demo, id_jag(demo).json()["access_token"], "guess")) == (401, "invalid_client")
 
 

@@ -128,13 +128,13 @@ def first_bytes(demo: LoginDemo, method: str, url: str, count: int, **sent: Any)
 
 def code_form(demo: LoginDemo) -> dict[str, str]:
     code = came(demo)["code"]
-    asked = {
+    requested = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": REDIRECT,
         "client_id": "demo-app",
     }
-    return {**asked, "code_verifier": "v" * 64}
+    return {**requested, "code_verifier": "v" * 64}
 
 
 def replayed(demo: LoginDemo) -> bool:
@@ -391,8 +391,8 @@ def test_switch_causes_the_fault_it_names_and_nothing_else_does(demo: LoginDemo,
 
 def test_every_switch_has_a_one_sentence_description() -> None:
     for switch in SWITCHES.values():
-        assert switch.says[-1] == ".", switch.name
-        assert len(switch.says) <= 90, switch.name
+        assert switch.description[-1] == ".", switch.name
+        assert len(switch.description) <= 90, switch.name
 
 
 def test_switches_name_findings_that_exist() -> None:

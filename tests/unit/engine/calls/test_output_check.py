@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject, compact
 from inspector.engine.calls.output_check import (
-    MOST_DIFFERENCES,
+    MAX_DIFFERENCES,
     OutputCheck,
     OutputState,
     check_output,
@@ -47,7 +47,7 @@ def test_each_mismatch_is_reported_with_its_path() -> None:
 
 def test_many_mismatches_and_long_messages_are_truncated() -> None:
     found = check(mirrored({"n": 1, "a/b": [*range(500)]}))
-    assert (len(found.differences), found.has_more) == (MOST_DIFFERENCES, True)
+    assert (len(found.differences), found.has_more) == (MAX_DIFFERENCES, True)
     found = check(mirrored({"n": "x" * 100_000}))
     assert len(found.differences[0].message) <= 300
 
@@ -61,15 +61,15 @@ def test_declared_structured_content_is_required_unless_the_call_failed() -> Non
 
 def test_without_a_schema_only_the_text_copy_is_checked() -> None:
     assert check(mirrored({"n": 1}), None) == OutputCheck(OutputState.NOT_DECLARED)
-    (remark,) = check({"structuredContent": {"n": 1}}, None).remarks
-    assert "older clients see nothing of it" in remark
+    (note,) = check({"structuredContent": {"n": 1}}, None).notes
+    assert "older clients see nothing of it" in note
 
 
 def test_text_that_differs_from_the_structured_content_is_reported() -> None:
     result: JSONObject = {"content": [{"type": "text", "text": '{"n": 2}'}, 5], "structuredContent": {"n": 1}}
     found = check(result)
     assert found.state is OutputState.FITS
-    assert "older clients see something else" in found.remarks[0]
+    assert "older clients see something else" in found.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ class Calls:
 
     def __init__(self, *bad: int, kind: OutcomeKind = OutcomeKind.TOOL_ERROR) -> None:
         self.count = 0
-        self.open = self.most_open = 0
+        self.open = self.max_open = 0
         self.gate, self.three_are_open = asyncio.Event(), asyncio.Event()
         self.gate.set()
         self._bad, self._kind = bad, kind
@@ -26,7 +26,7 @@ class Calls:
         self.count += 1
         number = self.count
         self.open += 1
-        self.most_open = max(self.open, self.most_open)
+        self.max_open = max(self.open, self.max_open)
         if self.open == 3:
             self.three_are_open.set()
         try:
@@ -46,13 +46,13 @@ async def test_calls_run_sequentially_with_metrics() -> None:
     calls = Calls()
     report, reports = await run(calls, RepeatPlan(times=100))
     assert (report.done, report.errors, report.is_over, report.stopped) == (100, 0, True, "")
-    assert [report.least_ns, report.median_ns, report.p95_ns, report.most_ns] == [
+    assert [report.min_ns, report.median_ns, report.p95_ns, report.max_ns] == [
         1_000_000,
         50_000_000,
         95_000_000,
         100_000_000,
     ]
-    assert calls.most_open == 1
+    assert calls.max_open == 1
     assert [one.done for one in reports] == [*range(1, 101), 100]
     assert reports[0].p95_ns == 1_000_000
 
@@ -60,7 +60,7 @@ async def test_calls_run_sequentially_with_metrics() -> None:
 async def test_concurrency_limit_is_respected() -> None:
     calls = Calls()
     report, _ = await run(calls, RepeatPlan(times=20, in_flight=4))
-    assert (report.done, calls.most_open) == (20, 4)
+    assert (report.done, calls.max_open) == (20, 4)
 
 
 async def test_first_error_ends_it_and_pending_calls_are_awaited() -> None:
@@ -81,7 +81,7 @@ async def test_errors_that_do_not_end_it_are_counted() -> None:
 
 async def test_failed_calls_have_no_duration() -> None:
     report, _ = await run(Calls(1, 2, kind=OutcomeKind.FAILED), RepeatPlan(times=2, stops_on_error=False))
-    assert (report.errors, report.most_ns, report.median_ns) == (2, 0, 0)
+    assert (report.errors, report.max_ns, report.median_ns) == (2, 0, 0)
 
 
 async def test_a_lost_connection_ends_it_whatever_the_plan() -> None:

@@ -28,19 +28,19 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = Engine(calls=CallLibrary(saved=folder / "calls"))
-        self.engine.filewatch.pace = WatchTiming(look=0.02, quiet=0.02, longest=1.0)
+        self.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
         self.reruns = self.engine.reruns
         self.views: list[RerunView] = []
-        self._news = asyncio.Event()
+        self._changes = asyncio.Event()
         self.reruns.changed.connect(self._on_changed)
-        self.engine.filewatch.changed.connect(lambda view: self._news.set())
+        self.engine.filewatch.changed.connect(lambda view: self._changes.set())
 
     def _on_changed(self, view: RerunView) -> None:
         self.views.append(view)
-        self._news.set()
+        self._changes.set()
 
-    async def start(self, *watch: str, **answers: str | int) -> None:
-        write_server(self.folder, **answers)
+    async def start(self, *watch: str, **responses: str | int) -> None:
+        write_server(self.folder, **responses)
         self.engine.add(edited_entry(self.folder, *watch))
         await self.engine.connect(SERVER)
 
@@ -51,23 +51,23 @@ class Bench:
     async def until_ran(self, number: int) -> RerunView:
         async with asyncio.timeout(30):
             while not (self.views and self.views[-1].number == number and not self.views[-1].is_running):
-                self._news.clear()
-                await self._news.wait()
+                self._changes.clear()
+                await self._changes.wait()
         return self.views[-1]
 
     async def until_running(self) -> None:
         async with asyncio.timeout(30):
             while not (self.views and self.views[-1].count(RerunState.RUNNING)):
-                self._news.clear()
-                await self._news.wait()
+                self._changes.clear()
+                await self._changes.wait()
 
     async def run(self, number: int) -> RerunView:
         await self.reruns.run(SERVER)
         return await self.until_ran(number)
 
-    async def edit(self, **answers: str | int) -> None:
+    async def edit(self, **responses: str | int) -> None:
         """As a person does, without waiting for the watch: connect anew."""
-        write_server(self.folder, **answers)
+        write_server(self.folder, **responses)
         await self.engine.connect(SERVER)
 
 
@@ -94,8 +94,8 @@ async def test_an_edit_that_changes_nothing_is_green_and_another_is_red(bench: B
     assert [each.state for each in first.results] == [RerunState.NEW, RerunState.NEW]
     await bench.reruns.accept_all(SERVER)
     while not bench.engine.filewatch._view(SERVER).files:
-        bench._news.clear()
-        await bench._news.wait()
+        bench._changes.clear()
+        await bench._changes.wait()
     write_server(bench.folder, one="first", two="something else")
     second = await bench.until_ran(2)
     assert second.cause == "server.py changed"

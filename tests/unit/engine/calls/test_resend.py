@@ -53,14 +53,14 @@ async def web(lab: Lab, http: FaultServer) -> Lab:
     return lab
 
 
-def answer(lab: Lab, outcome: RawOutcome) -> dict[str, JSON]:
-    assert outcome.answer_row is not None, outcome
-    return read(lab.engine.log.raw(outcome.answer_row)).body()
+def response(lab: Lab, outcome: RawOutcome) -> dict[str, JSON]:
+    assert outcome.response_row is not None, outcome
+    return read(lab.engine.log.raw(outcome.response_row)).body()
 
 
 def got(lab: Lab, outcome: RawOutcome) -> bytes:
     """The bytes that the parrot says it got."""
-    text = read(lab.engine.log.raw(outcome.answer_row or 0)).result["got"]
+    text = read(lab.engine.log.raw(outcome.response_row or 0)).result["got"]
     assert isinstance(text, str)
     return text.encode("latin-1")
 
@@ -83,7 +83,7 @@ async def test_server_receives_the_exact_bytes(parrot: Lab) -> None:
     assert got(parrot, outcome) == ODD
     assert (outcome.summary, outcome.http_status) == ("", None)
     assert outcome.elapsed_ns > 0
-    assert parrot.engine.log.partner(outcome.row) == outcome.answer_row
+    assert parrot.engine.log.partner(outcome.row) == outcome.response_row
 
 
 async def test_request_is_resent_verbatim_except_for_its_id_and_linked(parrot: Lab) -> None:
@@ -102,7 +102,7 @@ async def test_own_call_can_be_resent_with_its_original_id(parrot: Lab) -> None:
     raw = parrot.engine.log.raw(outcome.row)
     again = await parrot.engine.send_raw("srv", raw, resent_of=outcome.row)
     assert got(parrot, again) == raw
-    assert parrot.engine.log.problem(again.answer_row or 0) == ""
+    assert parrot.engine.log.problem(again.response_row or 0) == ""
 
 
 async def test_own_notification_can_be_resent(parrot: Lab) -> None:
@@ -115,7 +115,7 @@ async def test_own_notification_can_be_resent(parrot: Lab) -> None:
 async def test_only_messages_we_sent_can_be_resent(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     rows = len(parrot.engine.log)
-    for row in (outcome.answer_row, 0, rows, -1):
+    for row in (outcome.response_row, 0, rows, -1):
         with pytest.raises(UserError, match="no request or notification of ours"):
             await parrot.engine.send_raw("srv", ODD, resent_of=row)
     assert len(parrot.engine.log) == rows
@@ -123,7 +123,7 @@ async def test_only_messages_we_sent_can_be_resent(parrot: Lab) -> None:
 
 async def test_broken_bytes_are_answered_and_the_connection_survives(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", b'{"jsonrpc":"2.0","id":1')
-    assert (outcome.answer_row, outcome.summary) == (None, "")  # nobody can tell whose the error is
+    assert (outcome.response_row, outcome.summary) == (None, "")  # nobody can tell whose the error is
     await until(parrot, lambda: bool(parrot.rows(RecordKind.ERROR)))
     (error,) = parrot.rows(RecordKind.ERROR)
     assert error_of(read(error.raw)).data == '{"jsonrpc":"2.0","id":1'
@@ -133,8 +133,8 @@ async def test_broken_bytes_are_answered_and_the_connection_survives(parrot: Lab
 async def test_a_batch_is_answered_as_one(parrot: Lab) -> None:
     raw = b'[{"jsonrpc":"2.0","id":70,"method":"x"} , {"jsonrpc":"2.0","id":71,"method":"y"}]'
     outcome = await parrot.engine.send_raw("srv", raw)
-    assert outcome.answer_row is not None
-    assert parrot.engine.log.kind(outcome.answer_row) == RecordKind.BATCH
+    assert outcome.response_row is not None
+    assert parrot.engine.log.kind(outcome.response_row) == RecordKind.BATCH
 
 
 async def test_lines_are_sent_one_by_one_on_request(parrot: Lab) -> None:
@@ -147,7 +147,7 @@ async def test_lines_are_sent_one_by_one_on_request(parrot: Lab) -> None:
 
 async def test_without_waiting_the_row_is_returned_immediately(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD, wait=False)
-    assert outcome.answer_row is None
+    assert outcome.response_row is None
     await until(parrot, lambda: parrot.engine.log.partner(outcome.row) is not None)
 
 
@@ -155,7 +155,7 @@ async def test_server_crash_is_an_outcome(lab: Lab) -> None:
     await lab.connect("dies")
     raw = b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"dies"}}'
     outcome = await lab.engine.send_raw("srv", raw)
-    assert outcome.answer_row is None
+    assert outcome.response_row is None
     assert outcome.summary == "The server exited with code 9."
     assert lab.engine.log.status(outcome.row) is Status.GIVEN_UP
 
@@ -183,7 +183,7 @@ async def test_nothing_is_sent_without_a_connection(lab: Lab) -> None:
 async def test_posted_body_is_the_exact_bytes(web: Lab, http: FaultServer) -> None:
     raw = ODD.replace(b" ", b"\r\n\t")
     outcome = await web.engine.send_raw("srv", raw, headers=(("X-Mine", "1"),))
-    assert answer(web, outcome)["id"] == "a-1"
+    assert response(web, outcome)["id"] == "a-1"
     assert outcome.http_status == 200
     assert (http.calls[-1].body, http.calls[-1].headers["x-mine"]) == (raw, "1")
 
@@ -196,7 +196,7 @@ async def test_http_error_with_a_message_returns_that_message(
     for key in ("POST", "x"):
         http.order(key, faults.replies(400, body, JSON_TYPE))
     outcome = await web.engine.send_raw("srv", raw)
-    assert answer(web, outcome)["error"] == {"code": -32700, "message": "Parse error"}
+    assert response(web, outcome)["error"] == {"code": -32700, "message": "Parse error"}
     assert outcome.http_status == 400
 
 
@@ -207,7 +207,7 @@ async def test_http_error_without_a_message_reports_the_status_and_the_start_of_
     for key in ("POST", "tools/call"):
         http.order(key, faults.replies(415, b"We take no such thing.", "text/plain"))
     outcome = await web.engine.send_raw("srv", raw)
-    assert (outcome.answer_row, outcome.http_status) == (None, 415)
+    assert (outcome.response_row, outcome.http_status) == (None, 415)
     assert outcome.summary.endswith("with HTTP 415: We take no such thing.")
     exchange = web.engine.log.http(outcome.row)
     assert exchange is not None
@@ -256,7 +256,7 @@ async def talk_to_everything(lab: Lab) -> None:
         b'"method"', b' "x-strange" : 1.0,"method"'
     )
     again = await lab.engine.send_raw("srv", raw, resent_of=call.row)
-    assert answer(lab, again)["id"] == "by-hand"
+    assert response(lab, again)["id"] == "by-hand"
     assert lab.engine.log.status(again.row) is Status.OK
     assert lab.engine.log.resent_of(again.row) == call.row
     await lab.engine.send_raw("srv", b"this is no JSON")

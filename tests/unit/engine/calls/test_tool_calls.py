@@ -32,7 +32,7 @@ TASKS = "io.modelcontextprotocol/tasks"
 CORE: JSONObject = {"requests": {"tools": {"call": {}}}, "cancel": {}}
 
 
-class Desk(Post):
+class Harness(Post):
     """The engine's server on a wire in memory, with folders of its own for what is kept."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -51,57 +51,57 @@ class Desk(Post):
         assert isinstance(params, dict)
         return message["id"], params
 
-    async def answer(self, **result: JSON) -> JSONObject:
+    async def response(self, **result: JSON) -> JSONObject:
         id, params = await self.request()
-        self.wire.say(id=id, result=result)
+        self.wire.show_message(id=id, result=result)
         return params
 
 
 @pytest.fixture
-async def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Desk]:
-    desk = Desk(monkeypatch, tmp_path)
-    yield desk
-    await desk.engine.close()
+async def harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Harness]:
+    harness = Harness(monkeypatch, tmp_path)
+    yield harness
+    await harness.engine.close()
 
 
 # ------------------------------------------------------------------ one call
 
 
-async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(desk: Desk) -> None:
-    await desk.connect(tools={})
+async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(harness: Harness) -> None:
+    await harness.connect(tools={})
     call = ToolCall("x", {"n": "${n}", "t": "a ${n}"}, variables=Variables({"n": 7}))
-    calling = desk.start(call, keep=True)
-    params = await desk.answer(content=[])
+    calling = harness.start(call, keep=True)
+    params = await harness.response(content=[])
     assert params["arguments"] == {"n": 7, "t": "a 7"}
     assert (await calling).kind is OutcomeKind.RESULT
-    kept = await desk.engine.calls.history_of("srv", "x")
+    kept = await harness.engine.calls.history_of("srv", "x")
     assert kept.last_arguments() == {"n": "${n}", "t": "a ${n}"}
     assert [one.outcome for one in kept.calls] == ["result"]
 
 
-async def test_unknown_variable_is_a_failure_and_nothing_is_sent(desk: Desk) -> None:
-    await desk.connect(tools={})
-    outcome = await desk.hand.call("srv", ToolCall("x", {"n": "${no}"}, variables=Variables()), keep=True)
+async def test_unknown_variable_is_a_failure_and_nothing_is_sent(harness: Harness) -> None:
+    await harness.connect(tools={})
+    outcome = await harness.hand.call("srv", ToolCall("x", {"n": "${no}"}, variables=Variables()), keep=True)
     assert outcome.kind is OutcomeKind.FAILED
     assert "${no} has no value" in outcome.summary
-    assert desk.wire.sends_nothing()
-    assert (await desk.engine.calls.history_of("srv", "x")).calls == ()
+    assert harness.wire.sends_nothing()
+    assert (await harness.engine.calls.history_of("srv", "x")).calls == ()
 
 
-async def test_without_variables_a_dollar_is_a_dollar(desk: Desk) -> None:
-    await desk.connect(tools={})
-    calling = desk.start(ToolCall("x", {"n": "${n}"}))
-    assert (await desk.answer(content=[]))["arguments"] == {"n": "${n}"}
+async def test_without_variables_a_dollar_is_a_dollar(harness: Harness) -> None:
+    await harness.connect(tools={})
+    calling = harness.start(ToolCall("x", {"n": "${n}"}))
+    assert (await harness.response(content=[]))["arguments"] == {"n": "${n}"}
     await calling
-    assert (await desk.engine.calls.history_of("srv", "x")).calls == ()
+    assert (await harness.engine.calls.history_of("srv", "x")).calls == ()
 
 
-async def test_meta_is_sent_and_the_progress_token_stays_ours(desk: Desk) -> None:
-    await desk.connect(tools={})
+async def test_meta_is_sent_and_the_progress_token_stays_ours(harness: Harness) -> None:
+    await harness.connect(tools={})
     meta: JSONObject = {"com.example/trace": 1, "progressToken": "theirs"}
-    calling = desk.start(ToolCall("x", meta=meta), on_progress=lambda event: None)
-    id, params = await desk.request()
-    desk.wire.say(id=id, result={"content": []})
+    calling = harness.start(ToolCall("x", meta=meta), on_progress=lambda event: None)
+    id, params = await harness.request()
+    harness.wire.show_message(id=id, result={"content": []})
     await calling
     sent = params["_meta"]
     assert isinstance(sent, dict)
@@ -109,45 +109,47 @@ async def test_meta_is_sent_and_the_progress_token_stays_ours(desk: Desk) -> Non
     assert sent["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
 
 
-async def test_call_has_its_own_timeout(desk: Desk) -> None:
-    await desk.connect(tools={})
+async def test_call_has_its_own_timeout(harness: Harness) -> None:
+    await harness.connect(tools={})
     time = LoopTime()
-    calling = desk.start(ToolCall("x", timeout=2.0), keep=True)
-    await desk.request()
+    calling = harness.start(ToolCall("x", timeout=2.0), keep=True)
+    await harness.request()
     await time.advance(2.1)
     outcome = await calling
     assert (outcome.kind, "within" in outcome.summary) == (OutcomeKind.FAILED, True)
-    kept = await desk.engine.calls.history_of("srv", "x")
+    kept = await harness.engine.calls.history_of("srv", "x")
     assert [one.outcome for one in kept.calls] == ["failed"]
 
 
-async def test_call_has_a_total_timeout_that_progress_does_not_extend(desk: Desk) -> None:
-    await desk.connect(tools={})
+async def test_call_has_a_total_timeout_that_progress_does_not_extend(harness: Harness) -> None:
+    await harness.connect(tools={})
     time = LoopTime()
     progress: asyncio.Queue[ProgressReceived] = asyncio.Queue()
-    calling = desk.start(ToolCall("x", timeout=2.0, total=5.0), keep=True, on_progress=progress.put_nowait)
-    id, _ = await desk.request()
+    calling = harness.start(ToolCall("x", timeout=2.0, total=5.0), keep=True, on_progress=progress.put_nowait)
+    id, _ = await harness.request()
     for step in range(3):
         await time.advance(1.5)
-        desk.wire.say(method="notifications/progress", params={"progressToken": id, "progress": step})
+        harness.wire.show_message(
+            method="notifications/progress", params={"progressToken": id, "progress": step}
+        )
         await progress.get()
     assert not calling.done()
     await time.advance(0.6)
     outcome = await calling
     assert outcome.kind is OutcomeKind.FAILED
     assert "not done within 5 s in all" in outcome.summary
-    kept = await desk.engine.calls.history_of("srv", "x")
+    kept = await harness.engine.calls.history_of("srv", "x")
     assert [one.outcome for one in kept.calls] == ["failed"]
 
 
-async def test_a_cancelled_call_is_in_the_history(desk: Desk) -> None:
-    await desk.connect(tools={})
-    calling = desk.start(ToolCall("x"), keep=True)
-    await desk.request()
+async def test_a_cancelled_call_is_in_the_history(harness: Harness) -> None:
+    await harness.connect(tools={})
+    calling = harness.start(ToolCall("x"), keep=True)
+    await harness.request()
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
-    kept = await desk.engine.calls.history_of("srv", "x")
+    kept = await harness.engine.calls.history_of("srv", "x")
     assert [one.outcome for one in kept.calls] == ["cancelled"]
 
 
@@ -156,7 +158,7 @@ def test_problematic_meta_keys_are_warned_about() -> None:
     assert meta_warnings(fine) == ()
     odd: JSONObject = {"io.modelcontextprotocol/x": 1, "progressToken": 2, "white space": 3, "-/x": 4, "": 5}
     words = ("is reserved", "our own", "no valid key", "no valid key", "no valid key")
-    assert all(word in remark for word, remark in zip(words, meta_warnings(odd), strict=True))
+    assert all(word in note for word, note in zip(words, meta_warnings(odd), strict=True))
     assert all(map(is_reserved, ["mcp/x", "tools.mcp.com/x", "io.modelcontextprotocol/x"]))
     assert not is_reserved("mcp")
 
@@ -164,19 +166,19 @@ def test_problematic_meta_keys_are_warned_about() -> None:
 # ------------------------------------------------------------------ tasks
 
 
-async def test_call_as_a_task_ends_with_the_result_of_the_task(desk: Desk) -> None:
-    await desk.connect(tools={}, extensions={TASKS: {}})
-    time, news = LoopTime(), list[Task]()
-    calling = desk.start(ToolCall("x", as_task=True), on_task=news.append)
-    await desk.answer(resultType="task", taskId="t", status="working")
+async def test_call_as_a_task_ends_with_the_result_of_the_task(harness: Harness) -> None:
+    await harness.connect(tools={}, extensions={TASKS: {}})
+    time, changes = LoopTime(), list[Task]()
+    calling = harness.start(ToolCall("x", as_task=True), on_task=changes.append)
+    await harness.response(resultType="task", taskId="t", status="working")
     await time.advance(0)
     await time.advance(1.1)
     result: JSONObject = {"content": [{"type": "text", "text": "42"}], "isError": True}
-    await desk.answer(taskId="t", status="completed", result=result)
+    await harness.response(taskId="t", status="completed", result=result)
     outcome = await calling
     assert (outcome.kind, outcome.task_id, outcome.is_composed) == (OutcomeKind.TOOL_ERROR, "t", True)
-    assert read(outcome.answer).result == result
-    assert [one.status.value for one in news] == ["working", "completed"]
+    assert read(outcome.response).result == result
+    assert [one.status.value for one in changes] == ["working", "completed"]
 
 
 @pytest.mark.parametrize(
@@ -186,37 +188,37 @@ async def test_call_as_a_task_ends_with_the_result_of_the_task(desk: Desk) -> No
         ({"status": "cancelled"}, OutcomeKind.CANCELLED),
     ],
 )
-async def test_failed_or_cancelled_task_says_so(desk: Desk, end: JSONObject, kind: OutcomeKind) -> None:
-    await desk.connect(tools={}, extensions={TASKS: {}})
+async def test_failed_or_cancelled_task_says_so(harness: Harness, end: JSONObject, kind: OutcomeKind) -> None:
+    await harness.connect(tools={}, extensions={TASKS: {}})
     time = LoopTime()
-    calling = desk.start(ToolCall("x", as_task=True))
-    await desk.answer(resultType="task", taskId="t", status="working")
+    calling = harness.start(ToolCall("x", as_task=True))
+    await harness.response(resultType="task", taskId="t", status="working")
     await time.advance(0)
     await time.advance(1.1)
-    await desk.answer(taskId="t", **end)
+    await harness.response(taskId="t", **end)
     outcome = await calling
     assert (outcome.kind, bool(outcome.summary)) == (kind, True)
 
 
-async def test_cancelling_a_call_cancels_its_task(desk: Desk) -> None:
-    await desk.connect(tools={}, extensions={TASKS: {}})
-    calling = desk.start(ToolCall("x", as_task=True))
-    await desk.answer(resultType="task", taskId="t", status="working")
+async def test_cancelling_a_call_cancels_its_task(harness: Harness) -> None:
+    await harness.connect(tools={}, extensions={TASKS: {}})
+    calling = harness.start(ToolCall("x", as_task=True))
+    await harness.response(resultType="task", taskId="t", status="working")
     time = LoopTime()
     await time.advance(0)
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
-    while (message := await desk.wire.next())["method"] == "subscriptions/listen":
+    while (message := await harness.wire.next())["method"] == "subscriptions/listen":
         pass
     assert message["method"] == "tasks/cancel"
 
 
-async def test_server_without_task_support_is_not_asked_for_a_task(desk: Desk) -> None:
-    await desk.connect(tools={})
-    outcome = await desk.hand.call("srv", ToolCall("x", as_task=True))
+async def test_server_without_task_support_is_not_asked_for_a_task(harness: Harness) -> None:
+    await harness.connect(tools={})
+    outcome = await harness.hand.call("srv", ToolCall("x", as_task=True))
     assert outcome.kind is OutcomeKind.FAILED
-    assert desk.wire.sends_nothing()
+    assert harness.wire.sends_nothing()
 
 
 @pytest.mark.parametrize(
@@ -229,85 +231,87 @@ async def test_server_without_task_support_is_not_asked_for_a_task(desk: Desk) -
     ],
 )
 async def test_task_support_depends_on_server_and_tool(
-    desk: Desk, offered: JSONObject, support: str, choice: TaskChoice
+    harness: Harness, offered: JSONObject, support: str, choice: TaskChoice
 ) -> None:
-    desk.is_stateless = False
-    await desk.connect(tools={}, tasks=offered)
+    harness.is_stateless = False
+    await harness.connect(tools={}, tasks=offered)
     tool = Tool.read({"name": "x", "execution": {"taskSupport": support}})
-    assert task_choice(tool, desk.engine.view("srv").agreement) is choice
+    assert task_choice(tool, harness.engine.view("srv").agreement) is choice
     assert task_choice(tool, None) is TaskChoice.NO
 
 
-async def test_with_the_extension_any_tool_may_run_as_a_task(desk: Desk) -> None:
-    await desk.connect(tools={}, extensions={TASKS: {}})
-    assert task_choice(Tool.read({"name": "x"}), desk.engine.view("srv").agreement) is TaskChoice.MAY
+async def test_with_the_extension_any_tool_may_run_as_a_task(harness: Harness) -> None:
+    await harness.connect(tools={}, extensions={TASKS: {}})
+    assert task_choice(Tool.read({"name": "x"}), harness.engine.view("srv").agreement) is TaskChoice.MAY
 
 
 # ------------------------------------------------------------------ many, and watched
 
 
-async def test_repeated_call_ends_when_the_server_disconnects(desk: Desk) -> None:
-    await desk.connect(tools={})
+async def test_repeated_call_ends_when_the_server_disconnects(harness: Harness) -> None:
+    await harness.connect(tools={})
     reports: list[RepeatReport] = []
     plan = RepeatPlan(times=5, stops_on_error=False)
-    work = desk.hand.repeat("srv", ToolCall("x", {"n": 1}), plan, reports.append)
+    work = harness.hand.repeat("srv", ToolCall("x", {"n": 1}), plan, reports.append)
     running = asyncio.get_running_loop().create_task(work)
     for _ in range(2):
-        assert (await desk.answer(content=[]))["arguments"] == {"n": 1}
-    await desk.request()
-    desk.wire.end()
+        assert (await harness.response(content=[]))["arguments"] == {"n": 1}
+    await harness.request()
+    harness.wire.end()
     report = await running
     assert (report.done, report.errors) == (3, 1)
     assert report.stopped == "The server exited with code 9."
 
 
-async def test_resource_is_watched_until_the_server_disconnects(desk: Desk) -> None:
-    await desk.connect(resources={})
+async def test_resource_is_watched_until_the_server_disconnects(harness: Harness) -> None:
+    await harness.connect(resources={})
     time, seen = LoopTime(), list[Observation]()
-    work = desk.hand.watch_resource("srv", "a:b", WatchPlan(), seen.append)
+    work = harness.hand.watch_resource("srv", "a:b", WatchPlan(), seen.append)
     watching = asyncio.get_running_loop().create_task(work)
     for text in ("one", "two"):
-        await desk.answer(contents=[{"uri": "a:b", "text": text}])
+        await harness.response(contents=[{"uri": "a:b", "text": text}])
         await time.advance(0)
         await time.advance(5.1)
-    desk.wire.end("The server exited with code 9.")
+    harness.wire.end("The server exited with code 9.")
     reason = await watching
     assert [one.has_changed for one in seen] == [False, True]
     assert "The server exited with code 9." in reason
 
 
-async def test_watch_on_a_disconnected_server_ends_immediately(desk: Desk) -> None:
-    await desk.connect(tools={})
-    await desk.engine.disconnect("srv")
-    assert "idle" in await desk.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
+async def test_watch_on_a_disconnected_server_ends_immediately(harness: Harness) -> None:
+    await harness.connect(tools={})
+    await harness.engine.disconnect("srv")
+    assert "idle" in await harness.hand.watch_tool("srv", ToolCall("x"), WatchPlan(), lambda seen: None)
     unknown = ToolCall("x", {"n": "${no}"}, variables=Variables())
     with pytest.raises(UserError, match="has no value"):
-        await desk.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)
+        await harness.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)
 
 
 # ------------------------------------------------------------------ results
 
 
 async def test_results_are_checked_against_the_schema_in_another_process(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    answer = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"n":"x"},"content":[]}}'
+    response = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"n":"x"},"content":[]}}'
     schema: JSONObject = {"properties": {"n": {"type": "integer"}}}
-    found = await desk.hand.check_output(answer, schema)
+    found = await harness.hand.check_output(response, schema)
     assert (found.state, found.differences[0].pointer) == (OutputState.DIFFERS, "/n")
-    assert (await desk.hand.check_output(answer, None)).state is OutputState.NOT_DECLARED
+    assert (await harness.hand.check_output(response, None)).state is OutputState.NOT_DECLARED
     deep: JSON = {}
     for _ in range(20_000):
         deep = {"not": deep}
-    assert (await desk.hand.check_output(answer, deep)).state is OutputState.UNCHECKED
+    assert (await harness.hand.check_output(response, deep)).state is OutputState.UNCHECKED
 
 
-async def test_schema_check_that_never_ends_times_out(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk.engine, "_checker", Worker(1.0, "Checking against the schema"))
+async def test_schema_check_that_never_ends_times_out(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness.engine, "_checker", Worker(1.0, "Checking against the schema"))
     twice: JSONObject = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     schema: JSONObject = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "string"}}}
-    answer = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":5,"content":[]}}'
-    found = await desk.hand.check_output(answer, schema)
+    response = b'{"jsonrpc":"2.0","id":1,"result":{"structuredContent":5,"content":[]}}'
+    found = await harness.hand.check_output(response, schema)
     assert (found.state, found.reason) == (
         OutputState.UNCHECKED,
         "Checking against the schema took more than 1 s.",
@@ -318,9 +322,9 @@ async def test_schema_check_that_never_ends_times_out(desk: Desk, monkeypatch: p
 
 
 async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
-    desk: Desk, tmp_path: Path
+    harness: Harness, tmp_path: Path
 ) -> None:
-    calls, project = desk.engine.calls, tmp_path / "project"
+    calls, project = harness.engine.calls, tmp_path / "project"
     await calls.begin()
     with pytest.raises(ConfigError, match="no folder for saved calls"):
         await calls.save(SavedCall("a", "x"), project)
@@ -339,10 +343,10 @@ async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
 
 
 async def test_variables_belong_to_their_folder_and_the_environment_needs_permission(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_TEST", "e")
-    calls, project = desk.engine.calls, tmp_path / "project"
+    calls, project = harness.engine.calls, tmp_path / "project"
     await calls.set_prefs(CallPrefs(folders=(str(project),)))
     await calls.set_variable("token", "mine")
     await calls.set_variable("page", 1, project)
@@ -353,8 +357,10 @@ async def test_variables_belong_to_their_folder_and_the_environment_needs_permis
     assert (await calls.variable_values()) == {}
 
 
-async def test_history_preferences_apply_and_a_broken_file_is_reported(desk: Desk, tmp_path: Path) -> None:
-    calls = desk.engine.calls
+async def test_history_preferences_apply_and_a_broken_file_is_reported(
+    harness: Harness, tmp_path: Path
+) -> None:
+    calls = harness.engine.calls
     await calls.set_prefs(CallPrefs(keep_history=False))
     await calls.remember("srv", "x", {"n": 1})
     assert (await calls.history_of("srv", "x")).last_text == ""

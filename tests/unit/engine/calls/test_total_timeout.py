@@ -13,7 +13,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.revisions import R4, R5, Revision
 from tests.helpers.fakes import LoopTime
 from tests.unit.engine.inbox.inbox_stage import ACCEPT, ASK, DONE, InboxStage, Peer
-from tests.unit.engine.tasks.task_stage import state, task_desk
+from tests.unit.engine.tasks.task_stage import state, task_harness
 
 BOTH = pytest.mark.parametrize("revision", [R4, R5], ids=lambda one: one.date)
 CALL = ToolCall("greet", timeout=12.0, total=10.0)
@@ -34,8 +34,10 @@ async def ask(peer: Peer, revision: Revision, request: JSONObject) -> None:
     if revision is R4:
         peer.ask("elicitation/create", ASK)
         return
-    questions: JSONObject = {"k": {"method": "elicitation/create", "params": ASK}}
-    peer.wire.say(id=request["id"], result={"resultType": "input_required", "inputRequests": questions})
+    input_requests: JSONObject = {"k": {"method": "elicitation/create", "params": ASK}}
+    peer.wire.show_message(
+        id=request["id"], result={"resultType": "input_required", "inputRequests": input_requests}
+    )
 
 
 @BOTH
@@ -46,14 +48,16 @@ async def test_call_that_exceeds_the_total_timeout_is_reported_as_timed_out(
     time, calling = LoopTime(), start(stage)
     request = await peer.next()
     await time.advance(7)
-    peer.wire.say(method="notifications/progress", params={"progressToken": request["id"], "progress": 1})
+    peer.wire.show_message(
+        method="notifications/progress", params={"progressToken": request["id"], "progress": 1}
+    )
     await time.advance(3.1)
     outcome = await calling
     assert (outcome.kind, outcome.waited_ns) == (OutcomeKind.FAILED, 0)
     assert "not done within 10 s in all" in outcome.summary
-    told = await peer.next()
-    assert told["method"] == "notifications/cancelled"
-    assert (told["params"]["requestId"], told["params"]["reason"]) == (request["id"], "timed out")
+    reported = await peer.next()
+    assert reported["method"] == "notifications/cancelled"
+    assert (reported["params"]["requestId"], reported["params"]["reason"]) == (request["id"], "timed out")
 
 
 @BOTH
@@ -78,15 +82,15 @@ async def test_total_timeout_pauses_while_a_request_is_pending_in_the_inbox(
     request = await peer.next()
     await time.advance(4)
     await ask(peer, revision, request)
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
     await time.advance(3600)
     assert not calling.done()
-    stage.reply(card, ACCEPT, card.questions[0].key)
-    answer = await peer.next()
+    stage.reply(inbox_request, ACCEPT, inbox_request.input_requests[0].key)
+    response = await peer.next()
     await time.advance(5.9)  # 9.9 s of the server's
     assert not calling.done()
-    id = request["id"] if revision is R4 else answer["id"]
-    peer.wire.say(id=id, result=DONE)
+    id = request["id"] if revision is R4 else response["id"]
+    peer.wire.show_message(id=id, result=DONE)
     outcome = await calling
     assert outcome.kind is OutcomeKind.RESULT
     assert outcome.waited_ns == pytest.approx(3600e9)
@@ -99,9 +103,9 @@ async def test_total_timeout_resumes_where_it_paused(stage: InboxStage, revision
     request = await peer.next()
     await time.advance(4)
     await ask(peer, revision, request)
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
     await time.advance(3600)
-    stage.reply(card, ACCEPT, card.questions[0].key)
+    stage.reply(inbox_request, ACCEPT, inbox_request.input_requests[0].key)
     await peer.next()
     await time.advance(6.1)
     outcome = await calling
@@ -117,7 +121,7 @@ async def test_overlapping_requests_count_once(stage: InboxStage) -> None:
     request = await peer.next()
     peer.ask("elicitation/create", ASK, "a")
     peer.ask("elicitation/create", ASK, "b")
-    first, second = await stage.card(0), await stage.card(1)
+    first, second = await stage.inbox_request(0), await stage.inbox_request(1)
     await time.advance(20)
     stage.reply(first, ACCEPT)
     await peer.next()
@@ -126,7 +130,7 @@ async def test_overlapping_requests_count_once(stage: InboxStage) -> None:
     stage.reply(second, ACCEPT)
     await peer.next()
     await time.advance(7)
-    peer.wire.say(id=request["id"], result=DONE)
+    peer.wire.show_message(id=request["id"], result=DONE)
     outcome = await calling
     assert outcome.kind is OutcomeKind.RESULT
     assert outcome.waited_ns == pytest.approx(40e9)
@@ -136,37 +140,37 @@ async def test_overlapping_requests_count_once(stage: InboxStage) -> None:
 async def test_total_timeout_pauses_while_the_task_of_the_call_has_a_pending_request(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
 ) -> None:
-    answered = asyncio.Event()
+    responded = asyncio.Event()
 
     async def think(params: JSONObject) -> JSONObject:
-        await answered.wait()
+        await responded.wait()
         return ACCEPT
 
     slow: JSONObject = {"pollInterval": 60_000, "pollIntervalMs": 60_000}
-    async with task_desk(revision, monkeypatch, {"elicitation/create": think}) as desk:
-        work = desk.engine.by_hand.call("srv", ToolCall("x", as_task=True, total=70.0))
+    async with task_harness(revision, monkeypatch, {"elicitation/create": think}) as harness:
+        work = harness.engine.by_hand.call("srv", ToolCall("x", as_task=True, total=70.0))
         calling = asyncio.get_running_loop().create_task(work)
         created = state("working", **slow)
-        await desk.reply(**({"task": created} if revision is R4 else {"resultType": "task", **created}))
-        await desk.advance(60.1)
-        question: JSONObject = {"method": "elicitation/create", "params": ASK}
-        more: JSONObject = {"inputRequests": {"k": question}} if revision is R5 else {}
-        await desk.reply(**state("input_required", **slow, **more))
+        await harness.reply(**({"task": created} if revision is R4 else {"resultType": "task", **created}))
+        await harness.advance(60.1)
+        input_request: JSONObject = {"method": "elicitation/create", "params": ASK}
+        more: JSONObject = {"inputRequests": {"k": input_request}} if revision is R5 else {}
+        await harness.reply(**state("input_required", **slow, **more))
         if revision is R4:
-            await desk.next()  # tasks/result
+            await harness.next()  # tasks/result
             related: JSONObject = {"io.modelcontextprotocol/related-task": {"taskId": "t"}}
-            desk.wire.say(id="q", method="elicitation/create", params={**ASK, "_meta": related})
-        await desk.advance(50)
+            harness.wire.show_message(id="q", method="elicitation/create", params={**ASK, "_meta": related})
+        await harness.advance(50)
         assert not calling.done()
-        answered.set()
-        await desk.settle()
+        responded.set()
+        await harness.settle()
         if revision is R4:
-            await desk.next()  # our answer
+            await harness.next()  # our answer
         else:
-            assert (await desk.reply())["method"] == "tasks/update"
-        await desk.advance(9.8)
+            assert (await harness.reply())["method"] == "tasks/update"
+        await harness.advance(9.8)
         assert not calling.done()
-        await desk.advance(0.2)
+        await harness.advance(0.2)
         outcome = await calling
         assert outcome.kind is OutcomeKind.FAILED
         assert outcome.waited_ns == pytest.approx(50e9)

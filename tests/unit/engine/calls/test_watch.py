@@ -34,27 +34,27 @@ class Watching:
         loop = asyncio.get_running_loop()
         self.time = LoopTime()
         self.outcomes: asyncio.Queue[CallOutcome] = asyncio.Queue()
-        self.looks = 0
+        self.runs = 0
         self.sightings: list[Observation] = []
         self.lost: asyncio.Future[str] = loop.create_future()
         self._plan = plan
-        work = watch(self._look, self._compare, plan, self.sightings.append, self.lost, FakeClock())
+        work = watch(self._inspect, self._compare, plan, self.sightings.append, self.lost, FakeClock())
         self.task = loop.create_task(work)
 
-    async def _look(self) -> CallOutcome:
-        self.looks += 1
+    async def _inspect(self) -> CallOutcome:
+        self.runs += 1
         return await self.outcomes.get()
 
     async def _compare(self, before: CallOutcome, after: CallOutcome) -> Diff:
-        return compare_packed(pack(before.answer, after.answer, self._plan.ignoring))
+        return compare_packed(pack(before.response, after.response, self._plan.ignoring))
 
     async def see(self, outcome: CallOutcome) -> Observation:
         """The outcome of the look that is under way; then the time for the next one comes."""
         self.outcomes.put_nowait(outcome)
         await self.time.advance(0)
-        sighting = self.sightings[-1]
+        observation = self.sightings[-1]
         await self.time.advance(self._plan.interval + 0.1)
-        return sighting
+        return observation
 
 
 @pytest.fixture
@@ -69,18 +69,18 @@ async def watching() -> AsyncIterator[Watching]:
 async def test_watch_polls_every_five_seconds(watching: Watching) -> None:
     watching.outcomes.put_nowait(gave(1))
     await watching.time.advance(4.9)
-    assert watching.looks == 1
+    assert watching.runs == 1
     await watching.time.advance(0.2)
-    assert watching.looks == 2
+    assert watching.runs == 2
 
 
 async def test_polls_never_overlap(watching: Watching) -> None:
     await watching.time.advance(60)
-    assert (watching.looks, watching.sightings) == (1, [])
+    assert (watching.runs, watching.sightings) == (1, [])
     watching.outcomes.put_nowait(gave(1))
     await watching.time.advance(0)
     await watching.time.advance(0.1)
-    assert watching.looks == 2
+    assert watching.runs == 2
 
 
 async def test_change_is_reported_with_both_values(watching: Watching) -> None:
@@ -91,7 +91,10 @@ async def test_change_is_reported_with_both_values(watching: Watching) -> None:
     changed = await watching.see(gave(3, n=2))
     assert (changed.number, changed.has_changed, changed.changes) == (3, True, 1)
     assert changed.before is not None
-    assert (changed.before.answer, changed.outcome.answer) == (gave(2, n=1).answer, gave(3, n=2).answer)
+    assert (changed.before.response, changed.outcome.response) == (
+        gave(2, n=1).response,
+        gave(3, n=2).response,
+    )
     assert changed.diff is not None
     ((index, _),) = changed.diff.differences()
     assert changed.diff.path_text(index) == "result.n"
@@ -102,7 +105,7 @@ async def test_ids_times_and_metadata_are_not_changes_unless_requested(watching:
     second = gave(2, requestId="b", at="2025-01-01T10:00:05Z", _meta={"x": 2})
     assert not (await watching.see(second)).has_changed
     first = gave(1, requestId="a", at="2025-01-01T10:00:00Z")
-    assert not compare_packed(pack(first.answer, second.answer, NOTHING)).is_same
+    assert not compare_packed(pack(first.response, second.response, NOTHING)).is_same
 
 
 async def test_different_outcome_is_a_change(watching: Watching) -> None:
@@ -119,7 +122,7 @@ async def test_lost_server_ends_the_watch_immediately_with_the_reason(watching: 
     await watching.time.advance(1)
     watching.lost.set_result("The server is failed. It exited.")
     assert await watching.task == "The server is failed. It exited."
-    assert watching.looks == 1
+    assert watching.runs == 1
 
 
 async def test_poll_that_failed_with_the_server_is_not_reported(watching: Watching) -> None:

@@ -20,7 +20,7 @@ from inspector.engine.content.content import (
     read_prompt,
     resource_content,
 )
-from inspector.engine.content.text_formats import MOST_COLUMNS, MOST_ROWS, read_table
+from inspector.engine.content.text_formats import MAX_COLUMNS, MAX_ROWS, read_table
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -30,7 +30,7 @@ JSON_VALUES = st.recursive(
 NAMES = st.sampled_from(["type", "text", "blob", "data", "uri", "mimeType", "resource", "role", "content"])
 
 
-def answer(result: JSON) -> bytes:
+def response(result: JSON) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
 
 
@@ -94,19 +94,19 @@ def test_type_without_a_known_signature_is_not_questioned() -> None:
 
 def test_long_text_is_kept_in_full() -> None:
     long = "line ä\n" * 1_000_000
-    (content,) = read_contents(answer({"contents": [{"uri": "x://y", "text": long}]}))
+    (content,) = read_contents(response({"contents": [{"uri": "x://y", "text": long}]}))
     assert content.data.decode() == long
     assert resource_content({"uri": "", "text": "\ud800"}).data == b"\xed\xa0\x80"
 
 
 def test_unusable_entries_are_shown_with_the_reason() -> None:
-    contents = read_contents(answer({"contents": [7, {"uri": "x://y"}, {"uri": "x://z", "blob": "?"}]}))
+    contents = read_contents(response({"contents": [7, {"uri": "x://y"}, {"uri": "x://z", "blob": "?"}]}))
     assert [content.kind for content in contents] == [ContentKind.UNKNOWN] * 3
     assert contents[0].problem == "not an object: 7"
     assert "neither a “text” nor a “blob”" in contents[1].problem
     assert (contents[2].uri, json.loads(contents[2].data)["blob"]) == ("x://z", "?")
     assert "not Base64" in contents[2].problem
-    (content,) = read_contents(answer({"contents": "none"}))
+    (content,) = read_contents(response({"contents": "none"}))
     assert "no array" in content.problem
 
 
@@ -129,7 +129,7 @@ def test_messages_have_a_role_and_any_content_type() -> None:
         [{"type": "text", "text": "in an array"}],
     ]
     messages: list[JSON] = [{"role": "user", "content": content} for content in contents]
-    digest = read_prompt(answer({"description": "Why", "messages": [*messages, "no message"]}))
+    digest = read_prompt(response({"description": "Why", "messages": [*messages, "no message"]}))
     assert digest.description == "Why"
     assert [message.role for message in digest.messages] == ["user"] * 6 + [""]
     kinds = [message.content.kind for message in digest.messages]
@@ -144,8 +144,8 @@ def test_messages_have_a_role_and_any_content_type() -> None:
 
 @given(JSON_VALUES | st.dictionaries(NAMES, JSON_VALUES))
 def test_any_value_can_be_shown(value: JSON) -> None:
-    contents = (*read_contents(answer({"contents": [value]})), block_content(value))
-    contents += tuple(message.content for message in read_prompt(answer({"messages": [value]})).messages)
+    contents = (*read_contents(response({"contents": [value]})), block_content(value))
+    contents += tuple(message.content for message in read_prompt(response({"messages": [value]})).messages)
     for content in contents:
         assert content.kind is not ContentKind.UNKNOWN or content.problem
         assert pickle.loads(pickle.dumps(content)) == content
@@ -168,13 +168,13 @@ def test_table_has_a_header_quotes_and_line_breaks_in_cells() -> None:
 
 
 def test_long_and_wide_table_is_truncated_and_says_so() -> None:
-    table = read_table("a,b\n" + "1,2\n" * (MOST_ROWS + 10))
+    table = read_table("a,b\n" + "1,2\n" * (MAX_ROWS + 10))
     assert table is not None
-    assert len(table.rows) == MOST_ROWS
+    assert len(table.rows) == MAX_ROWS
     assert "5,000 rows" in table.note
-    wide = read_table(",".join("x" * (MOST_COLUMNS + 1)))
+    wide = read_table(",".join("x" * (MAX_COLUMNS + 1)))
     assert wide is not None
-    assert len(wide.header) == MOST_COLUMNS
+    assert len(wide.header) == MAX_COLUMNS
     assert "200 of 201 columns" in wide.note
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON
 from inspector.engine.content.json_tree import (
-    LONGEST_TEXT,
-    MOST_VALUES,
-    WIDEST,
+    MAX_TEXT_LENGTH,
+    MAX_VALUES,
+    MAX_WIDTH,
     Members,
     Number,
     TreeValue,
@@ -79,7 +79,7 @@ def test_text_that_cannot_be_a_tree_says_why(raw: bytes, words: str) -> None:
     "value",
     [
         list(range(100_000)),
-        {f"key {place}": [{"a": 1}] * 5 for place in range(20_000)},
+        {f"key {location}": [{"a": 1}] * 5 for location in range(20_000)},
         {"result": {"content": [{"type": "text", "text": "x" * 5_000_000}]}},
         ["y" * 30_000] * 200,
     ],
@@ -90,9 +90,9 @@ def test_tree_of_a_big_text_is_bounded_and_picklable(value: JSON) -> None:
     tree = json_tree(raw)
     seen = list(all_values(tree.value))
     assert tree.is_cut
-    assert len(seen) <= MOST_VALUES + 1
-    assert all(len(each) <= WIDEST for each in seen if isinstance(each, list))
-    assert all(len(each) <= LONGEST_TEXT for each in seen if isinstance(each, str))
+    assert len(seen) <= MAX_VALUES + 1
+    assert all(len(each) <= MAX_WIDTH for each in seen if isinstance(each, list))
+    assert all(len(each) <= MAX_TEXT_LENGTH for each in seen if isinstance(each, str))
     data = pickle.dumps(tree)
     assert len(data) < 3 * 1024 * 1024
     assert pickle.loads(data).value == tree.value
@@ -100,6 +100,6 @@ def test_tree_of_a_big_text_is_bounded_and_picklable(value: JSON) -> None:
 
 def test_truncated_tree_says_how_much_is_missing() -> None:
     tree = pickle.loads(pickle.dumps(json_tree(json.dumps([0] * 100_000 + ["x" * 200_000]).encode())))
-    assert left_out(tree.value) == 100_001 - WIDEST
+    assert left_out(tree.value) == 100_001 - MAX_WIDTH
     (text,) = pickle.loads(pickle.dumps(json_tree(json.dumps(["x" * 200_000]).encode()))).value
     assert whole_length(text) == 200_000

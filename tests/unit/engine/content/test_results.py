@@ -35,13 +35,13 @@ def test_text_formats_are_detected() -> None:
 
 
 def test_images_links_resources_and_unknown_types_are_all_parts() -> None:
-    picture = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
+    image = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
     link = {"type": "resource_link", "uri": "demo://x", "name": "x", "description": "Leads on."}
     resource = {
         "type": "resource",
         "resource": {"uri": "demo://y", "text": "# y", "mimeType": "text/markdown"},
     }
-    found = result_of(content=[picture, link, resource, {"type": "hologram", "depth": 3}, 7]).parts
+    found = result_of(content=[image, link, resource, {"type": "hologram", "depth": 3}, 7]).parts
     kinds = [part.content.kind for part in found]
     assert kinds == [
         ContentKind.PICTURE,
@@ -51,7 +51,7 @@ def test_images_links_resources_and_unknown_types_are_all_parts() -> None:
         ContentKind.UNKNOWN,
     ]
     assert found[0].content.data == PNG
-    assert found[1].remarks == ("Leads on.",)
+    assert found[1].notes == ("Leads on.",)
     assert json.loads(found[3].content.data) == {"type": "hologram", "depth": 3}
 
 
@@ -59,7 +59,7 @@ def test_annotations_are_described_in_words() -> None:
     (part,) = result_of(
         content=[text("x", annotations={"audience": ["user", "assistant"], "priority": 0.5})]
     ).parts
-    assert part.remarks == ("for user and assistant", "priority 0.5")
+    assert part.notes == ("for user and assistant", "priority 0.5")
 
 
 def test_structured_content_is_present_even_when_null() -> None:
@@ -96,8 +96,8 @@ def test_non_list_content_is_one_unknown_part() -> None:
 
 def test_annotations_are_read_tolerantly() -> None:
     odd = {"audience": "user", "priority": True, "lastModified": 5}
-    assert [part.remarks for part in result_of(content=[text("x", annotations=odd)]).parts] == [()]
-    assert result_of(content=[text("x", annotations=[])]).parts[0].remarks == ()
+    assert [part.notes for part in result_of(content=[text("x", annotations=odd)]).parts] == [()]
+    assert result_of(content=[text("x", annotations=[])]).parts[0].notes == ()
 
 
 def test_non_result_has_no_parts() -> None:

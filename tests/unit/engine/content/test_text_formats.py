@@ -81,11 +81,11 @@ def test_without_annotations_the_spec_defaults_apply() -> None:
     for silent in (ToolAnnotations.of(Tool.read({"name": "x"})), hints(), hints(destructiveHint="yes")):
         assert (silent.is_read_only, silent.may_destroy, silent.is_idempotent) == (False, True, False)
         assert silent.is_open_world
-        assert not silent.says_it_destroys
+        assert not silent.is_marked_destructive
 
 
 def test_annotations_are_read() -> None:
-    assert hints(destructiveHint=True).says_it_destroys
+    assert hints(destructiveHint=True).is_marked_destructive
     assert not hints(destructiveHint=False).may_destroy
     assert hints(idempotentHint=True).is_idempotent
     assert not hints(openWorldHint=False).is_open_world
@@ -93,4 +93,4 @@ def test_annotations_are_read() -> None:
 
 def test_read_only_tool_is_not_destructive_whatever_else_it_says() -> None:
     reading = hints(readOnlyHint=True, destructiveHint=True)
-    assert (reading.may_destroy, reading.says_it_destroys, reading.is_idempotent) == (False, False, True)
+    assert (reading.may_destroy, reading.is_marked_destructive, reading.is_idempotent) == (False, False, True)

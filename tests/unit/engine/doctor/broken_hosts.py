@@ -20,7 +20,7 @@ class Broken(FaultServer):
         super().__init__(**settings)
         self._fault = fault
 
-    async def _answer(self, call: Call) -> None:
+    async def _response(self, call: Call) -> None:
         await self._fault(call)
 
 
@@ -65,9 +65,9 @@ async def with_tools(call: Call) -> None:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "f", "version": "1"},
         }
-        await call.reply(200, call.answer(result=result), JSON_TYPE)
+        await call.reply(200, call.response(result=result), JSON_TYPE)
     elif call.key == "tools/list":
-        await call.reply(200, call.answer(result={"tools": [{"name": "t"}]}), JSON_TYPE)
+        await call.reply(200, call.response(result={"tools": [{"name": "t"}]}), JSON_TYPE)
     elif call.key == "server/discover":
         await call.reply(400)
     elif call.method == "GET":

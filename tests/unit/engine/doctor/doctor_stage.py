@@ -39,7 +39,7 @@ class Report:
         return {id: result.state for id, result in self.results.items()}
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         lines = [line for each in self.results.values() for line in (each.found, *each.details)]
         for each in self.diagnoses:
             lines += [each.cause, each.fix, *each.evidence]

@@ -32,26 +32,26 @@ from tests.unit.engine.doctor.self_signed import self_signed
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    catalogue = ServerListFile(tmp_path / "config" / "servers.json")
-    engine = Engine(catalogue, settings=Settings(connect_timeout=5, request_timeout=5))
+    server_list = ServerListFile(tmp_path / "config" / "servers.json")
+    engine = Engine(server_list, settings=Settings(connect_timeout=5, request_timeout=5))
     yield engine
     await engine.close()
 
 
 async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
-    seen: list[Examination] = []
-    lab.engine.doctor.changed.connect(seen.append)
+    probe: list[Examination] = []
+    lab.engine.doctor.changed.connect(probe.append)
     lab.engine.add(fault_entry())
     last = await lab.engine.doctor.examine("srv")
-    assert last is seen[-1]
+    assert last is probe[-1]
     assert not last.is_running
     assert last.diagnoses == ()
     assert {result.state for result in last.results} == {CheckState.OK}
     running = {
-        each.results[-1].id for each in seen if each.results and each.results[-1].state is CheckState.RUNNING
+        each.results[-1].id for each in probe if each.results and each.results[-1].state is CheckState.RUNNING
     }
     assert {"command", "runtime", "started", "output", "list"} <= running
-    assert seen[0].is_running
+    assert probe[0].is_running
 
 
 async def test_existing_connection_is_not_affected(lab: Lab) -> None:
@@ -218,7 +218,7 @@ async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(
         HttpEntry(name="found", url="https://${HOME}/mcp"),
         StdioEntry(name="found", command="${HOME}/run"),
     ):
-        items = [item async for item in engine.doctor.look_at(entry)]
+        items = [item async for item in engine.doctor.inspect_at(entry)]
         assert isinstance(items[-1], Diagnosis)
         assert items[-1].id == "not-trusted"
         assert all(isinstance(item, CheckResult) for item in items[:-1])
@@ -229,7 +229,7 @@ async def test_untrusted_server_is_inspected_only(engine: Engine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        items = [item async for item in engine.doctor.look_at(HttpEntry(name="found", url=url))]
+        items = [item async for item in engine.doctor.inspect_at(HttpEntry(name="found", url=url))]
         with pytest.raises(BlockingIOError):  # nobody has come
             listening.accept()
     assert isinstance(items[-1], Diagnosis)

@@ -91,7 +91,7 @@ async def test_error_without_an_id_is_attributed_to_the_server(status: int, mess
     async with Broken(refuses_without_an_id(status, message)) as server:
         report = await visit(server.url())
     assert report.failure.id == id
-    assert message in report.words
+    assert message in report.text
 
 
 async def test_json_of_an_unrelated_service_is_not_a_broken_message() -> None:

@@ -42,7 +42,7 @@ ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, wher
 
 
 @pytest.mark.parametrize(
-    ("said", "id", "cause", "fix"),
+    ("reported", "id", "cause", "fix"),
     [
         (NPX_WITHOUT_YES, "asks-the-person", "@acme/server-memory", "-y"),
         (UV_BEHIND_A_PROXY, "installer-distrusts", "certificate", "SSL_CERT_FILE"),
@@ -53,16 +53,18 @@ ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, wher
         (NEW_SDK, "sdk-too-new", "version 1", "mcp<2"),
     ],
 )
-async def test_last_output_of_real_programs_is_understood(said: str, id: str, cause: str, fix: str) -> None:
-    failure = (await examined(python(SAYS.format(said)))).failure
+async def test_last_output_of_real_programs_is_understood(
+    reported: str, id: str, cause: str, fix: str
+) -> None:
+    failure = (await examined(python(SAYS.format(reported)))).failure
     assert failure.id == id
     assert cause in failure.cause
     assert fix in failure.fix
 
 
 async def test_package_is_named_without_the_version_range_npm_adds() -> None:
-    said = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
-    failure = (await examined(python(SAYS.format(said)))).failure
+    reported = "npm error 404  The requested resource '@acme/mcp-x@*' could not be found or you do not have\n"
+    failure = (await examined(python(SAYS.format(reported)))).failure
     assert failure.cause == "The npm registry has no package @acme/mcp-x."
 
 
@@ -76,8 +78,8 @@ async def test_exception_is_reported_with_its_location_in_the_server_code(tmp_pa
 
 
 async def test_most_informative_line_is_in_the_cause_of_an_exit() -> None:
-    said = "starting\nError: licence file is empty\nnpm error A complete log of this run is in: /x\n"
-    failure = (await examined(python(SAYS.format(said)))).failure
+    reported = "starting\nError: licence file is empty\nnpm error A complete log of this run is in: /x\n"
+    failure = (await examined(python(SAYS.format(reported)))).failure
     assert failure.id == "exited"
     assert "Error: licence file is empty" in failure.cause
     failure = (await examined(python("import sys; sys.exit(3)"))).failure
@@ -90,7 +92,7 @@ COUNTS = "import sys; open(sys.argv[1], 'a').write('x'); sys.stderr.write(sys.ar
 async def test_process_is_restarted_only_when_it_did_not_say_why_it_exited(tmp_path: Path) -> None:
     """The first request is of the newest era; an old server may end on it, and gets a second chance."""
     known, unknown = tmp_path / "known", tmp_path / "unknown"
-    said = "Error: GITHUB_TOKEN is not set\n"
-    assert (await examined(python(COUNTS, str(known), said))).failure.id == "variable-missing"
+    reported = "Error: GITHUB_TOKEN is not set\n"
+    assert (await examined(python(COUNTS, str(known), reported))).failure.id == "variable-missing"
     assert (await examined(python(COUNTS, str(unknown), "what is this?\n"))).failure.id == "exited"
     assert (known.read_text(), unknown.read_text()) == ("x", "xx")

@@ -46,7 +46,7 @@ async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "id", "named"),
+    ("reported", "id", "named"),
     [
         ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", "docker-down", "Docker"),
         ("docker: pull access denied for acme/nope, repository does not exist", "image-missing", "acme/nope"),
@@ -75,16 +75,16 @@ async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
         ("FATAL ERROR: Reached heap limit - JavaScript heap out of memory", "out-of-memory", ""),
     ],
 )
-async def test_what_runtimes_and_installers_print_is_understood(said: str, id: str, named: str) -> None:
-    failure = (await examined(python(SAYS.format(f"starting\n{said}\nbye\n")))).failure
+async def test_what_runtimes_and_installers_print_is_understood(reported: str, id: str, named: str) -> None:
+    failure = (await examined(python(SAYS.format(f"starting\n{reported}\nbye\n")))).failure
     assert failure.id == id
     assert named in failure.cause
-    assert any(said.strip() in line.strip() for line in failure.evidence)
+    assert any(reported.strip() in line.strip() for line in failure.evidence)
 
 
 async def test_the_line_that_names_the_package_is_the_evidence() -> None:
-    said = "npm error code E404\nnpm error 404  'mcp-typo@*' is not in this registry.\n"
-    failure = (await examined(python(SAYS.format(said)))).failure
+    reported = "npm error code E404\nnpm error 404  'mcp-typo@*' is not in this registry.\n"
+    failure = (await examined(python(SAYS.format(reported)))).failure
     assert "mcp-typo" in failure.cause
     failure = (await examined(python(SAYS.format("npm error code E404\n")))).failure
     assert failure.cause == "The npm registry has no package of that name."
@@ -180,7 +180,7 @@ async def test_unexplained_exit_shows_its_last_output() -> None:
 # ------------------------------------------------------------------ it runs, and does not answer
 
 
-def stays(*, out: str = "", err: str = "") -> StdioEntry:
+def keeps_position(*, out: str = "", err: str = "") -> StdioEntry:
     """Writes this and reads on, without an answer."""
     return python(
         f"import sys; sys.stdout.write({out!r}); sys.stdout.flush(); sys.stderr.write({err!r}); {STAYS}"
@@ -205,7 +205,7 @@ UNANSWERED = (
 async def test_unresponsive_processes_are_identified_by_their_output() -> None:
     """At the same time: each is waited for to the limit."""
     reports = await asyncio.gather(
-        *(examined(stays(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
+        *(examined(keeps_position(out=out, err=err), limit=2.0) for out, err, _ in UNANSWERED)
     )
     assert [report.failure.id for report in reports] == [id for *_, id in UNANSWERED]
     assert {report.results["started"].state for report in reports} == {CheckState.OK}
@@ -263,7 +263,7 @@ for line in sys.stdin:
 """
 
 
-def answering(initialize: object, listing: object = None, era: str = "auto") -> StdioEntry:
+def capabilities_for_methods(initialize: object, listing: object = None, era: str = "auto") -> StdioEntry:
     code = ANSWERS.replace("INITIALIZE", repr(initialize)).replace("LIST", repr(listing))
     return StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", "-c", code), era=era)
 
@@ -278,14 +278,14 @@ def agreed(capabilities: object = None, **members: object) -> dict[str, object]:
 
 
 async def test_initialize_error_is_quoted() -> None:
-    entry = answering({"error": {"code": -32603, "message": "database is locked"}})
+    entry = capabilities_for_methods({"error": {"code": -32603, "message": "database is locked"}})
     failure = (await examined(entry)).failure
     assert failure.id == "initialize-refused"
     assert "database is locked (-32603)" in failure.cause
 
 
 async def test_unknown_protocol_version_is_named() -> None:
-    report = await examined(answering(agreed(protocolVersion="2031-01-01")))
+    report = await examined(capabilities_for_methods(agreed(protocolVersion="2031-01-01")))
     failure = report.failure
     assert failure.id == "no-common-version"
     assert failure.step == "version"
@@ -295,7 +295,7 @@ async def test_unknown_protocol_version_is_named() -> None:
 
 async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
     error = {"code": -32602, "message": "Unsupported", "data": {"supported": ["2025-06-18"]}}
-    failure = (await examined(answering({"error": error}, era="2024-11-05"))).failure
+    failure = (await examined(capabilities_for_methods({"error": error}, era="2024-11-05"))).failure
     assert failure.id == "era-pinned"
     assert failure.step == "era"
     assert failure.action is not None
@@ -303,30 +303,36 @@ async def test_unsupported_pinned_mode_can_be_unpinned() -> None:
 
 
 async def test_inconclusive_initialize_response_is_malformed() -> None:
-    failure = (await examined(answering({"result": {"hello": "world"}}))).failure
+    failure = (await examined(capabilities_for_methods({"result": {"hello": "world"}}))).failure
     assert failure.id == "initialize-malformed"
 
 
 async def test_server_without_capabilities_is_a_warning() -> None:
-    report = await examined(answering(agreed({})))
+    report = await examined(capabilities_for_methods(agreed({})))
     assert report.warnings == ["nothing-offered"]
     assert report.results["list"].state is CheckState.SKIPPED
 
 
 async def test_response_without_a_server_name_is_a_warning() -> None:
-    report = await examined(answering(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}}))
+    report = await examined(
+        capabilities_for_methods(agreed(serverInfo=None), {"result": {"tools": [{"name": "t"}]}})
+    )
     assert report.warnings == ["incomplete-answer"]
 
 
 async def test_rejected_list_is_distinguished_from_one_that_never_arrives() -> None:
-    refused = answering(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
+    refused = capabilities_for_methods(agreed(), {"error": {"code": -32601, "message": "Method not found"}})
     assert (await examined(refused)).failure.id == "list-refused"
-    assert (await examined(answering(agreed()), list_limit=0.5)).failure.id == "list-silent"
+    assert (await examined(capabilities_for_methods(agreed()), list_limit=0.5)).failure.id == "list-silent"
 
 
 async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
-    assert (await examined(answering(agreed(), {"result": {"items": []}}))).failure.id == "list-malformed"
-    assert (await examined(answering(agreed(), {"result": {"tools": []}}))).warnings == ["list-empty"]
+    assert (
+        await examined(capabilities_for_methods(agreed(), {"result": {"items": []}}))
+    ).failure.id == "list-malformed"
+    assert (await examined(capabilities_for_methods(agreed(), {"result": {"tools": []}}))).warnings == [
+        "list-empty"
+    ]
 
 
 # ------------------------------------------------------------------ what it must not do
@@ -364,8 +370,8 @@ async def test_doctor_output_contains_no_secret() -> None:
     register_entry_secrets(log.credentials, entry)
     report = await examined(entry, log=log)
     assert report.failure.id == "exited"
-    assert "bad key •••" in report.words
-    assert secret not in report.words
+    assert "bad key •••" in report.text
+    assert secret not in report.text
 
 
 async def test_cancelling_stops_the_process(tmp_path: Path) -> None:

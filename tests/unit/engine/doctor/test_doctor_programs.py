@@ -36,8 +36,8 @@ async def test_command_line_given_as_the_command_is_recognized() -> None:
 
 
 def test_runtime_component_names_its_runtime() -> None:
-    seen = ProgramInfo("npx", problem="not found")
-    failure = diagnose_program(seen)
+    probe = ProgramInfo("npx", problem="not found")
+    failure = diagnose_program(probe)
     assert failure is not None
     assert failure.cause.endswith("places: it is a part of Node.js, which is not installed here.")
 

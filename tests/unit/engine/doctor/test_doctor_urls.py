@@ -194,9 +194,9 @@ async def test_authority_sent_by_the_server_is_what_is_trusted(authority: Author
 
 
 async def test_chain_without_its_intermediate_is_incomplete(authority: Authority, tmp_path: Path) -> None:
-    place = x509.UniformResourceIdentifier("http://ca.invalid/ca.crt")
+    location = x509.UniformResourceIdentifier("http://ca.invalid/ca.crt")
     access = x509.AuthorityInformationAccess(
-        [x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, place)]
+        [x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, location)]
     )
     begin = authority._begin
     authority._begin = (  # type: ignore[method-assign]
@@ -371,8 +371,8 @@ async def test_http_on_a_tls_port_offers_the_https_url(authority: Authority) -> 
 
 
 async def test_plain_http_error_from_a_tls_port_is_understood() -> None:
-    said = b"<html>400 The plain HTTP request was sent to HTTPS port</html>"
-    async with Broken(replies(400, said, "text/html")) as server:
+    reported = b"<html>400 The plain HTTP request was sent to HTTPS port</html>"
+    async with Broken(replies(400, reported, "text/html")) as server:
         assert (await visit(server.url())).failure.id == "needs-https"
 
 
@@ -393,7 +393,7 @@ async def test_unsendable_request_is_reported_without_its_secret() -> None:
         report = await visit(server.url(), headers={"X-Key": "first-half\nsecond-half"})
     assert report.failure.id == "http-failed"
     assert "header" in report.failure.cause
-    assert "second-half" not in report.words
+    assert "second-half" not in report.text
 
 
 async def test_a_server_that_hangs_up_is_told_apart_from_one_that_is_silent() -> None:
@@ -484,7 +484,7 @@ async def test_message_with_a_wrong_content_type_is_a_warning() -> None:
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "f"},
             }
-            await call.reply(200, call.answer(result=result), "text/plain")
+            await call.reply(200, call.response(result=result), "text/plain")
         else:
             await with_tools(call)
 
@@ -492,9 +492,9 @@ async def test_message_with_a_wrong_content_type_is_a_warning() -> None:
         assert (await visit(server.url())).warnings == ["wrong-label"]
 
 
-def at(path: str, there: Fault, elsewhere: Fault) -> Fault:
+def at(path: str, there: Fault, alternative: Fault) -> Fault:
     async def fault(call: Call) -> None:
-        await (there if call.path == path else elsewhere)(call)
+        await (there if call.path == path else alternative)(call)
 
     return fault
 
@@ -510,7 +510,7 @@ async def test_the_endpoint_at_another_path_is_found() -> None:
 class OldServer(FaultServer):
     """HTTP+SSE of 2024 at /sse."""
 
-    async def _answer(self, call: Call) -> None:
+    async def _response(self, call: Call) -> None:
         if call.method == "GET" and call.path == "/sse":
             self._stream = call
             await call.start(200, SSE_TYPE)
@@ -520,7 +520,7 @@ class OldServer(FaultServer):
             await call.reply(202)
             if call.key == "initialize":
                 result = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "old"}}
-                await self._stream.chunk(event(call.answer(result=result)))
+                await self._stream.chunk(event(call.response(result=result)))
         else:
             await call.reply(405 if call.path == "/sse" else 404)
 
@@ -551,7 +551,7 @@ async def test_a_new_server_configured_as_an_old_one_is_recognised() -> None:
 
 
 async def test_unrelated_event_stream_has_no_endpoint() -> None:
-    async def news(call: Call) -> None:
+    async def changes(call: Call) -> None:
         if call.method == "POST":
             await call.reply(404)
             return
@@ -559,7 +559,7 @@ async def test_unrelated_event_stream_has_no_endpoint() -> None:
         await call.chunk(event(b"hello", name="news"))
         await call.end()
 
-    async with Broken(news) as server:
+    async with Broken(changes) as server:
         assert (await visit(server.url(), type="sse")).failure.id == "no-endpoint-event"
 
 
@@ -585,7 +585,7 @@ async def test_unreachable_proxy_is_distinguished_from_the_server() -> None:
     network = NetworkSettings(proxy=f"http://user:secretword@127.0.0.1:{closed_port()}")
     report = await visit("http://example.com/mcp", network=network)
     assert report.failure.id == "proxy-unreachable"
-    assert "secretword" not in report.words
+    assert "secretword" not in report.text
 
 
 async def test_proxy_that_requires_a_login_is_recognized() -> None:
@@ -613,7 +613,7 @@ class Guarded(FaultServer):
         super().__init__(**settings)
         self._documents = documents
 
-    async def _answer(self, call: Call) -> None:
+    async def _response(self, call: Call) -> None:
         if call.path in self._documents:
             text = json.dumps(self._documents[call.path]).replace("ORIGIN", self.url(path=""))
             await call.reply(200, text.encode(), JSON_TYPE)
@@ -660,7 +660,7 @@ async def test_rejected_configured_header_is_distinguished_from_none() -> None:
     async with Guarded(FULL) as server:
         report = await visit(server.url(), headers={"Authorization": "Bearer gone-stale-token"})
     assert report.failure.id == "header-refused"
-    assert "gone-stale-token" not in report.words
+    assert "gone-stale-token" not in report.text
 
 
 class Token:
@@ -672,7 +672,7 @@ class Token:
     async def headers(self, method: str, url: str) -> Headers:
         return (("Authorization", "Bearer old"),)
 
-    def answered(self, status: int, url: str, headers: Headers) -> None:
+    def responded(self, status: int, url: str, headers: Headers) -> None:
         pass
 
     async def refused(self, status: int, headers: Headers, body: bytes) -> bool:

@@ -88,5 +88,5 @@ def test_oldest_baselines_are_removed_when_there_are_too_many(tmp_path: Path) ->
         path = tmp_path / f"{number}.json"
         path.touch()
         os.utime(path, ns=(number, number))
-    prune(tmp_path, most=2)
+    prune(tmp_path, maximum=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["3.json", "4.json"]

@@ -27,7 +27,7 @@ from tests.qt.lens_driver import scripted
 ECHO: dict[str, Any] = {"name": "echo", "description": "Says it.", "inputSchema": {"type": "object"}}
 
 
-class Desk:
+class Harness:
     """One run of the app after the other over the same folder; `views` are those of the latest."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,134 +75,134 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path / "baselines")
-    yield desk
-    await desk.stop()
+async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
+    harness = Harness(tmp_path / "baselines")
+    yield harness
+    await harness.stop()
 
 
 def tools(*items: dict[str, Any], **script: Any) -> StdioEntry:
     return scripted("srv", tools=list(items), **script)
 
 
-async def test_first_connection_sets_the_baseline_and_reports_nothing(desk: Desk) -> None:
-    view = await desk.run(tools(ECHO))
+async def test_first_connection_sets_the_baseline_and_reports_nothing(harness: Harness) -> None:
+    view = await harness.run(tools(ECHO))
     assert not view.changes
-    (file,) = desk.folder.iterdir()
+    (file,) = harness.folder.iterdir()
     kept = json.loads(file.read_text())
     assert kept["lists"]["tools"] == [ECHO]
     assert kept["lists"]["prompts"] == []
     assert kept["lists"]["server"][0]["serverInfo"]["version"] == "1.2.3"
-    assert not (await desk.run(tools(ECHO))).changes
+    assert not (await harness.run(tools(ECHO))).changes
 
 
-async def test_change_since_the_last_run_is_reported_until_accepted(desk: Desk) -> None:
-    first = await desk.run(tools(ECHO))
-    view = await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
+async def test_change_since_the_last_run_is_reported_until_accepted(harness: Harness) -> None:
+    first = await harness.run(tools(ECHO))
+    view = await harness.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
     (change,) = view.changes
     assert (change.name, change.became, change.fields) == ("echo", Became.CHANGED, ("description",))
     assert view.taken_ns == first.taken_ns
-    again = await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
+    again = await harness.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))
     assert again.changes == view.changes
-    await desk.drift.accept("srv", desk.seen)
-    accepted = await desk.next()
+    await harness.drift.accept("srv", harness.seen)
+    accepted = await harness.next()
     assert not accepted.changes
     assert accepted.taken_ns > view.taken_ns
-    assert not (await desk.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))).changes
+    assert not (await harness.run(tools({**ECHO, "description": "Says it. Also mails it to me."}))).changes
 
 
 async def test_kept_baseline_is_not_asked_about_again_until_something_else_changes(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    await desk.run(tools(ECHO))
+    await harness.run(tools(ECHO))
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
-    await desk.run(tools(ECHO, grows))
-    await desk.drift.keep("srv", desk.seen)
-    assert (await desk.next()).is_kept
-    assert desk.engine is not None
-    await desk.engine.connect("srv")
-    again = await desk.next()
-    assert again.is_kept
+    await harness.run(tools(ECHO, grows))
+    await harness.drift.keep("srv", harness.seen)
+    assert (await harness.next()).is_saved
+    assert harness.engine is not None
+    await harness.engine.connect("srv")
+    again = await harness.next()
+    assert again.is_saved
     assert again.changes
-    outcome = await desk.engine.call_tool("srv", "grows", {})
+    outcome = await harness.engine.call_tool("srv", "grows", {})
     assert outcome.kind is OutcomeKind.RESULT
-    grown = await desk.next()
-    assert not grown.is_kept
+    grown = await harness.next()
+    assert not grown.is_saved
     assert len(grown.changes) == 2
 
 
-async def test_change_while_connected_is_reported_without_listing(desk: Desk) -> None:
+async def test_change_while_connected_is_reported_without_listing(harness: Harness) -> None:
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
-    await desk.run(tools(ECHO, grows))
-    assert desk.engine is not None
-    await desk.engine.call_tool("srv", "grows", {})
-    (change,) = (await desk.next()).changes
+    await harness.run(tools(ECHO, grows))
+    assert harness.engine is not None
+    await harness.engine.call_tool("srv", "grows", {})
+    (change,) = (await harness.next()).changes
     assert (change.became, change.kind) == (Became.ADDED, "tools")
 
 
-async def test_changes_after_the_dialog_opened_are_not_accepted(desk: Desk) -> None:
+async def test_changes_after_the_dialog_opened_are_not_accepted(harness: Harness) -> None:
     """A server can wait for the dialog, and then say something else."""
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
-    await desk.run(tools(ECHO))
-    shown = await desk.run(tools(ECHO, grows))
-    assert desk.engine is not None
-    await desk.engine.call_tool("srv", "grows", {})
-    grown = await desk.next()
+    await harness.run(tools(ECHO))
+    shown = await harness.run(tools(ECHO, grows))
+    assert harness.engine is not None
+    await harness.engine.call_tool("srv", "grows", {})
+    grown = await harness.next()
     with pytest.raises(UserError, match="something else by now"):
-        await desk.drift.accept("srv", shown.seen)
-    assert desk.drift.view("srv").changes == grown.changes, "and the baseline is what it was"
-    await desk.drift.keep("srv", shown.seen)
-    assert not (await desk.next()).is_kept, "that was about others"
-    await desk.drift.accept("srv", grown.seen)
-    assert not (await desk.next()).changes
+        await harness.drift.accept("srv", shown.seen)
+    assert harness.drift.view("srv").changes == grown.changes, "and the baseline is what it was"
+    await harness.drift.keep("srv", shown.seen)
+    assert not (await harness.next()).is_saved, "that was about others"
+    await harness.drift.accept("srv", grown.seen)
+    assert not (await harness.next()).changes
 
 
-async def test_list_order_does_not_affect_the_kept_baseline(desk: Desk) -> None:
+async def test_list_order_does_not_affect_the_kept_baseline(harness: Harness) -> None:
     other = {"name": "other", "inputSchema": {"type": "object"}}
-    await desk.run(tools(ECHO))
-    one = await desk.run(tools(ECHO, other))
-    two = await desk.run(tools(other, ECHO))
+    await harness.run(tools(ECHO))
+    one = await harness.run(tools(ECHO, other))
+    two = await harness.run(tools(other, ECHO))
     assert one.seen == two.seen != ""
 
 
-async def test_one_change_is_shown_member_by_member(desk: Desk) -> None:
+async def test_one_change_is_shown_member_by_member(harness: Harness) -> None:
     old = {**ECHO, "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
     new = {**ECHO, "inputSchema": {"type": "object", "properties": {"text": {"type": "number"}}}}
-    await desk.run(tools(old, {"name": "gone", "description": "Went.", "inputSchema": {}}))
-    view = await desk.run(tools(new, {"name": "here", "description": "Went.", "inputSchema": {}}))
+    await harness.run(tools(old, {"name": "gone", "description": "Went.", "inputSchema": {}}))
+    view = await harness.run(tools(new, {"name": "here", "description": "Went.", "inputSchema": {}}))
     changed, renamed = view.changes
-    diff = await desk.drift.diff("srv", changed)
+    diff = await harness.drift.diff("srv", changed)
     assert [diff.path_text(index) for index, _ in diff.differences()] == ["inputSchema.properties.text.type"]
     assert renamed.old_name == "gone"
-    diff = await desk.drift.diff("srv", renamed)
+    diff = await harness.drift.diff("srv", renamed)
     assert [(diff.path_text(index), each.left, each.right) for index, each in diff.differences()] == [
         ("name", "gone", "here")
     ]
 
 
-async def test_added_and_removed_items_are_shown_with_all_their_members(desk: Desk) -> None:
-    await desk.run(tools(ECHO))
-    view = await desk.run(tools({"name": "other", "title": "New", "inputSchema": {}}))
+async def test_added_and_removed_items_are_shown_with_all_their_members(harness: Harness) -> None:
+    await harness.run(tools(ECHO))
+    view = await harness.run(tools({"name": "other", "title": "New", "inputSchema": {}}))
     added, removed = view.changes
-    diff = await desk.drift.diff("srv", added)
+    diff = await harness.drift.diff("srv", added)
     assert {diff.path_text(index) for index, _ in diff.differences()} == {"name", "title", "inputSchema"}
-    diff = await desk.drift.diff("srv", removed)
+    diff = await harness.drift.diff("srv", removed)
     assert ("description", "Says it.") in {
         (diff.path_text(index), str(entry.left)) for index, entry in diff.differences()
     }
 
 
-async def test_resources_templates_and_prompts_are_in_the_baseline_too(desk: Desk) -> None:
+async def test_resources_templates_and_prompts_are_in_the_baseline_too(harness: Harness) -> None:
     script: dict[str, Any] = {
         "resources": [{"uri": "x://a", "name": "a"}],
         "templates": [{"uriTemplate": "x://{b}", "name": "b"}],
         "prompts": [{"name": "p", "arguments": [{"name": "who"}]}],
     }
-    await desk.run(offering("srv", **script))
+    await harness.run(offering("srv", **script))
     script["resources"] = []
     script["templates"] = [{"uriTemplate": "x://{b}", "name": "b", "mimeType": "text/html"}]
     script["prompts"] = [{"name": "q", "arguments": [{"name": "who"}]}]
-    view = await desk.run(offering("srv", **script))
+    view = await harness.run(offering("srv", **script))
     assert [(change.kind, change.became) for change in view.changes] == [
         ("resources", Became.REMOVED),
         ("templates", Became.CHANGED),
@@ -210,116 +210,118 @@ async def test_resources_templates_and_prompts_are_in_the_baseline_too(desk: Des
     ]
 
 
-async def test_a_server_without_the_method_for_templates_has_none(desk: Desk) -> None:
-    await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}]))
-    view = await desk.run(
+async def test_a_server_without_the_method_for_templates_has_none(harness: Harness) -> None:
+    await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}]))
+    view = await harness.run(
         offering("srv", resources=[{"uri": "x://a", "name": "a"}], templates=[{"uriTemplate": "x:{a}"}])
     )
     assert [(change.kind, change.became) for change in view.changes] == [("templates", Became.ADDED)]
 
 
-async def test_rejected_list_is_not_treated_as_empty(desk: Desk) -> None:
-    await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
-    view = await desk.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
+async def test_rejected_list_is_not_treated_as_empty(harness: Harness) -> None:
+    await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], prompts=[{"name": "p"}]))
+    view = await harness.run(offering("srv", resources=[{"uri": "x://a", "name": "a"}], refuses=True))
     assert [(change.kind, change.became) for change in view.changes] == [("prompts", Became.REMOVED)]
-    await desk.drift.accept("srv", desk.seen)
-    (file,) = desk.folder.iterdir()
+    await harness.drift.accept("srv", harness.seen)
+    (file,) = harness.folder.iterdir()
     assert json.loads(file.read_text())["lists"]["resources"], "what was not seen stays in the baseline"
 
 
-async def test_withdrawn_capability_counts_as_removed(desk: Desk) -> None:
-    await desk.run(tools(ECHO))
-    view = await desk.run(tools(ECHO, capabilities={}))
+async def test_withdrawn_capability_counts_as_removed(harness: Harness) -> None:
+    await harness.run(tools(ECHO))
+    view = await harness.run(tools(ECHO, capabilities={}))
     assert {(change.kind, change.became) for change in view.changes} == {
         ("server", Became.CHANGED),
         ("tools", Became.REMOVED),
     }
 
 
-async def test_lists_requested_elsewhere_are_not_requested_twice(desk: Desk) -> None:
-    engine = await desk.start()
+async def test_lists_requested_elsewhere_are_not_requested_twice(harness: Harness) -> None:
+    engine = await harness.start()
     engine.drift.quiet = 60.0
     time = LoopTime()
     engine.add(tools(ECHO))
     await engine.connect("srv")
     await engine.list_tools("srv")
     await time.advance(61)
-    await desk.next()
-    assert desk.requests().count("tools/list") == 1
+    await harness.next()
+    assert harness.requests().count("tools/list") == 1
 
 
-async def test_lists_are_not_requested_when_disabled(desk: Desk) -> None:
-    desk.settings = replace(desk.settings, ask_for_lists=False)
-    await desk.run(tools(ECHO))
-    assert "tools/list" not in desk.requests()
-    (file,) = desk.folder.iterdir()
+async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
+    harness.settings = replace(harness.settings, ask_for_lists=False)
+    await harness.run(tools(ECHO))
+    assert "tools/list" not in harness.requests()
+    (file,) = harness.folder.iterdir()
     assert "tools" not in json.loads(file.read_text())["lists"]
-    assert desk.engine is not None
-    await desk.engine.list_tools("srv")
-    assert not (await desk.next()).changes
+    assert harness.engine is not None
+    await harness.engine.list_tools("srv")
+    assert not (await harness.next()).changes
     assert json.loads(file.read_text())["lists"]["tools"] == [ECHO], "the first list is the baseline"
 
 
-async def test_baselines_are_not_saved_when_disabled(desk: Desk) -> None:
-    desk.settings = replace(desk.settings, remember_lists=False)
-    engine = await desk.start()
+async def test_baselines_are_not_saved_when_disabled(harness: Harness) -> None:
+    harness.settings = replace(harness.settings, remember_lists=False)
+    engine = await harness.start()
     engine.add(tools(ECHO))
     await engine.connect("srv")
     await engine.list_tools("srv")
     await engine.disconnect("srv")
-    assert desk.views.empty()
-    assert not desk.folder.exists()
+    assert harness.views.empty()
+    assert not harness.folder.exists()
     with pytest.raises(UserError, match="Nothing is known"):
         await engine.drift.accept("srv", "")
 
 
 async def test_unreadable_baseline_is_reported_and_kept_until_replaced(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    await desk.run(tools(ECHO))
-    (file,) = desk.folder.iterdir()
+    await harness.run(tools(ECHO))
+    (file,) = harness.folder.iterdir()
     file.write_text('{"takenAt": ')
-    view = await desk.run(tools(ECHO))
+    view = await harness.run(tools(ECHO))
     assert "line 1" in view.problem
     assert not view.changes
     assert file.read_text() == '{"takenAt": '
-    await desk.drift.accept("srv", desk.seen)
-    assert not (await desk.next()).problem
-    assert not (await desk.run(tools(ECHO))).problem
+    await harness.drift.accept("srv", harness.seen)
+    assert not (await harness.next()).problem
+    assert not (await harness.run(tools(ECHO))).problem
 
 
-async def test_another_program_under_the_same_name_has_its_own_baseline(desk: Desk) -> None:
-    await desk.run(tools(ECHO))
-    view = await desk.run(offering("srv"))
+async def test_another_program_under_the_same_name_has_its_own_baseline(harness: Harness) -> None:
+    await harness.run(tools(ECHO))
+    view = await harness.run(offering("srv"))
     assert not view.changes
-    assert len(list(desk.folder.iterdir())) == 2
+    assert len(list(harness.folder.iterdir())) == 2
 
 
-async def test_a_server_that_is_renamed_keeps_its_baseline(desk: Desk) -> None:
-    await desk.run(tools(ECHO))
-    assert desk.engine is not None
+async def test_a_server_that_is_renamed_keeps_its_baseline(harness: Harness) -> None:
+    await harness.run(tools(ECHO))
+    assert harness.engine is not None
     entry = tools({**ECHO, "description": "Another."})
-    await desk.engine.servers.update("srv", replace(entry, name="renamed"))
-    view = await desk.next()
+    await harness.engine.servers.update("srv", replace(entry, name="renamed"))
+    view = await harness.next()
     while not view.changes:  # the old one went, and says so
-        view = await desk.next()
+        view = await harness.next()
     assert view.server == "renamed"
     assert [change.fields for change in view.changes] == [("description",)]
 
 
-async def test_ten_thousand_tools_are_compared_in_a_worker_while_the_engine_continues(desk: Desk) -> None:
-    await desk.run(scripted("srv", many=10_000))
-    engine = await desk.start()
+async def test_ten_thousand_tools_are_compared_in_a_worker_while_the_engine_continues(
+    harness: Harness,
+) -> None:
+    await harness.run(scripted("srv", many=10_000))
+    engine = await harness.start()
     engine.add(scripted("srv", many=9_999))
     await engine.connect("srv")
     await engine.list_tools("srv")
-    longest, since = 0.0, thread_time()
-    waiting = asyncio.ensure_future(desk.next())
+    max_length, since = 0.0, thread_time()
+    waiting = asyncio.ensure_future(harness.next())
     while not waiting.done():
         await asyncio.sleep(0)
-        longest, since = max(longest, thread_time() - since), thread_time()
+        max_length, since = max(max_length, thread_time() - since), thread_time()
     (change,) = (await waiting).changes
     assert (change.name, change.became) == ("tool_09999", Became.REMOVED)
-    assert longest < 0.5, "the engine was held up"  # of its own doing: others on this machine do not count
-    diff = await desk.drift.diff("srv", change)
+    assert max_length < 0.5, "the engine was held up"  # of its own doing: others on this machine do not count
+    diff = await harness.drift.diff("srv", change)
     assert not diff.is_same

@@ -14,7 +14,7 @@ COMPLETION = {
 }
 
 
-def says(body: Any, status: int = 200, **headers: str) -> Fault:
+def description(body: Any, status: int = 200, **headers: str) -> Fault:
     """An answer with this body: bytes, or a value as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
 

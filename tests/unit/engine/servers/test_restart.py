@@ -92,7 +92,7 @@ async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
 
 def test_delays_double_with_jitter_and_end() -> None:
     for seed in range(50):
-        waits = list(reconnect_delays(chance=random.Random(seed)))
+        waits = list(reconnect_delays(rng=random.Random(seed)))
         assert len(waits) == TRIES == 5
         for number, wait in enumerate(waits):
             assert 0.5 * 2**number <= wait <= 2**number
@@ -288,7 +288,7 @@ async def test_keep_alive_pings_the_server_periodically(yard: Yard) -> None:
         await yard.time.advance(29)
         assert yard.wire.sends_nothing()
         await yard.time.advance(1.1)
-        yard.wire.say(id=(await pinged(yard))["id"], result={})
+        yard.wire.show_message(id=(await pinged(yard))["id"], result={})
         await yard.time.advance(0)
 
 

@@ -18,13 +18,13 @@ from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 
 @pytest.fixture
-def catalogue(tmp_path: Path) -> ServerListFile:
+def server_list(tmp_path: Path) -> ServerListFile:
     return ServerListFile(tmp_path / "servers.json")
 
 
 @pytest.fixture
-async def engine(catalogue: ServerListFile) -> AsyncIterator[Engine]:
-    engine = Engine(catalogue)
+async def engine(server_list: ServerListFile) -> AsyncIterator[Engine]:
+    engine = Engine(server_list)
     yield engine
     await engine.close()
 
@@ -37,49 +37,49 @@ def names(engine: Engine) -> list[str]:
 
 
 async def test_server_list_is_loaded_and_its_problems_are_reported(
-    engine: Engine, catalogue: ServerListFile
+    engine: Engine, server_list: ServerListFile
 ) -> None:
-    catalogue.path.write_text('{"mcpServers": {"a": {"command": "x", "disabled": true}, "b": 5}}')
+    server_list.path.write_text('{"mcpServers": {"a": {"command": "x", "disabled": true}, "b": 5}}')
     problems: list[str] = []
     engine.problem_found.connect(problems.append)
     engine.load()
     (view,) = engine.views()
-    assert (view.name, view.status, view.is_kept) == ("a", ServerStatus.DISABLED, True)
+    assert (view.name, view.status, view.is_saved) == ("a", ServerStatus.DISABLED, True)
     assert len(problems) == 1
     assert "server 'b'" in problems[0]
 
 
 async def test_saved_server_is_written_and_a_session_only_one_is_not(
-    engine: Engine, catalogue: ServerListFile
+    engine: Engine, server_list: ServerListFile
 ) -> None:
     engine.save(StdioEntry(name="kept", command="x"))
     engine.add(StdioEntry(name="passing", command="x"))
     assert names(engine) == ["kept", "passing"]
-    assert [entry.name for entry in catalogue.load().entries] == ["kept"]
+    assert [entry.name for entry in server_list.load().entries] == ["kept"]
     await engine.set_enabled("passing", False)
     await engine.set_enabled("kept", False)
-    assert [(entry.name, entry.enabled) for entry in catalogue.load().entries] == [("kept", False)]
+    assert [(entry.name, entry.enabled) for entry in server_list.load().entries] == [("kept", False)]
     assert [view.status for view in engine.views()] == [ServerStatus.DISABLED, ServerStatus.DISABLED]
 
 
-async def test_server_that_cannot_be_saved_is_not_added(engine: Engine, catalogue: ServerListFile) -> None:
-    catalogue.path.write_text("{broken")
+async def test_server_that_cannot_be_saved_is_not_added(engine: Engine, server_list: ServerListFile) -> None:
+    server_list.path.write_text("{broken")
     with pytest.raises(ConfigError, match="is not valid JSON"):
         engine.save(StdioEntry(name="a", command="x"))
     assert names(engine) == []
 
 
-async def test_names_are_unique(engine: Engine, catalogue: ServerListFile) -> None:
+async def test_names_are_unique(engine: Engine, server_list: ServerListFile) -> None:
     engine.save(StdioEntry(name="a", command="x"))
     with pytest.raises(ConfigError, match="There is a server 'a' already"):
         engine.save(StdioEntry(name="a", command="y"))
-    assert catalogue.find("a") == StdioEntry(name="a", command="x")
+    assert server_list.find("a") == StdioEntry(name="a", command="x")
     assert engine.unique_name("a") == "a 2"
     assert engine.unique_name("b") == "b"
 
 
 async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
-    engine: Engine, catalogue: ServerListFile
+    engine: Engine, server_list: ServerListFile
 ) -> None:
     removed: list[str] = []
     engine.server_removed.connect(removed.append)
@@ -87,7 +87,7 @@ async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
     await engine.connect("srv")
     rows = len(engine.log)
     await engine.remove("srv")
-    assert (names(engine), removed, catalogue.load().entries) == ([], ["srv"], ())
+    assert (names(engine), removed, server_list.load().entries) == ([], ["srv"], ())
     assert len(engine.log) > rows
     with pytest.raises(ConfigError, match="There is no server 'srv'"):
         await engine.connect("srv")

@@ -23,7 +23,7 @@ from inspector.protocol.discovery import StatelessOnly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.revisions import R4, R5, Revision
 from inspector.protocol.tasks import Task
-from inspector.session.state import Answerer, Route
+from inspector.session.state import RequestHandler, Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, FakeClock, LoopTime, MemoryWire
 
@@ -46,17 +46,17 @@ class TaskDesk:
     """`listens` are the streams of changes that were asked for; other requests come by `next`."""
 
     def __init__(
-        self, revision: Revision, answerers: Mapping[str, Answerer], monkeypatch: pytest.MonkeyPatch
+        self, revision: Revision, handlers: Mapping[str, RequestHandler], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.revision = revision
-        self._declared: JSONObject = {"elicitation": {"form": {}}} if answerers else {}
+        self._declared: JSONObject = {"elicitation": {"form": {}}} if handlers else {}
         self.wire = MemoryWire()
         self.clock = FakeClock()
-        self.engine = Engine(settings=SETTINGS, answerers=answerers, clock=self.clock)
+        self.engine = Engine(settings=SETTINGS, handlers=handlers, clock=self.clock)
         self.book = self.engine.tasks
         self.views: list[TaskView] = []
         self.removed: list[str] = []
-        self.news: list[Task] = []
+        self.change_strip: list[Task] = []
         self.progress: list[ProgressReceived] = []
         self.listens: list[JSONObject] = []
         self.book.changed.connect(self.views.append)
@@ -87,7 +87,7 @@ class TaskDesk:
         result: JSONObject = {**INITIALIZED, "capabilities": offers}
         if self.revision is R5:
             result = {"supportedVersions": [R5.date], "capabilities": offers}
-        self.wire.say(id=request["id"], result=result)
+        self.wire.show_message(id=request["id"], result=result)
         await connecting
         if self.revision is R4:
             assert (await self.wire.next())["method"] == "notifications/initialized"
@@ -101,13 +101,13 @@ class TaskDesk:
     async def reply(self, **result: JSON) -> JSONObject:
         """Answer the next request; gives it."""
         request = await self.next()
-        self.wire.say(id=request["id"], result=result)
+        self.wire.show_message(id=request["id"], result=result)
         await self.settle()
         return request
 
     async def refuse(self, code: int, message: str = "no") -> JSONObject:
         request = await self.next()
-        self.wire.say(id=request["id"], error={"code": code, "message": message})
+        self.wire.show_message(id=request["id"], error={"code": code, "message": message})
         await self.settle()
         return request
 
@@ -141,7 +141,10 @@ class TaskDesk:
 
     def call(self) -> asyncio.Task[CallOutcome]:
         work = self.engine.by_hand.call(
-            "srv", ToolCall("x", as_task=True), on_progress=self.progress.append, on_task=self.news.append
+            "srv",
+            ToolCall("x", as_task=True),
+            on_progress=self.progress.append,
+            on_task=self.change_strip.append,
         )
         return asyncio.get_running_loop().create_task(work)
 
@@ -172,16 +175,16 @@ class TaskDesk:
 
 
 @asynccontextmanager
-async def task_desk(
+async def task_harness(
     revision: Revision,
     monkeypatch: pytest.MonkeyPatch,
-    answerers: Mapping[str, Answerer] | None = None,
+    handlers: Mapping[str, RequestHandler] | None = None,
     offered: JSONObject | None = None,
 ) -> AsyncIterator[TaskDesk]:
     """Connected."""
-    desk = TaskDesk(revision, answerers or {}, monkeypatch)
-    await desk.connect(offered)
+    harness = TaskDesk(revision, handlers or {}, monkeypatch)
+    await harness.connect(offered)
     try:
-        yield desk
+        yield harness
     finally:
-        await desk.engine.close()
+        await harness.engine.close()

@@ -57,12 +57,12 @@ class Company:
 
     def authorize(self, seen: Seen) -> Answer:
         self.nonce = seen.query["nonce"]
-        answer = {
-            "code": f"idp-code-{self.mark}{len(self.asked())}",
+        response = {
+            "code": f"idp-code-{self.mark}{len(self.requested())}",
             "state": seen.query["state"],
             "iss": self.issuer,
         }
-        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(answer)}"})
+        return Answer(302, headers={"Location": f"{seen.query['redirect_uri']}?{urlencode(response)}"})
 
     def token(self, seen: Seen) -> Answer:
         form, headers = seen.form, {"Cache-Control": "no-store"}
@@ -73,7 +73,7 @@ class Company:
                 "token_type": "N_A",
             }
             return Answer(body={**reply, "expires_in": 300}, headers=headers)
-        number = len(self.world.asked("/idp/token"))
+        number = len(self.world.requested("/idp/token"))
         nonce = self.nonce if form["grant_type"] == "authorization_code" else None
         given: dict[str, Any] = {
             "access_token": f"idp-access-{self.mark}{number}",
@@ -94,11 +94,13 @@ class Company:
             "exp": self.now + self.life,
         }
         every: dict[str, Any] = {**plain, **claims, **self.claims}
-        said = {name: value for name, value in every.items() if value is not None}
-        return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(said))}.c2ln"
+        reported = {name: value for name, value in every.items() if value is not None}
+        return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(reported))}.c2ln"
 
-    def asked(self, grant: str = "") -> list[Seen]:
+    def requested(self, grant: str = "") -> list[Seen]:
         """Token requests of this grant; those to the sign-in page for none."""
         if not grant:
-            return self.world.asked("/idp/authorize")
-        return [seen for seen in self.world.asked("/idp/token") if seen.form["grant_type"].endswith(grant)]
+            return self.world.requested("/idp/authorize")
+        return [
+            seen for seen in self.world.requested("/idp/token") if seen.form["grant_type"].endswith(grant)
+        ]

@@ -21,7 +21,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.url_guard import UrlBlocked, check_url
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-async def desk(clock: FakeClock) -> AsyncIterator[Desk]:
-    desk = Desk(clock)
-    await desk.secrets.put("secret", "hush")
-    yield desk
-    await desk.secrets.end()
+async def harness(clock: FakeClock) -> AsyncIterator[Harness]:
+    harness = Harness(clock)
+    await harness.secrets.put("secret", "hush")
+    yield harness
+    await harness.secrets.end()
 
 
 @pytest.fixture
@@ -42,9 +42,11 @@ async def company(world: World) -> Company:
     return Company(world)
 
 
-async def log_in(desk: Desk, company: Company, overrides: Overrides | None = None, **more: Any) -> LoginView:
+async def log_in(
+    harness: Harness, company: Company, overrides: Overrides | None = None, **more: Any
+) -> LoginView:
     settings = more.pop("settings", company.settings)
-    async with desk.login(company.world, overrides, settings=settings, **more) as login:
+    async with harness.login(company.world, overrides, settings=settings, **more) as login:
         await login.run()
         return login.view
 
@@ -68,9 +70,9 @@ def later(company: Company, clock: FakeClock) -> None:
 
 
 async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
-    desk: Desk, company: Company, unused_tcp_port: int
+    harness: Harness, company: Company, unused_tcp_port: int
 ) -> None:
-    view = await log_in(desk, company, settings=at(company, f"http://127.0.0.1:{unused_tcp_port}/idp"))
+    view = await log_in(harness, company, settings=at(company, f"http://127.0.0.1:{unused_tcp_port}/idp"))
     assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
     assert "cannot be reached" in view.failure
     assert "Nothing listens" in view.failure
@@ -81,9 +83,9 @@ async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
     "issuer", ["login", "http://[", "https://a b/", "javascript:alert(1)", "https://u:p@h"]
 )
 async def test_issuer_that_is_not_a_url_is_rejected_with_the_reason(
-    desk: Desk, company: Company, issuer: str
+    harness: Harness, company: Company, issuer: str
 ) -> None:
-    async with desk.login(company.world, settings=at(company, issuer)) as login:
+    async with harness.login(company.world, settings=at(company, issuer)) as login:
         await login.begin()
         await login.run_to(StepId.PREPARE)
         assert step(login.view, StepId.PREPARE).state is StepState.DONE
@@ -95,33 +97,33 @@ async def test_issuer_that_is_not_a_url_is_rejected_with_the_reason(
 
 
 async def test_network_loss_during_a_refresh_keeps_the_provider_login(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     later(company, clock)
     works = company.world.paths["/idp/token"]
     company.world.paths["/idp/token"] = lambda _: Answer(503)
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert "503" in view.failure
     company.world.paths["/idp/token"] = works
-    assert (await log_in(desk, company)).failure == ""
-    assert len(company.asked()) == 1, "nobody had to sign in again"
+    assert (await log_in(harness, company)).failure == ""
+    assert len(company.requested()) == 1, "nobody had to sign in again"
 
 
 # ------------------------------------------------------------------ a sign-in that is worth nothing any more
 
 
 async def test_invalid_refreshed_token_ends_the_provider_login(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
     """Else each login would end there, until somebody signs out."""
-    await log_in(desk, company)
+    await log_in(harness, company)
     later(company, clock)
     company.claims = {"sub": "grace"}
-    assert "somebody else" in (await log_in(desk, company)).failure
-    assert await desk.store(company.world).sign_ins() == ()
-    assert (await log_in(desk, company)).failure == ""
-    assert len(company.asked()) == 2
+    assert "somebody else" in (await log_in(harness, company)).failure
+    assert await harness.store(company.world).sign_ins() == ()
+    assert (await log_in(harness, company)).failure == ""
+    assert len(company.requested()) == 2
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_toke
     company.world.paths["/idp/token"] = works
     await engine.disconnect(SERVER)
     await engine.connect(SERVER)
-    assert len(company.asked()) == 2
+    assert len(company.requested()) == 2
 
 
 async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediately(
@@ -169,38 +171,38 @@ async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediatel
     company.world.paths["/idp/token"] = refuse_once
     company.world.tokens.clear()
     await engine.connect(SERVER)
-    assert (len(refused), len(company.asked())) == (1, 2)
+    assert (len(refused), len(company.requested())) == (1, 2)
 
 
 # ------------------------------------------------------------------ who else is at it
 
 
 async def test_only_one_of_two_concurrent_logins_refreshes_the_provider_login(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     later(company, clock)
-    both = await asyncio.gather(log_in(desk, company), log_in(desk, company))
+    both = await asyncio.gather(log_in(harness, company), log_in(harness, company))
     assert [view.failure for view in both] == ["", ""]
-    assert len(company.asked("refresh_token")) == 1
-    assert len(company.asked()) == 1
+    assert len(company.requested("refresh_token")) == 1
+    assert len(company.requested()) == 1
 
 
 async def test_login_cancelled_during_a_refresh_blocks_nothing(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     later(company, clock)
-    asked = company.world.told_of("/idp/token")
-    async with desk.login(company.world, settings=company.settings) as login:
+    requested = company.world.told_of("/idp/token")
+    async with harness.login(company.world, settings=company.settings) as login:
         running = asyncio.create_task(login.run())
-        await asked.wait()
+        await requested.wait()
         login.cancel()
         await running
         assert "cancelled" in login.view.failure
         assert step(login.view, StepId.SIGN_IN).state is StepState.FAILED
     async with asyncio.timeout(5):
-        assert (await log_in(desk, company)).failure == ""
+        assert (await log_in(harness, company)).failure == ""
 
 
 @pytest.mark.parametrize(
@@ -211,28 +213,28 @@ async def test_login_cancelled_during_a_refresh_blocks_nothing(
     ],
 )
 async def test_each_request_to_the_provider_can_be_cancelled(
-    desk: Desk, company: Company, path: str, id: StepId
+    harness: Harness, company: Company, path: str, id: StepId
 ) -> None:
-    asked = company.world.told_of(path)
-    async with desk.login(company.world, settings=company.settings) as login:
+    requested = company.world.told_of(path)
+    async with harness.login(company.world, settings=company.settings) as login:
         running = asyncio.create_task(login.run())
-        await asked.wait()
+        await requested.wait()
         login.cancel()
         await running
         assert (step(login.view, id).state, login.held) == (StepState.FAILED, None)
         assert login.view.is_over
 
 
-async def test_abandoned_login_times_out(desk: Desk, company: Company) -> None:
+async def test_abandoned_login_times_out(harness: Harness, company: Company) -> None:
     async def look_away(url: str) -> None:
         pass
 
-    async with desk.login(
+    async with harness.login(
         company.world, settings=company.settings, browse=look_away, wait_limit=0.05
     ) as login:
         await login.run()
         assert step(login.view, StepId.WAIT).state is StepState.FAILED
-    assert company.world.asked("/idp/token") == []
+    assert company.world.requested("/idp/token") == []
 
 
 # ------------------------------------------------------------------ to whom credentials go
@@ -240,32 +242,34 @@ async def test_abandoned_login_times_out(desk: Desk, company: Company) -> None:
 
 @pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "authorization_code"])
 async def test_secret_set_for_one_issuer_is_not_sent_to_another_selected_issuer(
-    desk: Desk, company: Company, grant: Any
+    harness: Harness, company: Company, grant: Any
 ) -> None:
     """Which of the listed servers is used can be picked for a login: the settings say whose the secret is."""
     world = company.world
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
     world.resource["authorization_servers"] = ["https://mine.example", world.origin]
     settings = replace(company.settings, grant=grant, issuer="https://mine.example")
-    view = await log_in(desk, company, Overrides(issuer=world.origin), settings=settings)
+    view = await log_in(harness, company, Overrides(issuer=world.origin), settings=settings)
     assert "https://mine.example" in view.failure
     assert not any(b"hush" in seen.body for seen in world.seen)
 
 
-async def test_workload_jwt_is_not_sent_to_another_selected_issuer(desk: Desk, world: World) -> None:
-    await desk.secrets.put("jwt", "eyJhbGciOiJub25lIn0.e30.")
+async def test_workload_jwt_is_not_sent_to_another_selected_issuer(harness: Harness, world: World) -> None:
+    await harness.secrets.put("jwt", "eyJhbGciOiJub25lIn0.e30.")
     world.resource["authorization_servers"] = ["https://mine.example", world.origin]
     settings = OAuthSettings(grant="wif", issuer="https://mine.example", assertion=SecretRef("jwt"))
-    async with desk.login(world, Overrides(issuer=world.origin), settings=settings) as login:
+    async with harness.login(world, Overrides(issuer=world.origin), settings=settings) as login:
         await login.run()
         assert "https://mine.example" in login.view.failure
-    assert world.asked("/token") == []
+    assert world.requested("/token") == []
 
 
-async def test_confirmation_applies_only_to_the_question_that_was_shown(desk: Desk, company: Company) -> None:
+async def test_confirmation_applies_only_to_the_question_that_was_shown(
+    harness: Harness, company: Company
+) -> None:
     """The server may have named somebody else by the time that the person presses the button."""
     settings = replace(company.settings, issuer="")
-    async with desk.login(company.world, settings=settings) as login:
+    async with harness.login(company.world, settings=settings) as login:
         await login.run()
         question = login.view.question
         assert question is not None
@@ -273,12 +277,12 @@ async def test_confirmation_applies_only_to_the_question_that_was_shown(desk: De
         with pytest.raises(UserError, match="another question now"):
             await login.allow_hosts(True, replace(question, issuer="https://seen-before.example"))
         assert login.view.question == question
-        assert not await desk.store(company.world).trusts_issuer(company.world.origin)
+        assert not await harness.store(company.world).trusts_issuer(company.world.origin)
         await login.allow_hosts(True, question)
         assert login.view.question is None
 
 
-async def test_background_login_says_why_the_user_is_needed(desk: Desk, world: World) -> None:
+async def test_background_login_says_why_the_user_is_needed(harness: Harness, world: World) -> None:
     """Whatever kind of login it is."""
     engine = Engine(clock=FakeClock())
     await engine.secrets.put("secret", "hush")

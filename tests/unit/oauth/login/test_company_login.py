@@ -19,7 +19,7 @@ from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.auth.pkce import challenge_of
 from tests.helpers.fakes import FakeClock
 from tests.unit.oauth.login.company import Company
-from tests.unit.oauth.login_stage import SERVER, Answer, Desk, Seen, World, browse
+from tests.unit.oauth.login_stage import SERVER, Answer, Harness, Seen, World, browse
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-async def desk(clock: FakeClock) -> AsyncIterator[Desk]:
-    desk = Desk(clock)
-    await desk.secrets.put("secret", "hush")
-    yield desk
-    await desk.secrets.end()
+async def harness(clock: FakeClock) -> AsyncIterator[Harness]:
+    harness = Harness(clock)
+    await harness.secrets.put("secret", "hush")
+    yield harness
+    await harness.secrets.end()
 
 
 @pytest.fixture
@@ -40,9 +40,11 @@ async def company(world: World) -> Company:
     return Company(world)
 
 
-async def log_in(desk: Desk, company: Company, overrides: Overrides | None = None, **more: Any) -> LoginView:
+async def log_in(
+    harness: Harness, company: Company, overrides: Overrides | None = None, **more: Any
+) -> LoginView:
     settings = more.pop("settings", company.settings)
-    async with desk.login(company.world, overrides, settings=settings, **more) as login:
+    async with harness.login(company.world, overrides, settings=settings, **more) as login:
         await login.run()
         return login.view
 
@@ -58,29 +60,29 @@ _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK, StepId.ID_TOKEN_REQU
 
 
 async def test_user_logs_in_and_the_id_token_leads_to_an_access_token(
-    desk: Desk, company: Company, world: World
+    harness: Harness, company: Company, world: World
 ) -> None:
-    view = await log_in(desk, company, Overrides(is_strict=True))
+    view = await log_in(harness, company, Overrides(is_strict=True))
     assert (view.failure, view.is_over) == ("", True)
     assert {each.state for each in view.steps} == {StepState.DONE}
-    [page] = company.asked()
+    [page] = company.requested()
     assert page.query["scope"] == "openid offline_access"
     assert page.query["client_id"] == "desk"
     assert page.query["code_challenge_method"] == "S256"
     assert "resource" not in page.query
-    [code] = company.asked("authorization_code")
+    [code] = company.requested("authorization_code")
     assert challenge_of(code.form["code_verifier"]) == page.query["code_challenge"]
     assert code.form["redirect_uri"] == page.query["redirect_uri"]
-    [exchange] = company.asked("token-exchange")
+    [exchange] = company.requested("token-exchange")
     assert exchange.form["subject_token"] == company.id_token(nonce=page.query["nonce"], jti="1")
     assert (exchange.form["audience"], exchange.form["resource"]) == (world.origin, world.url)
-    [token] = world.asked("/token")
+    [token] = world.requested("/token")
     assert token.form["assertion"] == "the-id-jag"
-    assert world.asked("/authorize") == [], "the browser goes to the company only"
+    assert world.requested("/authorize") == [], "the browser goes to the company only"
 
 
-async def test_every_step_is_shown_before_it_is_sent(desk: Desk, company: Company) -> None:
-    async with desk.login(company.world, settings=company.settings) as login:
+async def test_every_step_is_shown_before_it_is_sent(harness: Harness, company: Company) -> None:
+    async with harness.login(company.world, settings=company.settings) as login:
         await login.begin()
         await login.run_to(StepId.PREPARE)
         previews = {}
@@ -110,42 +112,44 @@ async def test_every_step_is_shown_before_it_is_sent(desk: Desk, company: Compan
     ],
 )
 async def test_invalid_id_token_is_neither_stored_nor_exchanged(
-    desk: Desk, company: Company, claims: dict[str, Any], words: str
+    harness: Harness, company: Company, claims: dict[str, Any], words: str
 ) -> None:
     company.claims = claims
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert words in view.failure
     assert step(view, StepId.ID_TOKEN_REPLY).state is StepState.FAILED
-    assert company.asked("token-exchange") == []
-    assert await desk.store(company.world).sign_ins() == ()
+    assert company.requested("token-exchange") == []
+    assert await harness.store(company.world).sign_ins() == ()
 
 
-async def test_metadata_of_another_provider_is_never_used(desk: Desk, company: Company) -> None:
+async def test_metadata_of_another_provider_is_never_used(harness: Harness, company: Company) -> None:
     company.document["issuer"] = "https://attacker.example"
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert step(view, StepId.PROVIDER_LOOKUP).state is StepState.FAILED
-    assert company.asked() == []
+    assert company.requested() == []
 
 
-async def test_callback_from_another_provider_is_not_used(desk: Desk, company: Company) -> None:
+async def test_callback_from_another_provider_is_not_used(harness: Harness, company: Company) -> None:
     real, company.issuer = company.issuer, "https://attacker.example"
     view = await log_in(
-        desk,
+        harness,
         company,
         settings=replace(company.settings, identity_provider=IdentityProvider(issuer=real, client_id="desk")),
     )
     assert step(view, StepId.CALLBACK).state is StepState.FAILED
-    assert company.world.asked("/idp/token") == []
+    assert company.world.requested("/idp/token") == []
 
 
-async def test_provider_endpoints_on_another_host_need_confirmation(desk: Desk, company: Company) -> None:
+async def test_provider_endpoints_on_another_host_need_confirmation(
+    harness: Harness, company: Company
+) -> None:
     company.document["token_endpoint"] = company.document["token_endpoint"].replace("127.0.0.1", "localhost")
-    async with desk.login(company.world, settings=company.settings) as login:
+    async with harness.login(company.world, settings=company.settings) as login:
         await login.run()
         question = login.view.question
         assert question is not None
         assert (question.kind, question.issuer) == (QuestionKind.HOSTS, company.issuer)
-        assert company.asked() == []
+        assert company.requested() == []
         await login.allow_hosts(True)
         await login.run()
         assert login.view.failure == ""
@@ -160,63 +164,64 @@ async def test_provider_endpoints_on_another_host_need_confirmation(desk: Desk, 
     ],
 )
 async def test_missing_configuration_is_named(
-    desk: Desk, company: Company, provider: IdentityProvider | None, words: str
+    harness: Harness, company: Company, provider: IdentityProvider | None, words: str
 ) -> None:
     if provider is not None and provider.issuer:
         provider = replace(provider, issuer=company.issuer)
-    view = await log_in(desk, company, settings=replace(company.settings, identity_provider=provider))
+    view = await log_in(harness, company, settings=replace(company.settings, identity_provider=provider))
     assert words in view.failure
     assert "settings" in view.next_step
 
 
-async def test_provider_secret_is_sent_only_to_the_provider(desk: Desk, company: Company) -> None:
-    await desk.secrets.put("idp-secret", "only-for-the-provider")
+async def test_provider_secret_is_sent_only_to_the_provider(harness: Harness, company: Company) -> None:
+    await harness.secrets.put("idp-secret", "only-for-the-provider")
     provider = IdentityProvider(
         issuer=company.issuer, client_id="desk", client_secret=SecretRef("idp-secret")
     )
-    view = await log_in(desk, company, settings=replace(company.settings, identity_provider=provider))
+    view = await log_in(harness, company, settings=replace(company.settings, identity_provider=provider))
     assert view.failure == ""
     assert all(
-        seen.form["client_secret"] == "only-for-the-provider" for seen in company.world.asked("/idp/token")
+        seen.form["client_secret"] == "only-for-the-provider"
+        for seen in company.world.requested("/idp/token")
     )
-    [token] = company.world.asked("/token")
+    [token] = company.world.requested("/token")
     assert b"only-for-the-provider" not in token.body
-    assert "hush" not in str([seen.body for seen in company.world.asked("/idp/token")])
+    assert "hush" not in str([seen.body for seen in company.world.requested("/idp/token")])
 
 
 # ------------------------------------------------------------------ not signing in again
 
 
-async def test_logged_in_user_is_not_asked_again(desk: Desk, company: Company) -> None:
-    await log_in(desk, company)
-    view = await log_in(desk, company)
+async def test_logged_in_user_is_not_asked_again(harness: Harness, company: Company) -> None:
+    await log_in(harness, company)
+    view = await log_in(harness, company)
     assert view.failure == ""
     assert [step(view, id).state for id in _BROWSER] == [StepState.SKIPPED] * len(_BROWSER)
-    assert len(company.asked()) == 1
-    assert len(company.asked("token-exchange")) == 2
+    assert len(company.requested()) == 1
+    assert len(company.requested("token-exchange")) == 2
 
 
 async def test_expired_id_token_is_refreshed_with_the_refresh_token(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     clock.advance(3600)
     company.now += 3600
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert view.failure == ""
-    assert len(company.asked()) == 1
-    [refresh] = company.asked("refresh_token")
+    assert len(company.requested()) == 1
+    [refresh] = company.requested("refresh_token")
     assert refresh.form["refresh_token"] == "idp-refresh-1"
-    kept = await desk.store(company.world).signed_in(company.issuer)
+    kept = await harness.store(company.world).signed_in(company.issuer)
     assert kept is not None
     assert kept.refresh_token == "idp-refresh-3", "the provider rotates them"
-    assert company.asked("token-exchange")[-1].form["subject_token"] == kept.id_token
+    assert company.requested("token-exchange")[-1].form["subject_token"] == kept.id_token
 
 
 async def test_rejected_refresh_makes_the_user_log_in_again(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     clock.advance(7200)
     company.now += 7200
     works = company.world.paths["/idp/token"]
@@ -225,76 +230,76 @@ async def test_rejected_refresh_makes_the_user_log_in_again(
         return Answer(400, {"error": "invalid_grant"}) if "refresh_token" in seen.form else works(seen)
 
     company.world.paths["/idp/token"] = refuse
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert view.failure == ""
-    assert len(company.asked()) == 2
+    assert len(company.requested()) == 2
 
 
 async def test_refreshed_id_token_of_another_user_is_not_used(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
-    await log_in(desk, company)
+    await log_in(harness, company)
     clock.advance(3600)
     company.now += 3600
     company.claims = {"sub": "grace"}
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert "somebody else" in view.failure
-    assert len(company.asked("token-exchange")) == 1
+    assert len(company.requested("token-exchange")) == 1
 
 
 async def test_without_a_refresh_token_the_user_logs_in_again(
-    desk: Desk, company: Company, clock: FakeClock
+    harness: Harness, company: Company, clock: FakeClock
 ) -> None:
     company.gives_refresh = False
-    await log_in(desk, company)
+    await log_in(harness, company)
     clock.advance(3600)
     company.now += 3600
-    assert (await log_in(desk, company)).failure == ""
-    assert len(company.asked()) == 2
+    assert (await log_in(harness, company)).failure == ""
+    assert len(company.requested()) == 2
 
 
-async def test_login_of_another_client_is_not_used(desk: Desk, company: Company) -> None:
-    await log_in(desk, company)
+async def test_login_of_another_client_is_not_used(harness: Harness, company: Company) -> None:
+    await log_in(harness, company)
     provider = IdentityProvider(issuer=company.issuer, client_id="another")
     company.claims = {"aud": "another"}
-    view = await log_in(desk, company, settings=replace(company.settings, identity_provider=provider))
+    view = await log_in(harness, company, settings=replace(company.settings, identity_provider=provider))
     assert view.failure == ""
-    assert len(company.asked()) == 2
+    assert len(company.requested()) == 2
 
 
-async def test_an_id_token_that_the_provider_refuses_is_forgotten(desk: Desk, company: Company) -> None:
-    await log_in(desk, company)
+async def test_an_id_token_that_the_provider_refuses_is_forgotten(harness: Harness, company: Company) -> None:
+    await log_in(harness, company)
     works = company.world.paths["/idp/token"]
     company.world.paths["/idp/token"] = lambda _: Answer(400, {"error": "invalid_grant"})
-    assert "invalid_grant" in (await log_in(desk, company)).failure
+    assert "invalid_grant" in (await log_in(harness, company)).failure
     company.world.paths["/idp/token"] = works
-    assert (await log_in(desk, company)).failure == ""
-    assert len(company.asked()) == 2
+    assert (await log_in(harness, company)).failure == ""
+    assert len(company.requested()) == 2
 
 
-async def test_entered_id_token_is_used_without_a_login(desk: Desk, company: Company) -> None:
-    await desk.secrets.put("id", company.id_token())
+async def test_entered_id_token_is_used_without_a_login(harness: Harness, company: Company) -> None:
+    await harness.secrets.put("id", company.id_token())
     provider = IdentityProvider(issuer=company.issuer, client_id="desk", id_token=SecretRef("id"))
     settings = replace(company.settings, identity_provider=provider)
-    view = await log_in(desk, company, settings=settings)
+    view = await log_in(harness, company, settings=settings)
     assert view.failure == ""
-    assert company.asked() == []
-    await desk.secrets.put("id", company.id_token(exp=1))
-    view = await log_in(desk, company, settings=settings)
+    assert company.requested() == []
+    await harness.secrets.put("id", company.id_token(exp=1))
+    view = await log_in(harness, company, settings=settings)
     assert "has run out" in view.failure
-    assert len(company.asked("token-exchange")) == 1
+    assert len(company.requested("token-exchange")) == 1
 
 
 # ------------------------------------------------------------------ going back
 
 
-async def test_going_back_to_the_browser_step_creates_new_secrets(desk: Desk, company: Company) -> None:
-    async with desk.login(company.world, settings=company.settings) as login:
+async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harness, company: Company) -> None:
+    async with harness.login(company.world, settings=company.settings) as login:
         await login.run_to(StepId.ID_TOKEN_REPLY)
         await login.back(StepId.AUTHORIZE)
         await login.run()
         assert login.view.failure == ""
-    first, second = company.asked()
+    first, second = company.requested()
     for name in ("state", "nonce", "code_challenge"):
         assert first.query[name] != second.query[name]
 
@@ -302,28 +307,28 @@ async def test_going_back_to_the_browser_step_creates_new_secrets(desk: Desk, co
 # ------------------------------------------------------------------ as it is shown
 
 
-async def test_exports_contain_no_login_secret(desk: Desk, company: Company) -> None:
-    view = await log_in(desk, company)
-    [page], [code] = company.asked(), company.asked("authorization_code")
+async def test_exports_contain_no_login_secret(harness: Harness, company: Company) -> None:
+    view = await log_in(harness, company)
+    [page], [code] = company.requested(), company.requested("authorization_code")
     written = login_text(view) + login_trace(view).decode()
     secrets = [
         page.query["state"],
         page.query["nonce"],
         code.form["code"],
         code.form["code_verifier"],
-        company.asked("token-exchange")[0].form["subject_token"],
+        company.requested("token-exchange")[0].form["subject_token"],
         "idp-refresh-1",
         "the-id-jag",
     ]
     assert [secret for secret in secrets if secret in written] == []
 
 
-async def test_provider_has_its_own_lane_in_the_diagram(desk: Desk, company: Company) -> None:
-    view = await log_in(desk, company)
+async def test_provider_has_its_own_lane_in_the_diagram(harness: Harness, company: Company) -> None:
+    view = await log_in(harness, company)
     arrows = arrows_of(view)
     assert Party.PROVIDER in parties_of(arrows)
     assert "Browser->>Provider: authorize: sign in" in mermaid(view)
-    view = await log_in(desk, company)
+    view = await log_in(harness, company)
     assert "authorize" not in mermaid(view)
     assert Party.PROVIDER not in parties_of(arrow for arrow in arrows if arrow.step is StepId.PROBE)
 
@@ -345,7 +350,7 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
 async def test_connecting_opens_the_login_page_and_continues(engine: Engine, company: Company) -> None:
     await engine.connect(SERVER)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
-    assert len(company.asked()) == 1
+    assert len(company.requested()) == 1
 
 
 async def test_rejected_token_is_replaced_silently_while_the_provider_login_lasts(
@@ -354,8 +359,8 @@ async def test_rejected_token_is_replaced_silently_while_the_provider_login_last
     await engine.connect(SERVER)
     company.world.tokens.clear()
     await engine.list_tools(SERVER)
-    assert len(company.asked()) == 1
-    assert len(company.asked("token-exchange")) == 2
+    assert len(company.requested()) == 1
+    assert len(company.requested("token-exchange")) == 2
 
 
 async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engine, company: Company) -> None:
@@ -368,18 +373,18 @@ async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engi
     outcome = await engine.call_tool(SERVER, "read", {})
     assert outcome.kind is OutcomeKind.FAILED
     assert [one.occasion for one in wanted] == [LoginReason.RENEW]
-    assert len(company.asked()) == 1
+    assert len(company.requested()) == 1
     await engine.logins.start(SERVER)
     await engine.logins.run(SERVER)
     assert (await engine.list_tools(SERVER)).items
-    assert len(company.asked()) == 2
+    assert len(company.requested()) == 2
 
 
 async def test_without_a_browser_connecting_needs_a_login(engine: Engine, company: Company) -> None:
     engine.logins.opens_browser = frozenset()
     with pytest.raises(NeedsLogin):
         await engine.connect(SERVER)
-    assert company.asked() == []
+    assert company.requested() == []
 
 
 async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
@@ -387,7 +392,7 @@ async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
 ) -> None:
     await engine.connect(SERVER)
     await engine.logins.sign_out(SERVER)
-    [revoked] = company.world.asked("/idp/revoke")
+    [revoked] = company.world.requested("/idp/revoke")
     assert revoked.form["token"] == "idp-refresh-1"
     names = [secret.name for secret in await engine.secrets.stored()]
     assert [name for name in names if name.endswith(("/sign-in", "/tokens"))] == []
@@ -398,6 +403,6 @@ async def test_forgetting_the_tokens_forgets_the_provider_login_without_revocati
 ) -> None:
     await engine.connect(SERVER)
     await engine.logins.forget_tokens(SERVER)
-    assert company.world.asked("/idp/revoke") == []
+    assert company.world.requested("/idp/revoke") == []
     names = [secret.name for secret in await engine.secrets.stored()]
     assert [name for name in names if name.endswith(("/sign-in", "/tokens"))] == []

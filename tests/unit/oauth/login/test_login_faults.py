@@ -135,7 +135,7 @@ async def test_demo_identity_provider_needs_one_login_per_user(demo: LoginDemo, 
     await engine.connect(NAME)
     outcome = await engine.call_tool(NAME, "whoami", {})
     assert outcome.kind is OutcomeKind.RESULT
-    assert b'"ada"' in outcome.answer
+    assert b'"ada"' in outcome.response
     second = await walk(engine, Overrides(is_strict=True))
     states = {step.id: step.state for step in second.steps}
     assert (states[StepId.AUTHORIZE], second.failure) == (StepState.SKIPPED, "")

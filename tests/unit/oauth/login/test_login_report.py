@@ -193,10 +193,12 @@ def test_unexpected_error_response_is_marked() -> None:
     refusal = HttpExchangeView(LoginRequest("POST", "https://x/mcp"), "https://x/mcp", 401)
     probe = view_of(Step(StepId.PROBE, StepState.DONE, exchanges=(refusal,)))
     call = view_of(Step(StepId.CALL, StepState.FAILED, exchanges=(refusal,)))
-    assert [each.is_bad for each in arrows_of(probe) if each.is_answer and each.step is StepId.PROBE] == [
+    assert [each.is_bad for each in arrows_of(probe) if each.is_response and each.step is StepId.PROBE] == [
         False
     ]
-    assert [each.is_bad for each in arrows_of(call) if each.is_answer and each.step is StepId.CALL] == [True]
+    assert [each.is_bad for each in arrows_of(call) if each.is_response and each.step is StepId.CALL] == [
+        True
+    ]
 
 
 def test_server_path_cannot_break_the_diagram_text() -> None:

@@ -29,7 +29,7 @@ from inspector.protocol.auth.token_request import AuthMethod, authenticate
 from inspector.protocol.revisions import R5
 from inspector.transport.network import Network, explain, make_client
 from tests.helpers.fakes import FakeClock
-from tests.unit.oauth.login_stage import SERVER, Desk, World, browse
+from tests.unit.oauth.login_stage import SERVER, Harness, World, browse
 
 MARKER = "m4rk3r-s3cr3t"
 
@@ -66,7 +66,7 @@ async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: Wor
         await engine.connect(SERVER)
         clock.advance(4_000)
         assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
-        assert len(world.asked("/authorize")) == 2
+        assert len(world.requested("/authorize")) == 2
     finally:
         await engine.close()
 
@@ -84,7 +84,7 @@ async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, 
     await store.hold(replace(held, tokens=replace(before, received_at=1.0), revocation_endpoint=""))
     await engine.logins.sign_out(SERVER)
     assert await store.held() is None
-    assert world.asked("/revoke")[0].form["token"] == "refresh-1"
+    assert world.requested("/revoke")[0].form["token"] == "refresh-1"
 
 
 async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine, world: World) -> None:
@@ -102,24 +102,24 @@ async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine
 
 
 async def test_workload_sends_its_jwt_only_to_the_configured_issuer(
-    desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even when the server has no metadata, where 2025-03-26 takes the server's own host."""
     monkeypatch.setenv("WORKLOAD_JWT", MARKER)
     del world.paths["/.well-known/oauth-protected-resource/mcp"]
     settings = OAuthSettings(grant="wif", issuer="https://as.example", assertion_variable="WORKLOAD_JWT")
-    async with desk.login(world, settings=settings) as login:
+    async with harness.login(world, settings=settings) as login:
         await login.run()
         assert "https://as.example" in login.view.failure
     assert not any(MARKER.encode() in one.body for one in world.seen)
 
 
 async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
-    desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKLOAD_JWT", MARKER)
     settings = OAuthSettings(grant="wif", assertion_variable="WORKLOAD_JWT")
-    async with desk.login(world, settings=settings) as login:
+    async with harness.login(world, settings=settings) as login:
         await login.run()
         question = login.view.question
         assert question is not None
@@ -134,11 +134,13 @@ async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
         await login.allow_hosts(True)
         await login.run()
         assert login.view.failure == ""
-    assert world.asked("/token")[0].form["assertion"] == MARKER
-    async with desk.login(world, settings=settings) as login:  # and is not asked again
+    assert world.requested("/token")[0].form["assertion"] == MARKER
+    async with harness.login(world, settings=settings) as login:  # and is not asked again
         await login.run()
         assert (login.view.question, login.view.failure) == (None, "")
-    assert not await LoginStore(desk.secrets, SERVER, "https://other.example/mcp").trusts_issuer(world.origin)
+    assert not await LoginStore(harness.secrets, SERVER, "https://other.example/mcp").trusts_issuer(
+        world.origin
+    )
 
 
 @pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "wif"])
@@ -148,7 +150,7 @@ async def test_unattended_grant_asks_for_consent_and_sends_nothing(
     engine.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
     with pytest.raises(NeedsLogin, match="May it get"):
         await engine.connect(SERVER)
-    assert world.asked("/token") == []
+    assert world.requested("/token") == []
 
 
 async def test_secret_of_another_issuer_is_not_sent_with_a_refresh(engine: Engine, world: World) -> None:
@@ -161,23 +163,25 @@ async def test_secret_of_another_issuer_is_not_sent_with_a_refresh(engine: Engin
     account = engine.logins._account(SERVER)
     account.lifetime._settings = replace(settings, issuer="https://as.example")
     await engine.logins.refresh(SERVER)
-    assert len(world.asked("/token")) == 2
-    assert MARKER not in world.asked("/token")[-1].form.values()
+    assert len(world.requested("/token")) == 2
+    assert MARKER not in world.requested("/token")[-1].form.values()
 
 
-async def test_consent_to_private_addresses_applies_to_one_url(desk: Desk, world: World) -> None:
-    await desk.store(world).allow_private()
-    assert await desk.store(world).allows_private()
-    assert not await LoginStore(desk.secrets, SERVER, "https://other.example/mcp").allows_private()
+async def test_consent_to_private_addresses_applies_to_one_url(harness: Harness, world: World) -> None:
+    await harness.store(world).allow_private()
+    assert await harness.store(world).allows_private()
+    assert not await LoginStore(harness.secrets, SERVER, "https://other.example/mcp").allows_private()
 
 
-async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(desk: Desk, world: World) -> None:
-    async with desk.login(world) as login:
+async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(
+    harness: Harness, world: World
+) -> None:
+    async with harness.login(world) as login:
         await login.run_to(StepId.TOKEN_REQUEST)
         await login.back(StepId.TOKEN_REQUEST)
         await login.next()
         assert "used up" in login.view.failure
-    assert len(world.asked("/token")) == 1
+    assert len(world.requested("/token")) == 1
 
 
 async def test_removed_server_leaves_no_tokens_of_a_cancelled_login(engine: Engine, world: World) -> None:
@@ -194,13 +198,15 @@ async def test_removed_server_leaves_no_tokens_of_a_cancelled_login(engine: Engi
 
 
 @pytest.mark.parametrize("is_waiting", [True, False])
-async def test_cancelled_login_frees_the_port_immediately(desk: Desk, world: World, is_waiting: bool) -> None:
+async def test_cancelled_login_frees_the_port_immediately(
+    harness: Harness, world: World, is_waiting: bool
+) -> None:
     opened = asyncio.Event()
 
     async def browse_and_forget(url: str) -> None:
         opened.set()
 
-    async with desk.login(world, browse=browse_and_forget) as login:
+    async with harness.login(world, browse=browse_and_forget) as login:
         last = StepId.WAIT if is_waiting else StepId.PREPARE
         running = asyncio.create_task(login.run_to(last))
         await (opened.wait() if is_waiting else running)
@@ -230,10 +236,10 @@ def test_unsendable_header_is_not_quoted() -> None:
     headers = [("Host", "a"), ("Authorization", f"Bearer {MARKER}\n")]
     with pytest.raises(h11.LocalProtocolError) as caught:
         h11.Request(method="GET", target="/", headers=headers)
-    said = explain(caught.value, "https://notes.example")
-    assert isinstance(said, NotReached)
-    assert MARKER not in str(said)
-    assert "header" in said.summary
+    reported = explain(caught.value, "https://notes.example")
+    assert isinstance(reported, NotReached)
+    assert MARKER not in str(reported)
+    assert "header" in reported.summary
 
 
 async def test_a_bearer_token_with_a_line_break_is_not_quoted(engine: Engine, world: World) -> None:
@@ -248,12 +254,12 @@ def test_login_requests_responses_and_facts_show_no_secrets() -> None:
     request = post_form("https://as.example/token", [("code", MARKER)], (("Authorization", MARKER),))
     reply = LoginReply("https://as.example/token", 200, (("Set-Cookie", MARKER),), MARKER.encode())
     facts = LoginFacts(
-        R5, verifier=MARKER, state=MARKER, answer=MARKER, code=MARKER, assertion=MARKER, reply=reply
+        R5, verifier=MARKER, state=MARKER, response=MARKER, code=MARKER, assertion=MARKER, reply=reply
     )
-    asked = AuthorizeRequest("client", "http://127.0.0.1:1/callback", MARKER, "challenge")
-    url = authorize_url("https://as.example/authorize", asked)
+    requested = AuthorizeRequest("client", "http://127.0.0.1:1/callback", MARKER, "challenge")
+    url = authorize_url("https://as.example/authorize", requested)
     proof = authenticate(AuthMethod.POST, "client", secret=MARKER)
-    every = (request, reply, facts, asked, url, proof)
+    every = (request, reply, facts, requested, url, proof)
     assert not [type(each).__name__ for each in every if MARKER in repr(each)]
 
 
@@ -285,14 +291,14 @@ async def test_key_in_the_server_url_is_shown_only_in_requests_and_sent_nowhere_
     engine.add(HttpEntry(name=SERVER, url=f"{world.url}?api_key={MARKER}", type="http"))
     await engine.logins.start(SERVER)
     view = await engine.logins.run(SERVER)
-    told = [view.failure, view.next_step]
+    reported = [view.failure, view.next_step]
     for step in view.steps:
-        told += [step.problem, *(each.text for each in step.decisions)]
-        told += [each.value for each in step.inputs if not each.is_secret]
-        told += [cell for table in step.tables for row in table.rows for cell in row]
-        told += [f"{found.text} {found.evidence}" for found in step.findings]
-    assert any("api_key=•••" in words for words in told)
-    assert [words for words in told if MARKER in words] == []
+        reported += [step.problem, *(each.text for each in step.decisions)]
+        reported += [each.value for each in step.inputs if not each.is_secret]
+        reported += [cell for table in step.tables for row in table.rows for cell in row]
+        reported += [f"{found.text} {found.evidence}" for found in step.findings]
+    assert any("api_key=•••" in words for words in reported)
+    assert [words for words in reported if MARKER in words] == []
     assert {seen.path for seen in world.seen if MARKER in f"{seen.query} {seen.body!r}"} <= {
         "/mcp",
         "/.well-known/oauth-protected-resource/mcp",  # RFC 9728, section 3.1: the query stays

@@ -66,9 +66,9 @@ def test_endpoint_cannot_inject_login_parameters() -> None:
 
 
 def test_offline_access_requests_consent_unless_the_user_overrides_it() -> None:
-    asking = replace(REQUEST, wants_consent=True)
-    assert query_of(authorize_url("https://a/", asking).url)["prompt"] == ["consent"]
-    login = replace(asking, extras=(("prompt", "login"), ("login_hint", "me@example.com")))
+    server_request = replace(REQUEST, wants_consent=True)
+    assert query_of(authorize_url("https://a/", server_request).url)["prompt"] == ["consent"]
+    login = replace(server_request, extras=(("prompt", "login"), ("login_hint", "me@example.com")))
     query = query_of(authorize_url("https://a/", login).url)
     assert (query["prompt"], query["login_hint"]) == (["login"], ["me@example.com"])
 

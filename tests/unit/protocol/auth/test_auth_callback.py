@@ -112,7 +112,7 @@ def test_row_1_advertised_and_present_iss_is_compared() -> None:
 def test_row_2_advertised_and_missing_iss_is_rejected(parameters: dict[str, str]) -> None:
     verdict = check(code="c", state=STATE, **parameters)
     assert (ids(verdict), verdict.code) == (["AZ-003"], "")
-    assert "Row 2" in verdict.checks[-1].words
+    assert "Row 2" in verdict.checks[-1].text
 
 
 def test_row_2_is_only_a_warning_before_the_rule_came() -> None:
@@ -132,7 +132,7 @@ def test_row_3_unadvertised_but_present_iss_is_compared_anyway() -> None:
 def test_row_4_neither_advertised_nor_present_iss_is_fine() -> None:
     verdict = check(NOT_PROMISED, code="c", state=STATE)
     assert (verdict.findings, verdict.code) == ((), "c")
-    assert "Row 4" in verdict.checks[1].words
+    assert "Row 4" in verdict.checks[1].text
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_az_008_error_page_about_the_redirect_uri() -> None:
     assert not_redirected(REDIRECT, 400, "unknown client", R5) == ()
 
 
-@pytest.mark.parametrize("place", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
-def test_az_009_unexpected_redirect_path(place: str) -> None:
-    verdict = check_callback(read_callback(f"{place}?code=c&state={STATE}&iss={AS}"), EXPECTED)
+@pytest.mark.parametrize("location", ["http://127.0.0.1:5001/callback", "http://127.0.0.1:5000/other"])
+def test_az_009_unexpected_redirect_path(location: str) -> None:
+    verdict = check_callback(read_callback(f"{location}?code=c&state={STATE}&iss={AS}"), EXPECTED)
     assert (ids(verdict), verdict.code) == (["AZ-009"], "c")
 
 

@@ -66,8 +66,8 @@ def test_user_is_asked_when_no_other_way_is_available() -> None:
 
 
 def test_a_client_of_another_issuer_is_named_and_never_used() -> None:
-    elsewhere = Client("typed", OLD, ClientSource.BY_HAND, secret="hush")
-    decision = decide_identity(everything(known=(elsewhere,)))
+    alternative = Client("typed", OLD, ClientSource.BY_HAND, secret="hush")
+    decision = decide_identity(everything(known=(alternative,)))
     assert decision.outcome is Outcome.REFUSE
     assert decision.client is None
     assert OLD in decision.reason

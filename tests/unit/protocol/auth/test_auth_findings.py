@@ -7,20 +7,20 @@ from string import Formatter
 
 import pytest
 
-from inspector.protocol.auth.findings.finding import FINDING_TEMPLATES, LONGEST_QUOTE, Severity, finding
+from inspector.protocol.auth.findings.finding import FINDING_TEMPLATES, MAX_QUOTE_LENGTH, Severity, finding
 from inspector.protocol.revisions import R2, R3, R4, R5, REVISIONS, Revision
 
 # How many the handbook names per family, and PRM-015, PRM-016 and all of IDT, which are ours.
 FAMILIES = {"AUTH": 13, "PRM": 16, "ASM": 25, "REG": 12, "AZ": 10, "TOK": 19, "RS": 12, "IDT": 13}
 
 
-def places(text: str) -> set[str]:
+def locations(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
 def all_places(id: str) -> set[str]:
     wording = FINDING_TEMPLATES[id]
-    return places(wording.seen) | places(wording.rule) | places(wording.fix)
+    return locations(wording.seen) | locations(wording.rule) | locations(wording.fix)
 
 
 def test_every_family_is_complete_and_numbered_without_a_gap() -> None:
@@ -48,7 +48,7 @@ def test_every_finding_can_be_created_with_its_placeholders_filled(id: str, revi
 
     assert made.id == id
     assert ("❖" in made.text) == bool(all_places(id))
-    assert not places(made.text)
+    assert not locations(made.text)
     assert made.severity is Severity.ERROR or not made.stops
 
 
@@ -92,7 +92,7 @@ def test_server_text_is_shortened_and_shown_with_its_hidden_characters() -> None
     assert len(made.seen) < 220
     assert made.evidence.startswith("␀yy")
     assert made.evidence.endswith("…")
-    assert len(made.evidence) == LONGEST_QUOTE
+    assert len(made.evidence) == MAX_QUOTE_LENGTH
 
 
 def test_several_values_are_listed() -> None:

@@ -16,7 +16,7 @@ from inspector.protocol.auth.id_token import (
     sign_in_scope,
 )
 from inspector.protocol.auth.pkce import b64url
-from inspector.protocol.auth.server_metadata import provider_places
+from inspector.protocol.auth.server_metadata import provider_metadata_urls
 from inspector.protocol.revisions import R5
 
 NOW = 1_800_000_000.0
@@ -178,7 +178,7 @@ def test_login_nonce_cannot_be_overridden_manually() -> None:
 
 
 def test_provider_metadata_is_looked_up_at_the_openid_path_first() -> None:
-    urls = [place.url for place in provider_places("https://idp.example/tenant")]
+    urls = [location.url for location in provider_metadata_urls("https://idp.example/tenant")]
     assert urls == [
         "https://idp.example/tenant/.well-known/openid-configuration",
         "https://idp.example/.well-known/oauth-authorization-server/tenant",

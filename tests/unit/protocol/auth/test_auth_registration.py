@@ -25,8 +25,8 @@ NOW = 1_800_000_000.0
 ASKED = registration_body(client_name="Lens", redirect_uris=[IP], method=AuthMethod.NONE)
 
 
-def read(status: int, reply: JSON, asked: JSONObject = ASKED) -> Registration:
-    return read_registration(status, to_wire(reply), asked=asked, issuer=AS, now=NOW, revision=R5)
+def read(status: int, reply: JSON, requested: JSONObject = ASKED) -> Registration:
+    return read_registration(status, to_wire(reply), requested=requested, issuer=AS, now=NOW, revision=R5)
 
 
 def ids(registration: Registration) -> list[str]:
@@ -86,7 +86,7 @@ def test_secret_without_a_method_is_sent_with_the_default_method() -> None:
 def test_differences_from_the_request_are_listed() -> None:
     reply = echo(client_name="Lens (beta)")
     del reply["response_types"]
-    named = {one.name: (one.asked, one.got) for one in read(201, reply).differences}
+    named = {one.name: (one.requested, one.got) for one in read(201, reply).differences}
     assert named == {"client_name": ("Lens", "Lens (beta)"), "response_types": (["code"], None)}
 
 
@@ -109,8 +109,8 @@ def test_reg_001_rejected_loopback_redirect_uri(reply: JSONObject) -> None:
 
 
 def test_reg_002_only_one_loopback_name_accepted() -> None:
-    asked: JSONObject = {**ASKED, "redirect_uris": [IP, NAME]}
-    registration = read(201, echo(redirect_uris=[NAME]), asked)
+    requested: JSONObject = {**ASKED, "redirect_uris": [IP, NAME]}
+    registration = read(201, echo(redirect_uris=[NAME]), requested)
     assert ids(registration) == ["REG-002"]
     assert registration.client is not None
     assert registration.client.redirect_uris == (NAME,)
@@ -203,7 +203,7 @@ def test_rejected_registration_is_retried_once_with_another_body() -> None:
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff\xfe", b'"x"'])
 def test_non_object_response_is_a_described_problem(body: bytes) -> None:
     for status in (201, 400, 500):
-        registration = read_registration(status, body, asked=ASKED, issuer=AS, now=NOW, revision=R5)
+        registration = read_registration(status, body, requested=ASKED, issuer=AS, now=NOW, revision=R5)
         assert registration.client is None
         assert registration.problem.endswith(".")
 

@@ -21,7 +21,7 @@ from inspector.protocol.auth.resource_metadata import (
     nothing_found,
     read_resource_metadata,
     relation_of,
-    resource_places,
+    resource_metadata_urls,
 )
 from inspector.protocol.auth.responses import Document, Outcome, Reply, read_document
 from inspector.protocol.auth.url_guard import PUBLIC_ONLY
@@ -37,9 +37,9 @@ def ids(findings: tuple[Finding, ...]) -> list[str]:
     return [one.id for one in findings]
 
 
-def places(server: str = SERVER, named: str = "") -> list[str]:
+def locations(server: str = SERVER, named: str = "") -> list[str]:
     challenge = Challenge("Bearer", {"resource_metadata": named})
-    return [one.url for one in resource_places(server, challenge, PUBLIC_ONLY, R5).candidates]
+    return [one.url for one in resource_metadata_urls(server, challenge, PUBLIC_ONLY, R5).candidates]
 
 
 def read(**members: JSON) -> ResourceReading:
@@ -54,28 +54,30 @@ def found_in(**members: JSON) -> list[str]:
 
 
 def test_without_a_challenge_url_the_path_comes_before_the_root() -> None:
-    assert places() == [PATH_PLACE, ROOT_PLACE]
-    assert [one.url for one in resource_places(SERVER, None, PUBLIC_ONLY, R5).candidates] == places()
+    assert locations() == [PATH_PLACE, ROOT_PLACE]
+    assert [
+        one.url for one in resource_metadata_urls(SERVER, None, PUBLIC_ONLY, R5).candidates
+    ] == locations()
 
 
 @pytest.mark.parametrize("server", ["https://example.com", "https://example.com/"])
 def test_server_at_the_root_has_one_metadata_url(server: str) -> None:
-    assert places(server) == [ROOT_PLACE]
+    assert locations(server) == [ROOT_PLACE]
 
 
 def test_query_port_and_trailing_slash_of_the_server_are_kept() -> None:
-    assert places("http://localhost:3000/mcp/?a=b")[0] == (
+    assert locations("http://localhost:3000/mcp/?a=b")[0] == (
         "http://localhost:3000/.well-known/oauth-protected-resource/mcp/?a=b"
     )
 
 
 def test_metadata_url_from_the_challenge_comes_first_and_only_once() -> None:
-    assert places(named="https://example.com/custom.json") == [
+    assert locations(named="https://example.com/custom.json") == [
         "https://example.com/custom.json",
         PATH_PLACE,
         ROOT_PLACE,
     ]
-    assert places(named=ROOT_PLACE) == [ROOT_PLACE, PATH_PLACE]
+    assert locations(named=ROOT_PLACE) == [ROOT_PLACE, PATH_PLACE]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_metadata_url_from_the_challenge_comes_first_and_only_once() -> None:
     ["/relative", "ftp://example.com/x", "http://169.254.169.254/", "http://127.0.0.1/prm", "nonsense"],
 )
 def test_forbidden_metadata_url_is_found_and_skipped(named: str) -> None:
-    found = resource_places(SERVER, Challenge("Bearer", {"resource_metadata": named}), PUBLIC_ONLY, R5)
+    found = resource_metadata_urls(SERVER, Challenge("Bearer", {"resource_metadata": named}), PUBLIC_ONLY, R5)
 
     assert [one.url for one in found.candidates] == [PATH_PLACE, ROOT_PLACE]
     assert ids(found.findings) == ["AUTH-006"]
@@ -92,7 +94,7 @@ def test_forbidden_metadata_url_is_found_and_skipped(named: str) -> None:
 
 def test_metadata_url_at_another_origin_is_found_and_tried() -> None:
     challenge = Challenge("Bearer", {"resource_metadata": "https://other.example:8443/prm"})
-    found = resource_places(SERVER, challenge, PUBLIC_ONLY, R5)
+    found = resource_metadata_urls(SERVER, challenge, PUBLIC_ONLY, R5)
 
     assert ids(found.findings) == ["AUTH-007"]
     assert "other.example:8443" in found.findings[0].seen
@@ -108,7 +110,7 @@ def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **heade
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome"),
+    ("response", "outcome"),
     [
         (reply(), Outcome.FOUND),
         (reply(body=b"\xef\xbb\xbf{}"), Outcome.FOUND),
@@ -127,12 +129,12 @@ def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **heade
         (Reply(PATH_PLACE, failure="The connection was refused."), Outcome.UNSURE),
     ],
 )
-def test_response_is_classified_as_document_missing_or_failure(answer: Reply, outcome: Outcome) -> None:
-    assert read_document(answer).outcome is outcome
+def test_response_is_classified_as_document_missing_or_failure(response: Reply, outcome: Outcome) -> None:
+    assert read_document(response).outcome is outcome
 
 
-def judged(answer: Reply) -> list[str]:
-    return ids(judge_reply(answer, read_document(answer), R5))
+def judged(response: Reply) -> list[str]:
+    return ids(judge_reply(response, read_document(response), R5))
 
 
 def test_correct_response_gives_no_finding() -> None:
@@ -164,8 +166,10 @@ def test_a_redirect_to_another_origin_is_found() -> None:
 
 
 def test_challenge_url_that_fails_while_a_well_known_one_works_is_found() -> None:
-    named = resource_places(SERVER, Challenge("Bearer", {"resource_metadata": ROOT_PLACE}), PUBLIC_ONLY, R5)
-    guessed = resource_places(SERVER, None, PUBLIC_ONLY, R5)
+    named = resource_metadata_urls(
+        SERVER, Challenge("Bearer", {"resource_metadata": ROOT_PLACE}), PUBLIC_ONLY, R5
+    )
+    guessed = resource_metadata_urls(SERVER, None, PUBLIC_ONLY, R5)
     replies = [reply(404, url=ROOT_PLACE), reply()]
 
     assert ids(judge_search(named, replies, R5)) == ["PRM-009"]
@@ -374,8 +378,8 @@ _NAMES = st.sampled_from(
 
 @given(st.dictionaries(_NAMES, _JSON | st.lists(st.text(max_size=30), max_size=3)))
 def test_any_document_can_be_parsed(content: JSONObject) -> None:
-    answer = reply(body=to_wire(content))
-    document = read_document(answer)
+    response = reply(body=to_wire(content))
+    document = read_document(response)
 
     assert document.content is not None
     reading = read_resource_metadata(document.content, SERVER, R5, PUBLIC_ONLY)

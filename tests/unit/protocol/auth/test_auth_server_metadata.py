@@ -15,13 +15,13 @@ from inspector.protocol.auth.server_metadata import (
     ServerReading,
     default_content,
     judge_cors,
-    judge_place,
+    judge_location,
     judge_server_copies,
     legacy_issuer,
-    legacy_place,
+    legacy_metadata_url,
     no_server_metadata,
     read_server_metadata,
-    server_places,
+    server_metadata_urls,
 )
 from inspector.protocol.auth.server_support import judge_support, support_traits
 from inspector.protocol.auth.url_guard import PUBLIC_ONLY, Allowance
@@ -67,7 +67,7 @@ def offers(content: JSONObject | None = None, /, *, has_secret: bool = False, **
 
 @pytest.mark.parametrize("issuer", ["https://auth.example.com", "https://auth.example.com/"])
 def test_issuer_without_a_path_has_two_metadata_urls(issuer: str) -> None:
-    assert [place.url for place in server_places(issuer)] == [
+    assert [location.url for location in server_metadata_urls(issuer)] == [
         "https://auth.example.com/.well-known/oauth-authorization-server",
         "https://auth.example.com/.well-known/openid-configuration",
     ]
@@ -77,7 +77,7 @@ def test_issuer_without_a_path_has_two_metadata_urls(issuer: str) -> None:
     "issuer", ["https://auth.example.com:8443/a/tenant1", "https://auth.example.com:8443/a/tenant1/"]
 )
 def test_issuer_with_a_path_has_three_metadata_urls_and_never_the_root(issuer: str) -> None:
-    assert [place.url for place in server_places(issuer)] == [
+    assert [location.url for location in server_metadata_urls(issuer)] == [
         "https://auth.example.com:8443/.well-known/oauth-authorization-server/a/tenant1",
         "https://auth.example.com:8443/.well-known/openid-configuration/a/tenant1",
         "https://auth.example.com:8443/a/tenant1/.well-known/openid-configuration",
@@ -95,11 +95,11 @@ def test_missing_document_stops_with_what_was_tried() -> None:
 
 def test_document_at_the_wrong_path_is_found() -> None:
     issuer = ISSUER + "/tenant1"
-    [found] = judge_place(issuer, ISSUER + "/.well-known/oauth-authorization-server", R5)
+    [found] = judge_location(issuer, ISSUER + "/.well-known/oauth-authorization-server", R5)
 
     assert found.id == "ASM-005"
     assert "oauth-authorization-server/tenant1" in found.fix
-    assert judge_place(issuer, server_places(issuer)[2].url, R5) == ()
+    assert judge_location(issuer, server_metadata_urls(issuer)[2].url, R5) == ()
 
 
 def test_missing_cors_headers_are_noted_when_the_request_had_an_origin() -> None:
@@ -424,7 +424,9 @@ SERVER = "https://example.com:8443/deep/mcp?x=1"
 
 def test_2025_03_26_uses_the_server_host() -> None:
     assert legacy_issuer(SERVER) == "https://example.com:8443"
-    assert legacy_place(SERVER).url == "https://example.com:8443/.well-known/oauth-authorization-server"
+    assert (
+        legacy_metadata_url(SERVER).url == "https://example.com:8443/.well-known/oauth-authorization-server"
+    )
 
 
 def legacy(issuer: str) -> list[str]:

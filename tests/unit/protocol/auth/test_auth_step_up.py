@@ -136,10 +136,10 @@ _errors = st.sampled_from(["", "insufficient_scope", "invalid_token", "x"])
     st.lists(st.tuples(st.sampled_from([401, 403]), _errors, st.sampled_from(["", "a", "a b"])), min_size=40)
 )
 def test_endless_step_ups_are_stopped(
-    answers: list[tuple[int, str, str]],
+    responses: list[tuple[int, str, str]],
 ) -> None:
     history, step_ups = StepUps(), 0
-    for status, error, scope in answers:
+    for status, error, scope in responses:
         judgement = judge(refused(status, error=error, scope=scope), USED, history, R5)
         assert judgement.reason
         if judgement.move is Move.STEP_UP:

@@ -32,17 +32,17 @@ REFRESH = replace(ASKED, grant=Grant.REFRESH, scopes=(), previous=OLD)
 
 
 def reply(
-    asked: TokenExpectation = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
+    requested: TokenExpectation = ASKED, status: int = 200, headers: Headers = GOOD, /, **members: JSON
 ) -> TokenReply:
-    return read_token_reply(status, headers, to_wire(members), asked, now=NOW, revision=R5)
+    return read_token_reply(status, headers, to_wire(members), requested, now=NOW, revision=R5)
 
 
 def good(**changes: JSON) -> JSONObject:
     return {"access_token": "t0ken", "token_type": "bearer", "expires_in": 3600, **changes}
 
 
-def ids(answer: TokenReply) -> list[str]:
-    return [one.id for one in answer.findings]
+def ids(response: TokenReply) -> list[str]:
+    return [one.id for one in response.findings]
 
 
 def jwt(**claims: JSON) -> str:
@@ -53,8 +53,8 @@ def jwt(**claims: JSON) -> str:
 
 
 def test_valid_response_gives_tokens_with_an_absolute_expiry_and_no_findings() -> None:
-    answer = reply(**good(refresh_token="r", id_token="i"))
-    assert answer.tokens == TokenSet(
+    response = reply(**good(refresh_token="r", id_token="i"))
+    assert response.tokens == TokenSet(
         "t0ken",
         "Bearer",
         AS,
@@ -67,13 +67,13 @@ def test_valid_response_gives_tokens_with_an_absolute_expiry_and_no_findings() -
         "r",
         "i",
     )
-    assert answer.tokens.authorization == "Bearer t0ken"
-    assert (answer.findings, answer.problem, answer.error) == ((), "", None)
+    assert response.tokens.authorization == "Bearer t0ken"
+    assert (response.findings, response.problem, response.error) == ((), "", None)
 
 
 def test_tokens_are_in_no_repr() -> None:
-    answer = reply(**good(access_token="hush1", refresh_token="hush2", id_token="hush3"))
-    assert "hush" not in repr(answer)
+    response = reply(**good(access_token="hush1", refresh_token="hush2", id_token="hush3"))
+    assert "hush" not in repr(response)
     assert "r1" not in repr(REFRESH)
 
 
@@ -91,21 +91,21 @@ def test_refresh_adopts_what_the_response_replaces() -> None:
 
 
 def test_bound_token_is_sent_with_the_dpop_scheme() -> None:
-    asked = replace(ASKED, key_thumbprint="abc")
-    answer = reply(asked, **good(token_type="dpop"))
-    assert answer.tokens is not None
-    assert answer.tokens.authorization == "DPoP t0ken"
-    assert ids(answer) == []
+    requested = replace(ASKED, key_thumbprint="abc")
+    response = reply(requested, **good(token_type="dpop"))
+    assert response.tokens is not None
+    assert response.tokens.authorization == "DPoP t0ken"
+    assert ids(response) == []
 
 
 def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
-    asked = replace(ASKED, grant=Grant.EXCHANGE)
+    requested = replace(ASKED, grant=Grant.EXCHANGE)
     jag = jwt(aud=AS, iss="https://idp.example")
-    answer = reply(asked, **good(access_token=jag, token_type="N_A", issued_token_type=ID_JAG))
-    assert answer.tokens is not None
-    assert answer.tokens.access_token == jag
-    assert ids(answer) == []
-    wrong = reply(asked, **good(access_token=jag, token_type="N_A", issued_token_type="urn:x"))
+    response = reply(requested, **good(access_token=jag, token_type="N_A", issued_token_type=ID_JAG))
+    assert response.tokens is not None
+    assert response.tokens.access_token == jag
+    assert ids(response) == []
+    wrong = reply(requested, **good(access_token=jag, token_type="N_A", issued_token_type="urn:x"))
     assert (wrong.tokens, ids(wrong)) == (None, ["TOK-003"])
 
 
@@ -114,9 +114,9 @@ def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
 
 @pytest.mark.parametrize("body", [b"access_token=t&token_type=bearer", b"<html>", b"", b"[]", b"\xff"])
 def test_tok_001_not_json(body: bytes) -> None:
-    answer = read_token_reply(200, (("content-type", "text/html"),), body, ASKED, now=NOW, revision=R5)
-    assert (ids(answer), answer.tokens) == (["TOK-001"], None)
-    assert "text/html" in answer.problem
+    response = read_token_reply(200, (("content-type", "text/html"),), body, ASKED, now=NOW, revision=R5)
+    assert (ids(response), response.tokens) == (["TOK-001"], None)
+    assert "text/html" in response.problem
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_tok_001_not_json(body: bytes) -> None:
     ],
 )
 def test_tok_002_missing_or_unsendable_token(changes: JSONObject, field: str) -> None:
-    answer = reply(**good(**changes))
-    assert (ids(answer), answer.tokens) == (["TOK-002"], None)
-    assert field in answer.problem
+    response = reply(**good(**changes))
+    assert (ids(response), response.tokens) == (["TOK-002"], None)
+    assert field in response.problem
 
 
 @pytest.mark.parametrize("kind", ["mac", "DPoP", "N_A"])
 def test_tok_003_unusable_token_type(kind: str) -> None:
-    answer = reply(**good(token_type=kind))
-    assert (ids(answer), answer.tokens) == (["TOK-003"], None)
+    response = reply(**good(token_type=kind))
+    assert (ids(response), response.tokens) == (["TOK-003"], None)
 
 
 @pytest.mark.parametrize(
@@ -146,18 +146,18 @@ def test_tok_003_unusable_token_type(kind: str) -> None:
     [("3600", NOW + 3600), (-5, NOW), (0, NOW), ("soon", None), (None, None), (True, None), ([], None)],
 )
 def test_tok_004_invalid_lifetime(value: JSON, end: float | None) -> None:
-    answer = reply(**good(expires_in=value))
-    assert ids(answer) == ["TOK-004"]
-    assert answer.tokens is not None
-    assert answer.tokens.expires_at == end
+    response = reply(**good(expires_in=value))
+    assert ids(response) == ["TOK-004"]
+    assert response.tokens is not None
+    assert response.tokens.expires_at == end
 
 
 def test_tok_004_missing_and_impossible_lifetimes() -> None:
     without = good()
     del without["expires_in"]
-    answer = reply(**without)
-    assert ids(answer) == ["TOK-004"]
-    assert "absent" in answer.findings[0].seen
+    response = reply(**without)
+    assert ids(response) == ["TOK-004"]
+    assert "absent" in response.findings[0].seen
     for text in ("NaN", "Infinity", "1e999", "9" * 400):
         body = b'{"access_token":"t","token_type":"bearer","expires_in":%s}' % text.encode()
         odd = read_token_reply(200, GOOD, body, ASKED, now=NOW, revision=R5)
@@ -170,25 +170,25 @@ def test_tok_005_cacheable_response() -> None:
 
 
 def test_tok_006_rejected_client() -> None:
-    asked = replace(ASKED, method="client_secret_post", offered_methods=("client_secret_basic",))
-    answer = reply(asked, 401, error="invalid_client", error_description="bad\x1b secret")
-    assert ids(answer) == ["TOK-006"]
-    assert "client_secret_post" in answer.findings[0].seen
-    assert "client_secret_basic" in answer.findings[0].rule
-    assert "\x1b" not in answer.problem + answer.findings[0].evidence
+    requested = replace(ASKED, method="client_secret_post", offered_methods=("client_secret_basic",))
+    response = reply(requested, 401, error="invalid_client", error_description="bad\x1b secret")
+    assert ids(response) == ["TOK-006"]
+    assert "client_secret_post" in response.findings[0].seen
+    assert "client_secret_basic" in response.findings[0].rule
+    assert "\x1b" not in response.problem + response.findings[0].evidence
 
 
 def test_tok_009_fewer_scopes_than_requested() -> None:
-    answer = reply(**good(scope="read"))
-    assert ids(answer) == ["TOK-009"]
-    assert "write" in answer.findings[0].rule
-    assert answer.tokens is not None
-    assert answer.tokens.scopes == ("read",)
+    response = reply(**good(scope="read"))
+    assert ids(response) == ["TOK-009"]
+    assert "write" in response.findings[0].rule
+    assert response.tokens is not None
+    assert response.tokens.scopes == ("read",)
 
 
 def test_offline_access_need_not_be_in_the_granted_scopes() -> None:
-    asked = replace(ASKED, scopes=("read", "offline_access"))
-    assert ids(reply(asked, **good(scope="read"))) == []
+    requested = replace(ASKED, scopes=("read", "offline_access"))
+    assert ids(reply(requested, **good(scope="read"))) == []
 
 
 @pytest.mark.parametrize("audience", ["https://other.example", ["https://other.example"], None])
@@ -208,8 +208,8 @@ def test_tok_011_wrong_issuer() -> None:
 
 @pytest.mark.parametrize("claims", [{"exp": NOW + 7200}, {"iat": NOW + 300}, {"nbf": NOW + 61}])
 def test_tok_012_wrong_times(claims: JSONObject) -> None:
-    answer = reply(**good(access_token=jwt(aud=RESOURCE, **claims)))
-    assert ids(answer) == ["TOK-012"]
+    response = reply(**good(access_token=jwt(aud=RESOURCE, **claims)))
+    assert ids(response) == ["TOK-012"]
 
 
 def test_times_within_a_minute_are_fine() -> None:
@@ -218,16 +218,16 @@ def test_times_within_a_minute_are_fine() -> None:
 
 
 def test_tok_013_long_lived_token() -> None:
-    answer = reply(**good(expires_in=90_000))
-    assert ids(answer) == ["TOK-013"]
-    assert "25 hours" in answer.findings[0].seen
+    response = reply(**good(expires_in=90_000))
+    assert ids(response) == ["TOK-013"]
+    assert "25 hours" in response.findings[0].seen
     assert ids(reply(**good(expires_in=86_400))) == []
 
 
 def test_tok_014_an_error_with_status_200() -> None:
-    answer = reply(error="invalid_grant", error_description="used")
-    assert (ids(answer), answer.tokens) == (["TOK-014"], None)
-    assert answer.error is not None
+    response = reply(error="invalid_grant", error_description="used")
+    assert (ids(response), response.tokens) == (["TOK-014"], None)
+    assert response.error is not None
 
 
 @pytest.mark.parametrize(
@@ -235,18 +235,18 @@ def test_tok_014_an_error_with_status_200() -> None:
     [("https://evil.example/t", "evil.example"), ("/t2", "same host"), ("http://[", "read")],
 )
 def test_tok_015_a_redirect_is_not_followed(location: str, word: str) -> None:
-    answer = reply(ASKED, 307, (("Location", location),))
-    assert (ids(answer), answer.tokens) == (["TOK-015"], None)
-    assert word in answer.problem
+    response = reply(ASKED, 307, (("Location", location),))
+    assert (ids(response), response.tokens) == (["TOK-015"], None)
+    assert word in response.problem
 
 
 def test_tok_016_token_not_bound_to_our_key() -> None:
-    asked = replace(ASKED, key_thumbprint="ours")
-    assert ids(reply(asked, **good())) == ["TOK-016"]
+    requested = replace(ASKED, key_thumbprint="ours")
+    assert ids(reply(requested, **good())) == ["TOK-016"]
     for token in (jwt(aud=RESOURCE, cnf={"jkt": "theirs"}), jwt(aud=RESOURCE)):
-        assert ids(reply(asked, **good(access_token=token, token_type="DPoP"))) == ["TOK-016"]
+        assert ids(reply(requested, **good(access_token=token, token_type="DPoP"))) == ["TOK-016"]
     ours = jwt(aud=RESOURCE, cnf={"jkt": "ours"})
-    assert ids(reply(asked, **good(access_token=ours, token_type="DPoP"))) == []
+    assert ids(reply(requested, **good(access_token=ours, token_type="DPoP"))) == []
 
 
 @pytest.mark.parametrize("changes", [{}, {"refresh_token": "r1"}])
@@ -275,15 +275,15 @@ def test_only_a_rejected_refresh_token_ends_the_login() -> None:
 
 
 def test_server_error_keeps_the_stored_tokens() -> None:
-    answer = reply(REFRESH, 503)
-    assert "503" in answer.problem
-    assert "kept" in answer.problem
+    response = reply(REFRESH, 503)
+    assert "503" in response.problem
+    assert "kept" in response.problem
 
 
 def test_nonce_demand_is_not_a_finding() -> None:
-    answer = reply(ASKED, 400, error="use_dpop_nonce")
-    assert answer.wants_nonce
-    assert answer.findings == ()
+    response = reply(ASKED, 400, error="use_dpop_nonce")
+    assert response.wants_nonce
+    assert response.findings == ()
 
 
 _members = st.sampled_from(
@@ -300,13 +300,13 @@ _odd = any_json | st.sampled_from(["bearer", "DPoP", "t0ken", jwt(exp="x", aud={
     ),
 )
 def test_any_response_gives_tokens_or_a_problem(
-    status: int, members: JSONObject, asked: TokenExpectation
+    status: int, members: JSONObject, requested: TokenExpectation
 ) -> None:
-    answer = read_token_reply(status, GOOD, to_wire(members), asked, now=NOW, revision=R5)
-    assert (answer.tokens is None) == bool(answer.problem)
-    if answer.tokens is not None:
-        assert answer.tokens.authorization.isascii()
-        assert answer.tokens.authorization.isprintable()
+    response = read_token_reply(status, GOOD, to_wire(members), requested, now=NOW, revision=R5)
+    assert (response.tokens is None) == bool(response.problem)
+    if response.tokens is not None:
+        assert response.tokens.authorization.isascii()
+        assert response.tokens.authorization.isprintable()
 
 
 # ------------------------------------------------------------------ renewal

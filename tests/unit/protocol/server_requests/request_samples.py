@@ -16,29 +16,29 @@ any_json: st.SearchStrategy[JSON] = st.recursive(
 )
 
 
-def _dressed(names: str, inner: st.SearchStrategy[JSON]) -> st.SearchStrategy[JSON]:
+def _icon_targets(names: str, inner: st.SearchStrategy[JSON]) -> st.SearchStrategy[JSON]:
     members: st.SearchStrategy[JSON] = st.dictionaries(st.sampled_from(names.split()), inner, max_size=6)
     return members
 
 
-_blocks = _dressed("type text data mimeType id name input toolUseId content", any_json)
-_messages = _dressed("role content", any_json | _blocks | st.lists(_blocks, max_size=3))
-_fields = _dressed(
+_blocks = _icon_targets("type text data mimeType id name input toolUseId content", any_json)
+_messages = _icon_targets("role content", any_json | _blocks | st.lists(_blocks, max_size=3))
+_fields = _icon_targets(
     "type enum enumNames oneOf anyOf items default format minLength maximum title $ref", any_json
 )
-_forms = _dressed(
+_forms = _icon_targets(
     "type properties required", any_json | st.dictionaries(st.text(max_size=3), _fields, max_size=3)
 )
-_preferences = _dressed(
-    "hints costPriority speedPriority", any_json | st.lists(_dressed("name", any_json), max_size=2)
+_preferences = _icon_targets(
+    "hints costPriority speedPriority", any_json | st.lists(_icon_targets("name", any_json), max_size=2)
 )
 
-params_of_anything: st.SearchStrategy[JSON] = any_json | _dressed(
+params_of_anything: st.SearchStrategy[JSON] = any_json | _icon_targets(
     "messages maxTokens systemPrompt includeContext temperature stopSequences metadata modelPreferences "
     "tools toolChoice message requestedSchema mode url elicitationId task _meta",
     any_json | _forms | _preferences | st.lists(_messages, max_size=3),
 )
-results_of_anything: st.SearchStrategy[JSON] = _dressed(
+results_of_anything: st.SearchStrategy[JSON] = _icon_targets(
     "action content role model stopReason roots resultType",
     any_json | _blocks | st.lists(_blocks, max_size=3),
 )

@@ -41,17 +41,19 @@ def test_replies_are_written_as_specified() -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_plain_sampling_reply_is_valid_in_every_version(revision: Revision) -> None:
-    asked = read_server_request(SAMPLING, sampling(), revision)
-    assert problems_of(asked, sampled("assistant", replies.text_block("Hi"), "m", "endTurn"), revision) == ()
+    requested = read_server_request(SAMPLING, sampling(), revision)
+    assert (
+        problems_of(requested, sampled("assistant", replies.text_block("Hi"), "m", "endTurn"), revision) == ()
+    )
 
 
 def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
-    asked = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
-    assert problems_of(asked, sampled("assistant", [text(), use()], "m", "toolUse"), R4) == ()
+    requested = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
+    assert problems_of(requested, sampled("assistant", [text(), use()], "m", "toolUse"), R4) == ()
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "reported"),
     [
         (sampled("user", text(), "m"), "The role is user; a model answers as assistant."),
         (sampled("system", text(), "m"), "The role is “system”; it can be user or assistant."),
@@ -84,9 +86,9 @@ def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
         (sampled("assistant", outcome(), "m"), "A tool result comes from a user, not from a model."),
     ],
 )
-def test_errors_in_a_sampling_reply_are_reported(result: JSONObject, said: str) -> None:
+def test_errors_in_a_sampling_reply_are_reported(result: JSONObject, reported: str) -> None:
     (problem,) = problems_of(read_server_request(SAMPLING, sampling(tools=TOOLS), R4), result, R4)
-    assert problem.startswith(said)
+    assert problem.startswith(reported)
 
 
 def test_tool_choice_of_the_server_is_respected() -> None:
@@ -101,8 +103,8 @@ def test_tool_choice_of_the_server_is_respected() -> None:
 
 
 def test_lists_and_tools_in_a_reply_need_a_later_version() -> None:
-    asked = read_server_request(SAMPLING, sampling(tools=TOOLS), R3)
-    assert problems_of(asked, sampled("assistant", [text(), use()], "m", "toolUse"), R3) == (
+    requested = read_server_request(SAMPLING, sampling(tools=TOOLS), R3)
+    assert problems_of(requested, sampled("assistant", [text(), use()], "m", "toolUse"), R3) == (
         "A list of content came with 2025-11-25; this is 2025-06-18.",
         "Content block 2 has the type “tool_use”, which came with 2025-11-25; this is 2025-06-18.",
     )
@@ -152,7 +154,7 @@ def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "reported"),
     [
         ("text", "a", "must have at least 2 characters"),
         ("text", "abcde", "must have at most 4 characters"),
@@ -180,13 +182,13 @@ def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
         ("some", [1], "is a list, which no answer to a form may hold in 2025-11-25"),
     ],
 )
-def test_invalid_field_value_is_named(name: str, value: JSON, said: str) -> None:
-    asked = read_server_request(ELICITATION, form(**FIELDS), R4)
-    assert problems_of(asked, accepted({name: value}), R4) == (f"“{name}” {said}.",)
+def test_invalid_field_value_is_named(name: str, value: JSON, reported: str) -> None:
+    requested = read_server_request(ELICITATION, form(**FIELDS), R4)
+    assert problems_of(requested, accepted({name: value}), R4) == (f"“{name}” {reported}.",)
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "reported"),
     [
         (declined(), ()),
         (cancelled(), ()),
@@ -197,29 +199,29 @@ def test_invalid_field_value_is_named(name: str, value: JSON, said: str) -> None
         (accepted({"x": 1}), ("Required, and not filled in: “text”.", "Not asked for: “x”.")),
     ],
 )
-def test_errors_in_a_form_reply_are_reported(result: JSONObject, said: tuple[str, ...]) -> None:
-    assert problems_of(read_server_request(ELICITATION, form("text", **FIELDS), R5), result, R5) == said
+def test_errors_in_a_form_reply_are_reported(result: JSONObject, reported: tuple[str, ...]) -> None:
+    assert problems_of(read_server_request(ELICITATION, form("text", **FIELDS), R5), result, R5) == reported
 
 
 def test_lists_in_a_form_need_a_later_version() -> None:
-    asked = read_server_request(ELICITATION, form(**FIELDS), R3)
-    assert problems_of(asked, accepted({"some": ["a"]}), R3) == (
+    requested = read_server_request(ELICITATION, form(**FIELDS), R3)
+    assert problems_of(requested, accepted({"some": ["a"]}), R3) == (
         "“some” is a list, which no answer to a form may hold in 2025-06-18.",
     )
 
 
 def test_url_elicitation_reply_has_an_action_and_nothing_else() -> None:
-    asked = read_server_request(ELICITATION, page(), R5)
+    requested = read_server_request(ELICITATION, page(), R5)
     for result in (consented(), declined(), cancelled()):
-        assert problems_of(asked, result, R5) == ()
-    assert problems_of(asked, accepted({}), R5) == ("An answer about a page has no “content”.",)
+        assert problems_of(requested, result, R5) == ()
+    assert problems_of(requested, accepted({}), R5) == ("An answer about a page has no “content”.",)
 
 
 def test_roots_are_file_uris() -> None:
-    asked = read_server_request(ROOTS, None, R4)
-    assert problems_of(asked, listed([{"uri": "file:///a", "name": "A"}, {"uri": "FILE:///b"}]), R4) == ()
-    assert problems_of(asked, {}, R4) == ("“roots” is missing, or is not a list.",)
-    assert problems_of(asked, {"roots": [{"uri": "https://x"}, {}, 5]}, R4) == (
+    requested = read_server_request(ROOTS, None, R4)
+    assert problems_of(requested, listed([{"uri": "file:///a", "name": "A"}, {"uri": "FILE:///b"}]), R4) == ()
+    assert problems_of(requested, {}, R4) == ("“roots” is missing, or is not a list.",)
+    assert problems_of(requested, {"roots": [{"uri": "https://x"}, {}, 5]}, R4) == (
         "Root 1 is “https://x”; it must begin with file://.",
         "Root 2 has no “uri”.",
         "Root 3 has no “uri”.",

@@ -16,12 +16,12 @@ from inspector.protocol.server_requests.request import (
     ROOTS,
     SAMPLING,
     SERVER_REQUEST_METHODS,
-    FormAsked,
+    FormElicitation,
     RootsRequest,
     SamplingRequest,
-    UrlAsked,
+    UrlElicitation,
+    notes,
     read_server_request,
-    remarks,
 )
 from tests.unit.protocol.server_requests.request_samples import (
     form,
@@ -46,13 +46,13 @@ def test_any_json_is_a_request_with_findings_or_a_value_error(
 ) -> None:
     for revision in REVISIONS:
         try:
-            asked = read_server_request(method, params, revision)
+            requested = read_server_request(method, params, revision)
         except ValueError:
             continue
-        assert asked.source == (params or {})
-        assert all(sentence.endswith(".") for sentence in remarks(asked, revision))
+        assert requested.source == (params or {})
+        assert all(sentence.endswith(".") for sentence in notes(requested, revision))
         assert isinstance(result, dict)
-        assert all(sentence.endswith(".") for sentence in problems_of(asked, result, revision))
+        assert all(sentence.endswith(".") for sentence in problems_of(requested, result, revision))
 
 
 def test_sampling_request_is_read_completely() -> None:
@@ -74,31 +74,44 @@ def test_sampling_request_is_read_completely() -> None:
         tools=[{"name": "add", "inputSchema": {"type": "object"}}],
         toolChoice={"mode": "required"},
     )
-    asked = read_server_request(SAMPLING, params, R4)
-    assert isinstance(asked, SamplingRequest)
-    assert [(one.role, len(one.blocks), one.is_list) for one in asked.messages] == [
+    requested = read_server_request(SAMPLING, params, R4)
+    assert isinstance(requested, SamplingRequest)
+    assert [(one.role, len(one.blocks), one.is_list) for one in requested.messages] == [
         ("user", 2, True),
         ("assistant", 1, False),
         ("user", 1, True),
     ]
-    assert (asked.max_tokens, asked.system_prompt, asked.include_context) == (100, "Be brief.", "none")
-    assert (asked.temperature, asked.stop_sequences, asked.metadata) == (0.5, ("END", "STOP"), {"vendor": 1})
-    liked = asked.preferences
+    assert (requested.max_tokens, requested.system_prompt, requested.include_context) == (
+        100,
+        "Be brief.",
+        "none",
+    )
+    assert (requested.temperature, requested.stop_sequences, requested.metadata) == (
+        0.5,
+        ("END", "STOP"),
+        {"vendor": 1},
+    )
+    liked = requested.preferences
     assert (liked.hints, liked.cost, liked.speed, liked.intelligence) == (("small", "tiny"), 0, 0.25, 1)
-    assert ([tool.name for tool in asked.tools], asked.tool_choice, asked.has_tools) == (
+    assert ([tool.name for tool in requested.tools], requested.tool_choice, requested.has_tools) == (
         ["add"],
         "required",
         True,
     )
-    assert remarks(asked, R4) == remarks(asked, R5) == ()
+    assert notes(requested, R4) == notes(requested, R5) == ()
 
 
 def test_absent_members_are_distinguished_from_given_ones() -> None:
-    asked = read_server_request(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0}, R1)
-    assert isinstance(asked, SamplingRequest)
-    assert (asked.max_tokens, asked.temperature, asked.metadata, asked.has_tools) == (64, None, None, False)
-    assert asked.preferences.cost is None
-    assert remarks(asked, R1) == ()
+    requested = read_server_request(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0}, R1)
+    assert isinstance(requested, SamplingRequest)
+    assert (requested.max_tokens, requested.temperature, requested.metadata, requested.has_tools) == (
+        64,
+        None,
+        None,
+        False,
+    )
+    assert requested.preferences.cost is None
+    assert notes(requested, R1) == ()
 
 
 @pytest.mark.parametrize(
@@ -121,11 +134,11 @@ def test_sampling_without_usable_messages_cannot_be_answered(params: JSON, reaso
 
 
 def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[str, ...]:
-    return remarks(read_server_request(SAMPLING, params, revision), revision)
+    return notes(read_server_request(SAMPLING, params, revision), revision)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "reported"),
     [
         ({"maxTokens": None}, "“maxTokens” is missing, or is no whole number"),
         ({"maxTokens": 1.5}, "“maxTokens” is missing, or is no whole number"),
@@ -152,13 +165,15 @@ def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[st
         ),
     ],
 )
-def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(more: JSONObject, said: str) -> None:
-    (remark,) = remarks_on_sampling(sampling(**more))
-    assert remark.startswith(said)
+def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(
+    more: JSONObject, reported: str
+) -> None:
+    (note,) = remarks_on_sampling(sampling(**more))
+    assert note.startswith(reported)
 
 
 @pytest.mark.parametrize(
-    ("messages", "said"),
+    ("messages", "reported"),
     [
         ([], ["There are no messages."]),
         ([message("system", text())], ["A role is “system”; it can be user or assistant."]),
@@ -191,10 +206,10 @@ def test_sampling_that_breaks_a_rule_can_be_answered_and_has_findings(more: JSON
         ),
     ],
 )
-def test_messages_that_break_a_rule_are_named(messages: list[JSON], said: list[str]) -> None:
+def test_messages_that_break_a_rule_are_named(messages: list[JSON], reported: list[str]) -> None:
     found = remarks_on_sampling({"messages": messages, "maxTokens": 5})
-    assert len(found) == len(said)
-    assert all(remark.startswith(start) for remark, start in zip(found, said, strict=True))
+    assert len(found) == len(reported)
+    assert all(note.startswith(start) for note, start in zip(found, reported, strict=True))
 
 
 def test_features_of_a_later_version_are_read_and_reported() -> None:
@@ -213,7 +228,7 @@ def test_features_of_a_later_version_are_read_and_reported() -> None:
 def test_million_violations_give_a_few_findings() -> None:
     assert len(remarks_on_sampling({"messages": [message("user", use(str(n))) for n in range(3_000)]})) == 20
     fields: dict[str, JSON] = {f"f{number}": {"type": "object"} for number in range(5_000)}
-    found = remarks(read_server_request(ELICITATION, form(**fields), R4), R4)
+    found = notes(read_server_request(ELICITATION, form(**fields), R4), R4)
     assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form has plain fields only.",)
 
 
@@ -222,24 +237,24 @@ def test_million_violations_give_a_few_findings() -> None:
 
 def test_form_is_read_with_its_original_schema() -> None:
     params = form("name", name={"type": "string"}, tags=SEVERAL, deep={"type": "object"})
-    asked = read_server_request(ELICITATION, params, R4)
-    assert isinstance(asked, FormAsked)
-    assert (asked.message, asked.required, asked.schema) == (
+    requested = read_server_request(ELICITATION, params, R4)
+    assert isinstance(requested, FormElicitation)
+    assert (requested.message, requested.required, requested.schema) == (
         "Who are you?",
         ("name",),
         params["requestedSchema"],
     )
-    assert [field.name for field in asked.fields()] == ["name", "tags"]
+    assert [field.name for field in requested.fields()] == ["name", "tags"]
     assert read_server_request(ELICITATION, params | {"mode": "form"}, R4).source["mode"] == "form"
 
 
 def test_url_elicitation_is_read_with_its_id() -> None:
-    asked = read_server_request(ELICITATION, page(elicitationId="e1"), R4)
-    assert isinstance(asked, UrlAsked)
-    assert (asked.message, asked.url, asked.elicitation_id) == (
+    requested = read_server_request(ELICITATION, page(elicitationId="e1"), R4)
+    assert isinstance(requested, UrlElicitation)
+    assert (requested.message, requested.url, requested.elicitation_id) == (
         *("Please sign in", "https://example.com/consent", "e1"),
     )
-    assert remarks(asked, R4) == ()
+    assert notes(requested, R4) == ()
 
 
 @pytest.mark.parametrize(
@@ -261,7 +276,7 @@ def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reas
 
 
 @pytest.mark.parametrize(
-    ("field", "revision", "said"),
+    ("field", "revision", "reported"),
     [
         ({"type": "object"}, R4, "nested; a form has plain fields only"),
         ({"$ref": "#/x", "type": "string"}, R4, "“$ref” is nothing that a form may use"),
@@ -288,10 +303,10 @@ def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reas
     ],
 )
 def test_a_field_that_breaks_a_rule_is_named_with_the_rule(
-    field: JSON, revision: Revision, said: str
+    field: JSON, revision: Revision, reported: str
 ) -> None:
-    (remark,) = remarks(read_server_request(ELICITATION, form(odd=field), revision), revision)
-    assert remark.startswith(f"Field “odd”: {said}")
+    (note,) = notes(read_server_request(ELICITATION, form(odd=field), revision), revision)
+    assert note.startswith(f"Field “odd”: {reported}")
 
 
 @pytest.mark.parametrize("revision", [R4, R5])
@@ -308,17 +323,17 @@ def test_every_field_type_of_the_spec_is_fine(revision: Revision) -> None:
         several={**SEVERAL, "minItems": 1, "default": ["a"]} if isinstance(SEVERAL, dict) else None,
         titles={"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
     )
-    assert remarks(read_server_request(ELICITATION, params, revision), revision) == ()
+    assert notes(read_server_request(ELICITATION, params, revision), revision) == ()
 
 
 def test_first_form_version_allows_enum_names_and_boolean_defaults() -> None:
     params = form(plan=NAMED, yes={"type": "boolean", "default": False})
-    assert remarks(read_server_request(ELICITATION, params, R3), R3) == ()
+    assert notes(read_server_request(ELICITATION, params, R3), R3) == ()
 
 
 def test_incomplete_form_has_findings() -> None:
     params: JSONObject = {"requestedSchema": {"required": ["z"]}}
-    assert remarks(read_server_request(ELICITATION, params, R2), R2) == (
+    assert notes(read_server_request(ELICITATION, params, R2), R2) == (
         "There is no “message” that says what this is for.",
         "Elicitation came with 2025-06-18; this is 2025-03-26.",
         "The schema of the form has no “type”; it must be object.",
@@ -328,7 +343,7 @@ def test_incomplete_form_has_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "revision", "said"),
+    ("params", "revision", "reported"),
     [
         (page(), R4, "“elicitationId” is missing; 2025-11-25 requires it."),
         (page(elicitationId="e"), R5, "“elicitationId” is no longer used in 2026-07-28."),
@@ -338,10 +353,10 @@ def test_incomplete_form_has_findings() -> None:
     ],
 )
 def test_url_elicitation_that_breaks_a_rule_has_findings(
-    params: JSONObject, revision: Revision, said: str
+    params: JSONObject, revision: Revision, reported: str
 ) -> None:
-    (remark,) = remarks(read_server_request(ELICITATION, params, revision), revision)
-    assert remark.startswith(said)
+    (note,) = notes(read_server_request(ELICITATION, params, revision), revision)
+    assert note.startswith(reported)
 
 
 # ------------------------------------------------------------------ the rest
@@ -349,9 +364,9 @@ def test_url_elicitation_that_breaks_a_rule_has_findings(
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {}}])
 def test_roots_request_may_have_params_or_none(params: JSON) -> None:
-    asked = read_server_request(ROOTS, params, R1)
-    assert isinstance(asked, RootsRequest)
-    assert remarks(asked, R5) == ()
+    requested = read_server_request(ROOTS, params, R1)
+    assert isinstance(requested, RootsRequest)
+    assert notes(requested, R5) == ()
 
 
 def test_other_methods_are_not_user_facing_requests() -> None:
@@ -360,7 +375,7 @@ def test_other_methods_are_not_user_facing_requests() -> None:
 
 
 def test_server_text_is_short_and_plain_in_a_finding() -> None:
-    (remark,) = remarks_on_sampling(sampling(message("sys\ntem\u202e" + "x" * 1000, text())))
-    assert "\n" not in remark
-    assert "\u202e" not in remark
-    assert len(remark) < 150
+    (note,) = remarks_on_sampling(sampling(message("sys\ntem\u202e" + "x" * 1000, text())))
+    assert "\n" not in note
+    assert "\u202e" not in note
+    assert len(note) < 150

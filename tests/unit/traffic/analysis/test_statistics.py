@@ -23,21 +23,21 @@ from inspector.traffic.analysis.statistics import (
 from tests.unit.traffic.traffic_stage import MS, WALL, Action, Talk, actions
 
 
-def counted(talk: Talk, *rows: int) -> dict[tuple[str, str], MethodStats]:
+def counted(conversation: Talk, *rows: int) -> dict[tuple[str, str], MethodStats]:
     """Statistics of these rows, or of all, by method and subject."""
-    statistics = Statistics(talk.log)
-    statistics.extend(rows or range(len(talk.log)))
+    statistics = Statistics(conversation.log)
+    statistics.extend(rows or range(len(conversation.log)))
     return {(one.method, one.subject): one for one in statistics.summary()}
 
 
 def test_call_and_response_are_counted_once_with_both_sizes() -> None:
-    talk = Talk()
-    id = talk.call("add")
-    talk.pass_ms(42)
-    talk.answer(id)
-    whole, part = counted(talk)["tools/call", ""], counted(talk)["tools/call", "add"]
+    conversation = Talk()
+    id = conversation.call("add")
+    conversation.pass_ms(42)
+    conversation.response(id)
+    whole, part = counted(conversation)["tools/call", ""], counted(conversation)["tools/call", "add"]
     assert (whole.count, whole.errors, whole.waiting) == (1, 0, 0)
-    assert (whole.bytes_out, whole.bytes_in) == (talk.log.size(0), talk.log.size(1))
+    assert (whole.bytes_out, whole.bytes_in) == (conversation.log.size(0), conversation.log.size(1))
     assert whole.max_ns == whole.mean_ns == whole.p50_ns == whole.p99_ns == 42 * MS
     assert part.count == 1
     assert (part.server, part.is_ours) == ("srv", True)
@@ -45,32 +45,32 @@ def test_call_and_response_are_counted_once_with_both_sizes() -> None:
 
 @pytest.mark.parametrize("rows", [(0,), (1,), (0, 1)])
 def test_exchange_counts_when_either_of_its_rows_matches_the_filter(rows: tuple[int, ...]) -> None:
-    talk = Talk()
-    id = talk.call()
-    talk.pass_ms(5)
-    talk.receive(id=id, error={"code": 1, "message": ""})
-    stats = counted(talk, *rows)["tools/call", ""]
+    conversation = Talk()
+    id = conversation.call()
+    conversation.pass_ms(5)
+    conversation.receive(id=id, error={"code": 1, "message": ""})
+    stats = counted(conversation, *rows)["tools/call", ""]
     assert (stats.count, stats.errors, stats.p50_ns) == (1, 1, 5 * MS)
 
 
 def test_each_outcome_is_counted() -> None:
-    talk = Talk()
+    conversation = Talk()
     for action in ("error", "tool error", "give up", "answer"):
-        talk.play(("call", 0, 0))
-        talk.play((action, 0, 0))
-    talk.play(("call", 0, 0))
-    stats = counted(talk)["tools/call", ""]
+        conversation.play(("call", 0, 0))
+        conversation.play((action, 0, 0))
+    conversation.play(("call", 0, 0))
+    stats = counted(conversation)["tools/call", ""]
     assert (stats.count, stats.errors, stats.tool_errors) == (5, 1, 1)
     assert (stats.given_up, stats.waiting) == (1, 1)
 
 
 def test_pending_request_is_settled_when_its_response_arrives() -> None:
-    talk = Talk()
-    statistics = Statistics(talk.log)
-    id = talk.call()
+    conversation = Talk()
+    statistics = Statistics(conversation.log)
+    id = conversation.call()
     statistics.extend([0])
-    talk.pass_ms(7)
-    talk.answer(id)
+    conversation.pass_ms(7)
+    conversation.response(id)
     statistics.extend([1])
     assert statistics.summary()[0].waiting == 1
     assert statistics.refresh([0, 0, 1]) is True
@@ -80,12 +80,12 @@ def test_pending_request_is_settled_when_its_response_arrives() -> None:
 
 
 def test_notifications_and_requests_of_both_sides_are_told_apart() -> None:
-    talk = Talk("a", "b")
-    talk.answer(talk.send("ping"))
-    talk.receive(id=9, method="ping")
-    talk.log_message(1)
-    statistics = Statistics(talk.log)
-    statistics.extend(range(len(talk.log)))
+    conversation = Talk("a", "b")
+    conversation.response(conversation.send("ping"))
+    conversation.receive(id=9, method="ping")
+    conversation.log_message(1)
+    statistics = Statistics(conversation.log)
+    statistics.extend(range(len(conversation.log)))
     assert [(one.server, one.method, one.is_ours, one.count) for one in statistics.summary()] == [
         ("a", "ping", True, 1),
         ("a", "ping", False, 1),
@@ -94,50 +94,53 @@ def test_notifications_and_requests_of_both_sides_are_told_apart() -> None:
 
 
 def test_rows_without_a_method_are_in_no_group() -> None:
-    talk = Talk()
-    talk.stderr()
-    talk.answer(99)  # to nothing that was asked
-    talk.post(1, -1)
-    assert counted(talk) == {}
+    conversation = Talk()
+    conversation.stderr()
+    conversation.response(99)  # to nothing that was asked
+    conversation.post(1, -1)
+    assert counted(conversation) == {}
 
 
 # ------------------------------------------------------------------ people
 
 
 def test_user_time_is_excluded_from_latency() -> None:
-    talk = Talk()
-    id = talk.call()
-    talk.pass_ms(10)
-    talk.receive(id=1, method="elicitation/create", params={})
-    talk.pass_ms(5000)
-    talk.recorders[0].sent(jsonrpc.result(1, {}))
-    talk.pass_ms(10)
-    talk.answer(id)
-    call, question = counted(talk)["tools/call", ""], counted(talk)["elicitation/create", ""]
+    conversation = Talk()
+    id = conversation.call()
+    conversation.pass_ms(10)
+    conversation.receive(id=1, method="elicitation/create", params={})
+    conversation.pass_ms(5000)
+    conversation.recorders[0].sent(jsonrpc.result(1, {}))
+    conversation.pass_ms(10)
+    conversation.response(id)
+    call, input_request = (
+        counted(conversation)["tools/call", ""],
+        counted(conversation)["elicitation/create", ""],
+    )
     assert (call.p50_ns, call.human_ns) == (20 * MS, 5000 * MS)
-    assert (question.p50_ns, question.human_ns, question.count) == (None, 5000 * MS, 1)
+    assert (input_request.p50_ns, input_request.human_ns, input_request.count) == (None, 5000 * MS, 1)
 
 
 def test_two_simultaneous_requests_are_not_counted_twice() -> None:
-    talk = Talk()
-    id = talk.call()
-    for question in (1, 2):
-        talk.receive(id=question, method="sampling/createMessage", params={})
-        talk.pass_ms(100)
-    for question in (1, 2):
-        talk.recorders[0].sent(jsonrpc.result(question, {}))
-        talk.pass_ms(100)
-    talk.answer(id)
-    call = counted(talk)["tools/call", ""]
+    conversation = Talk()
+    id = conversation.call()
+    for input_request in (1, 2):
+        conversation.receive(id=input_request, method="sampling/createMessage", params={})
+        conversation.pass_ms(100)
+    for input_request in (1, 2):
+        conversation.recorders[0].sent(jsonrpc.result(input_request, {}))
+        conversation.pass_ms(100)
+    conversation.response(id)
+    call = counted(conversation)["tools/call", ""]
     assert (call.human_ns, call.p50_ns) == (300 * MS, 100 * MS)
 
 
 def test_roots_request_is_timed_without_user_time() -> None:
-    talk = Talk()
-    talk.receive(id=1, method="roots/list")
-    talk.pass_ms(3)
-    talk.recorders[0].sent(jsonrpc.result(1, {}))
-    stats = counted(talk)["roots/list", ""]
+    conversation = Talk()
+    conversation.receive(id=1, method="roots/list")
+    conversation.pass_ms(3)
+    conversation.recorders[0].sent(jsonrpc.result(1, {}))
+    stats = counted(conversation)["roots/list", ""]
     assert (stats.p50_ns, stats.human_ns) == (3 * MS, 0)
 
 
@@ -148,28 +151,28 @@ def test_roots_request_is_timed_without_user_time() -> None:
 def test_incremental_slices_give_the_same_result_as_all_at_once(
     script: list[Action], cuts: list[int], is_sparse: bool
 ) -> None:
-    talk = Talk("a", "b")
-    live = Statistics(talk.log)
+    conversation = Talk("a", "b")
+    live = Statistics(conversation.log)
     seen = touched = 0
     for index, action in enumerate([*script, ("log", 0, 0)]):
-        talk.play(action)
+        conversation.play(action)
         if index in cuts or index == len(script):
-            live.refresh(talk.log.touched[touched:])
-            rows = range(seen, len(talk.log))
+            live.refresh(conversation.log.touched[touched:])
+            rows = range(seen, len(conversation.log))
             live.extend(list(rows) if is_sparse else rows)
-            touched, seen = len(talk.log.touched), len(talk.log)
-    whole = Statistics(talk.log)
-    whole.extend(range(len(talk.log)))
+            touched, seen = len(conversation.log.touched), len(conversation.log)
+    whole = Statistics(conversation.log)
+    whole.extend(range(len(conversation.log)))
     assert live.summary() == whole.summary()
     assert live.rate(50) == whole.rate(50)
 
 
 def test_subjects_beyond_the_limit_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_module, "_MOST_SUBJECTS", 2)
-    talk = Talk()
+    monkeypatch.setattr(statistics_module, "_MAX_SUBJECTS", 2)
+    conversation = Talk()
     for tool in ("a", "b", "c", "d", "a"):
-        talk.call(tool)
-    stats = counted(talk)
+        conversation.call(tool)
+    stats = counted(conversation)
     assert {subject: one.count for (_, subject), one in stats.items()} == {"": 5, "a": 2, "b": 1, OTHERS: 2}
 
 
@@ -187,7 +190,7 @@ def test_percentiles_are_within_the_documented_error(values: list[int], fraction
     (found,) = latencies.percentiles([fraction])
     assert found is not None
     assert abs(found - exact) <= exact * ERROR
-    assert (latencies.least, latencies.most) == (min(values), max(values))
+    assert (latencies.minimum, latencies.maximum) == (min(values), max(values))
     assert latencies.mean == sum(values) // len(values)
 
 
@@ -206,13 +209,13 @@ def test_merged_latencies_equal_those_of_all(first: list[int], second: list[int]
 
 
 @given(durations, st.integers(1, 30))
-def test_histogram_bins_are_contiguous_and_cover_everything(values: list[int], most: int) -> None:
+def test_histogram_bins_are_contiguous_and_cover_everything(values: list[int], maximum: int) -> None:
     latencies = Latencies()
     for value in values:
         latencies.add(value)
-    bins = latencies.bins(most)
+    bins = latencies.bins(maximum)
     assert sum(one.count for one in bins) == len(values)
-    assert len(bins) <= most
+    assert len(bins) <= maximum
     assert all(one.end_ns == next.start_ns for one, next in pairwise(bins))
     assert bins[0].start_ns <= min(values) <= max(values) < bins[-1].end_ns
 
@@ -243,7 +246,7 @@ def test_rate_includes_every_message_regardless_of_slices(times: list[int], buck
 
 
 def test_buckets_widen_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_module, "_MOST_BUCKETS", 8)
+    monkeypatch.setattr(rate_module, "_MAX_BUCKETS", 8)
     series = RateSeries()
     for second in range(100):
         series.add([WALL + second * 1000 * MS], [])
@@ -265,12 +268,12 @@ def test_rate_of_an_empty_log_is_empty() -> None:
 
 
 def test_errors_are_counted_when_their_responses_arrive() -> None:
-    talk = Talk()
+    conversation = Talk()
     for action in ("error", "tool error", "answer"):
-        talk.play(("call", 0, 1000))
-        talk.play((action, 0, 0))
-    talk.stderr()
-    statistics = Statistics(talk.log)
-    statistics.extend(range(len(talk.log)))
+        conversation.play(("call", 0, 1000))
+        conversation.play((action, 0, 0))
+    conversation.stderr()
+    statistics = Statistics(conversation.log)
+    statistics.extend(range(len(conversation.log)))
     found = statistics.rate(100)
     assert (sum(found.messages), sum(found.errors)) == (6, 2)

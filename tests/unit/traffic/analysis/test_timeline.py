@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.base.json.values import JSONObject
 from inspector.protocol import jsonrpc
 from inspector.traffic.analysis import timeline as timeline_module
-from inspector.traffic.analysis.lanes import MOST_SUBROWS, Lane, Piece
+from inspector.traffic.analysis.lanes import MAX_SUBROWS, Lane, Piece
 from inspector.traffic.analysis.timeline import MarkKind, Timeline
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
@@ -39,111 +39,113 @@ def bars(timeline: Timeline, log: TrafficLog) -> dict[int, tuple[int, int | None
 
 
 def test_bar_spans_from_the_request_to_its_response() -> None:
-    talk = Talk()
-    id = talk.call()
-    talk.pass_ms(5)
-    talk.receive(id=id, error={"code": 1, "message": ""})
-    timeline = timeline_of(talk.log)
-    assert bars(timeline, talk.log) == {0: (0, 5, Status.ERROR)}
+    conversation = Talk()
+    id = conversation.call()
+    conversation.pass_ms(5)
+    conversation.receive(id=id, error={"code": 1, "message": ""})
+    timeline = timeline_of(conversation.log)
+    assert bars(timeline, conversation.log) == {0: (0, 5, Status.ERROR)}
     assert len(timeline) == 1
     assert timeline.span() == (WALL, WALL + 5 * MS)
 
 
 def test_bar_is_open_until_its_response_arrives() -> None:
-    talk = Talk()
-    id = talk.call()
-    timeline = timeline_of(talk.log)
-    assert bars(timeline, talk.log) == {0: (0, None, Status.PENDING)}
-    talk.pass_ms(5)
-    talk.answer(id)
-    assert timeline.refresh(talk.log.touched) is True
-    assert bars(timeline, talk.log) == {0: (0, 5, Status.OK)}
+    conversation = Talk()
+    id = conversation.call()
+    timeline = timeline_of(conversation.log)
+    assert bars(timeline, conversation.log) == {0: (0, None, Status.PENDING)}
+    conversation.pass_ms(5)
+    conversation.response(id)
+    assert timeline.refresh(conversation.log.touched) is True
+    assert bars(timeline, conversation.log) == {0: (0, 5, Status.OK)}
 
 
 def test_rounds_are_one_bar_and_the_time_between_them_is_user_time() -> None:
-    talk = Talk()
-    first = talk.call()
-    talk.pass_ms(5)
-    talk.answer(first, ASKED)
-    talk.pass_ms(1000)
-    second = talk.call("echo", 0, requestState="s")
-    talk.pass_ms(5)
-    talk.answer(second)
-    timeline = timeline_of(talk.log)
-    assert bars(timeline, talk.log) == {0: (0, 1010, Status.OK)}
+    conversation = Talk()
+    first = conversation.call()
+    conversation.pass_ms(5)
+    conversation.response(first, ASKED)
+    conversation.pass_ms(1000)
+    second = conversation.call("echo", 0, requestState="s")
+    conversation.pass_ms(5)
+    conversation.response(second)
+    timeline = timeline_of(conversation.log)
+    assert bars(timeline, conversation.log) == {0: (0, 1010, Status.OK)}
     assert timeline.waits(0) == ((WALL + 5 * MS, WALL + 1005 * MS),)
 
 
 def test_server_request_is_user_time_until_our_reply() -> None:
-    talk = Talk()
-    talk.call()
-    talk.receive(id=7, method="elicitation/create", params={})
-    timeline = timeline_of(talk.log)
+    conversation = Talk()
+    conversation.call()
+    conversation.receive(id=7, method="elicitation/create", params={})
+    timeline = timeline_of(conversation.log)
     assert timeline.waits(0) == ((WALL, None),)
-    talk.pass_ms(30)
-    talk.recorders[0].sent(jsonrpc.result(7, {}))
+    conversation.pass_ms(30)
+    conversation.recorders[0].sent(jsonrpc.result(7, {}))
     assert timeline.waits(0) == ((WALL, WALL + 30 * MS),)
 
 
 def test_task_bar_continues_with_its_polls_and_polling_is_not_user_time() -> None:
-    talk = Talk()
-    talk.answer(talk.call(), {"task": {"taskId": "t"}})
-    talk.pass_ms(10)
-    talk.answer(talk.send("tasks/get", 0, taskId="t"))
-    talk.pass_ms(10)
-    result = talk.send("tasks/result", 0, taskId="t")
-    poll = talk.send("tasks/get", 0, taskId="t")
-    talk.answer(poll)
-    timeline = timeline_of(talk.log)
-    assert bars(timeline, talk.log) == {0: (0, None, Status.PENDING)}
-    talk.pass_ms(10)
-    talk.answer(result, {"isError": True})
-    timeline.refresh(talk.log.touched)
-    assert bars(timeline, talk.log) == {0: (0, 30, Status.TOOL_ERROR)}
+    conversation = Talk()
+    conversation.response(conversation.call(), {"task": {"taskId": "t"}})
+    conversation.pass_ms(10)
+    conversation.response(conversation.send("tasks/get", 0, taskId="t"))
+    conversation.pass_ms(10)
+    result = conversation.send("tasks/result", 0, taskId="t")
+    poll = conversation.send("tasks/get", 0, taskId="t")
+    conversation.response(poll)
+    timeline = timeline_of(conversation.log)
+    assert bars(timeline, conversation.log) == {0: (0, None, Status.PENDING)}
+    conversation.pass_ms(10)
+    conversation.response(result, {"isError": True})
+    timeline.refresh(conversation.log.touched)
+    assert bars(timeline, conversation.log) == {0: (0, 30, Status.TOOL_ERROR)}
     assert timeline.waits(0) == ()
 
 
 def test_cancelled_call_ends_with_its_last_known_row() -> None:
-    talk = Talk()
-    id = talk.call("x", 0, _meta={"progressToken": 1})
-    timeline = timeline_of(talk.log)
-    talk.pass_ms(5)
-    timeline.extend([talk.receive(method="notifications/progress", params={"progressToken": 1})])
-    talk.pass_ms(5)
-    talk.recorders[0].given_up(id)
-    timeline.refresh(talk.log.touched)
-    assert bars(timeline, talk.log) == {0: (0, 5, Status.GIVEN_UP)}
+    conversation = Talk()
+    id = conversation.call("x", 0, _meta={"progressToken": 1})
+    timeline = timeline_of(conversation.log)
+    conversation.pass_ms(5)
+    timeline.extend([conversation.receive(method="notifications/progress", params={"progressToken": 1})])
+    conversation.pass_ms(5)
+    conversation.recorders[0].abandoned(id)
+    timeline.refresh(conversation.log.touched)
+    assert bars(timeline, conversation.log) == {0: (0, 5, Status.GIVEN_UP)}
     cancel = jsonrpc.notification("notifications/cancelled", {"requestId": id})
-    timeline.extend([talk.recorders[0].sent(cancel)])
-    assert bars(timeline, talk.log) == {0: (0, 10, Status.GIVEN_UP)}
+    timeline.extend([conversation.recorders[0].sent(cancel)])
+    assert bars(timeline, conversation.log) == {0: (0, 10, Status.GIVEN_UP)}
 
 
 def test_any_row_of_an_operation_adds_its_whole_bar() -> None:
-    talk = Talk()
-    id = talk.call()
-    talk.pass_ms(5)
-    talk.answer(id)
-    talk.call()
-    timeline = Timeline(talk.log)
+    conversation = Talk()
+    id = conversation.call()
+    conversation.pass_ms(5)
+    conversation.response(id)
+    conversation.call()
+    timeline = Timeline(conversation.log)
     timeline.extend([1])
-    assert bars(timeline, talk.log) == {0: (0, 5, Status.OK)}
+    assert bars(timeline, conversation.log) == {0: (0, 5, Status.OK)}
     assert timeline.where(2) is None
     assert timeline.refresh([2]) is False
 
 
 def test_marks_say_what_happened_inside() -> None:
-    talk = Talk()
-    id = talk.call("x", 0, _meta={"progressToken": 1})
-    http = talk.post(1, 0)
-    talk.pass_ms(5)
-    talk.recorders[0].http.event(1, "event: message", talk.clock.monotonic_ns(), talk.clock.wall_ns())
-    talk.receive(0, 1, method="notifications/progress", params={"progressToken": 1})
-    talk.log_message()
-    talk.recorders[0].http.update(1, first_byte_ns=3 * MS)
-    talk.answer(id, ASKED)
-    talk.answer(talk.call("x", 0, requestState="s"), {"task": {"taskId": "t"}})
-    talk.answer(talk.send("tasks/get", 0, taskId="t"))
-    marks = timeline_of(talk.log).marks(0)
+    conversation = Talk()
+    id = conversation.call("x", 0, _meta={"progressToken": 1})
+    http = conversation.post(1, 0)
+    conversation.pass_ms(5)
+    conversation.recorders[0].http.event(
+        1, "event: message", conversation.clock.monotonic_ns(), conversation.clock.wall_ns()
+    )
+    conversation.receive(0, 1, method="notifications/progress", params={"progressToken": 1})
+    conversation.log_message()
+    conversation.recorders[0].http.update(1, first_byte_ns=3 * MS)
+    conversation.response(id, ASKED)
+    conversation.response(conversation.call("x", 0, requestState="s"), {"task": {"taskId": "t"}})
+    conversation.response(conversation.send("tasks/get", 0, taskId="t"))
+    marks = timeline_of(conversation.log).marks(0)
     assert [(mark.kind, (mark.at_ns - WALL) // MS) for mark in marks] == [
         (MarkKind.FIRST_BYTE, 3),
         (MarkKind.SSE, 5),
@@ -162,9 +164,11 @@ def append(log: TrafficLog, monotonic: int, wall: int, duration: int | None) -> 
     row = log.append(0, RecordKind.REQUEST, Direction.OUT, monotonic, wall, b"{}", "tools/call")
     log.belongs_to(row, row)
     if duration is not None:
-        answer = log.append(0, RecordKind.RESULT, Direction.IN, monotonic + duration, wall + duration, b"{}")
-        log.link(row, answer, Status.OK)
-        log.belongs_to(answer, row)
+        response = log.append(
+            0, RecordKind.RESULT, Direction.IN, monotonic + duration, wall + duration, b"{}"
+        )
+        log.link(row, response, Status.OK)
+        log.belongs_to(response, row)
     return row
 
 
@@ -215,21 +219,21 @@ def test_unreasonable_times_are_harmless() -> None:
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5))
 def test_bars_built_incrementally_equal_those_of_the_whole(script: list[Action], cuts: list[int]) -> None:
-    talk = Talk("a", "b")
-    live = Timeline(talk.log)
+    conversation = Talk("a", "b")
+    live = Timeline(conversation.log)
     seen = touched = 0
     for index, action in enumerate([*script, ("log", 0, 0)]):
-        talk.play(action)
+        conversation.play(action)
         if index in cuts or index == len(script):
-            live.refresh(talk.log.touched[touched:])
-            live.extend(range(seen, len(talk.log)))
-            touched, seen = len(talk.log.touched), len(talk.log)
-    whole = timeline_of(talk.log)
-    assert bars(live, talk.log) == bars(whole, talk.log)
+            live.refresh(conversation.log.touched[touched:])
+            live.extend(range(seen, len(conversation.log)))
+            touched, seen = len(conversation.log.touched), len(conversation.log)
+    whole = timeline_of(conversation.log)
+    assert bars(live, conversation.log) == bars(whole, conversation.log)
     assert live.span() == whole.span()
     assert [live.waits(row) for row in range(seen)] == [whole.waits(row) for row in range(seen)]
     for timeline in (live, whole):
-        check_paint(timeline, talk.log)
+        check_paint(timeline, conversation.log)
 
 
 def check_paint(timeline: Timeline, log: TrafficLog) -> None:
@@ -238,14 +242,14 @@ def check_paint(timeline: Timeline, log: TrafficLog) -> None:
     lanes = timeline.window(start, end + 1, 10**6)
     assert sum(piece.bars for lane in lanes for piece in lane.pieces) == len(operations) == len(timeline)
     for lane in lanes:
-        for number in range(MOST_SUBROWS):
+        for number in range(MAX_SUBROWS):
             check_no_overlap([piece for piece in lane.pieces if piece.subrow == number])
     for row in operations:
-        place = timeline.where(row)
-        assert place is not None
-        assert place.server == log.server(row)
-        if place.subrow < MOST_SUBROWS:
-            assert timeline.at(place.start_ns, place.server, place.subrow) == row
+        position = timeline.where(row)
+        assert position is not None
+        assert position.server == log.server(row)
+        if position.subrow < MAX_SUBROWS:
+            assert timeline.at(position.start_ns, position.server, position.subrow) == row
 
 
 def check_no_overlap(pieces: list[Piece]) -> None:
@@ -287,7 +291,7 @@ def _is_wide(piece: Piece, pixel: int) -> bool:
 # ------------------------------------------------------------------ painting
 
 
-def crowd(count: int, servers: int = 1, longest: int = 3 * MS) -> TrafficLog:
+def crowd(count: int, servers: int = 1, max_length: int = 3 * MS) -> TrafficLog:
     """Many calls at a time, to each of some servers; one in a hundred fails."""
     log = TrafficLog()
     for number in range(servers):
@@ -299,7 +303,7 @@ def crowd(count: int, servers: int = 1, longest: int = 3 * MS) -> TrafficLog:
             number % servers, RecordKind.REQUEST, Direction.OUT, at, WALL + at, b"", "tools/call"
         )
         log.belongs_to(row, row)
-        log.columns.duration[row] = rng.randrange(longest)
+        log.columns.duration[row] = rng.randrange(max_length)
         log.columns.status[row] = Status.ERROR if number % 100 == 99 else Status.OK
     log.publish()
     return log
@@ -323,8 +327,8 @@ def test_few_operations_are_separate_bars() -> None:
 
 
 def test_crowded_lanes_share_the_paint_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline_module, "_MOST_PIECES", 500)
-    timeline = timeline_of(crowd(20_000, servers=5, longest=30 * MS))
+    monkeypatch.setattr(timeline_module, "_MAX_PIECES", 500)
+    timeline = timeline_of(crowd(20_000, servers=5, max_length=30 * MS))
     start, end = timeline.span() or (0, 0)
     lanes = timeline.window(start, end + 1, 1000)
     assert sum(len(lane.pieces) for lane in lanes) <= 2 * 500 + 2 * sum(lane.subrows for lane in lanes)
@@ -337,13 +341,13 @@ def test_only_requested_lanes_are_returned() -> None:
 
 
 def test_overflow_beyond_the_sub_rows_is_merged_into_the_last() -> None:
-    timeline = timeline_of(crowd(100, longest=10**12))
+    timeline = timeline_of(crowd(100, max_length=10**12))
     (lane,) = timeline.window(WALL, WALL + 10**12, 500)
-    assert lane.subrows == MOST_SUBROWS + 1
-    beyond = [piece for piece in lane.pieces if piece.subrow == MOST_SUBROWS]
+    assert lane.subrows == MAX_SUBROWS + 1
+    beyond = [piece for piece in lane.pieces if piece.subrow == MAX_SUBROWS]
     assert sum(piece.bars for piece in lane.pieces) == 100
     assert sum(piece.bars for piece in beyond) > 50
-    operation = timeline.at(beyond[0].start_ns, 0, MOST_SUBROWS)
+    operation = timeline.at(beyond[0].start_ns, 0, MAX_SUBROWS)
     assert operation == beyond[0].operation
 
 
@@ -365,11 +369,11 @@ def test_empty_log_has_nothing_to_paint() -> None:
 
 
 def test_a_bar_too_small_to_hit_is_found_next_to_the_pointer() -> None:
-    talk = Talk()
-    talk.answer(talk.call())
-    talk.pass_ms(100)
-    talk.answer(talk.call())
-    timeline = timeline_of(talk.log)
+    conversation = Talk()
+    conversation.response(conversation.call())
+    conversation.pass_ms(100)
+    conversation.response(conversation.call())
+    timeline = timeline_of(conversation.log)
     assert timeline.at(WALL + 3 * MS, 0, 0) is None
     assert timeline.at(WALL + 3 * MS, 0, 0, slack=5 * MS) == 0
     assert timeline.at(WALL + 97 * MS, 0, 0, slack=5 * MS) == 2

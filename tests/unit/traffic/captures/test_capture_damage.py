@@ -19,7 +19,7 @@ from inspector.traffic.columns import ROW_BYTES, TYPES
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.tree import Text
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import HttpExchange, RecordKind, Remark
+from inspector.traffic.records import HttpExchange, RecordKind, RowNote
 
 
 def recorded(path: Path, rows: int = 3000) -> Path:
@@ -30,7 +30,7 @@ def recorded(path: Path, rows: int = 3000) -> Path:
         log.append(server, kind, 1, row, row, b"%0200d" % row, f"method {row % 7}", id=f"id {row}")
         if kind is RecordKind.HTTP:
             log.set_http(row, HttpExchange("GET", "/", (), 0, is_over=True))
-    log.set_remark(5, Remark(True, "here"))
+    log.set_note(5, RowNote(True, "here"))
     log.publish()
     Recording(log, path).close()
     return path
@@ -41,7 +41,7 @@ def read_all(log: TrafficLog) -> None:
     for row in range(len(log)):
         log.record(row)
         log.http(row)
-        log.remark(row)
+        log.note(row)
         log.part(row, 3, 10)
     compile(Text("17"), log, now_ns=0).rows(range(len(log)))
 
@@ -167,7 +167,7 @@ def test_values_of_the_wrong_type_are_skipped(tmp_path: Path) -> None:
         "INSERT INTO resent VALUES (1, '[99999]'), (-1, '[0]')",
     )
     log = open_capture(path).log
-    assert (log.remarked(), log.resent()) == ([], {})
+    assert (log.noted_rows(), log.resent()) == ([], {})
     read_all(log)
 
 
@@ -183,10 +183,10 @@ def test_truncated_file_is_rejected_or_read_as_far_as_possible(tmp_path: Path, s
 @pytest.mark.parametrize("seed", range(40))
 def test_flipped_bytes_are_rejected_or_skipped(tmp_path: Path, seed: int) -> None:
     path = recorded(tmp_path / "a.mcpcap")
-    chance, data = random.Random(seed), bytearray(path.read_bytes())
-    for _ in range(chance.choice([1, 10, 200])):
-        at = chance.randrange(len(data) if seed % 2 else 8192 * 8)  # the first pages have most of it
-        data[at] = chance.randrange(256)
+    rng, data = random.Random(seed), bytearray(path.read_bytes())
+    for _ in range(rng.choice([1, 10, 200])):
+        at = rng.randrange(len(data) if seed % 2 else 8192 * 8)  # the first pages have most of it
+        data[at] = rng.randrange(256)
     path.write_bytes(data)
     with contextlib.suppress(UserError):
         read_all(open_capture(path).log)

@@ -15,7 +15,7 @@ from inspector.traffic.captures import recording as recording_module
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import HttpExchange, RecordKind, RowNote, Status
 from tests.helpers.randomlogs import STEPS, Step, same
 
 
@@ -134,29 +134,29 @@ def test_parts_of_a_big_body_are_read_without_the_rest(tmp_path: Path) -> None:
 def test_marks_and_comments_in_an_opened_capture_are_saved(tmp_path: Path) -> None:
     Recording(filled(3), tmp_path / "a.mcpcap").close()
     capture = open_capture(tmp_path / "a.mcpcap")
-    capture.log.set_remark(1, Remark(True, "look"))
-    capture.log.set_remark(2, Remark(True, ""))
-    capture.log.set_remark(2, Remark())
-    capture.save_remarks()
+    capture.log.set_note(1, RowNote(True, "look"))
+    capture.log.set_note(2, RowNote(True, ""))
+    capture.log.set_note(2, RowNote())
+    capture.save_notes()
     capture.close()
     reopened = open_capture(tmp_path / "a.mcpcap").log
-    assert reopened.remarked() == [1]
-    assert reopened.remark(1) == Remark(True, "look")
+    assert reopened.noted_rows() == [1]
+    assert reopened.note(1) == RowNote(True, "look")
 
 
 def test_copy_of_an_opened_capture_has_its_unsaved_marks_and_comments(tmp_path: Path) -> None:
     Recording(filled(3), tmp_path / "a.mcpcap").close()
     capture = open_capture(tmp_path / "a.mcpcap")
-    capture.log.set_remark(1, Remark(True, "look"))
+    capture.log.set_note(1, RowNote(True, "look"))
     capture.save_as(tmp_path / "b.mcpcap")
     same(open_capture(tmp_path / "b.mcpcap").log, capture.log)
-    assert open_capture(tmp_path / "a.mcpcap").log.remarked() == []
+    assert open_capture(tmp_path / "a.mcpcap").log.noted_rows() == []
 
 
 def test_opening_reports_progress_and_can_be_cancelled(tmp_path: Path) -> None:
     Recording(filled(3000), tmp_path / "a.mcpcap").close()
-    heard: list[tuple[int, int]] = []
-    open_capture(tmp_path / "a.mcpcap", lambda done, total: heard.append((done, total)))
-    assert heard == [(1024, 3000), (2048, 3000), (3000, 3000)]
+    received: list[tuple[int, int]] = []
+    open_capture(tmp_path / "a.mcpcap", lambda done, total: received.append((done, total)))
+    assert received == [(1024, 3000), (2048, 3000), (3000, 3000)]
     with pytest.raises(RequestCancelled):
         open_capture(tmp_path / "a.mcpcap", is_cancelled=lambda: True)

@@ -53,7 +53,7 @@ def test_rows_in_memory_and_in_many_chunks_are_found_alike(tmp_path: Path, text:
     log.publish()
     recording.flush()
     expected = naive(log, text)
-    log.let_go(0, 3000)
+    log.release_bodies(0, 3000)
     assert found(log, text, 0, 4000) == expected
     assert [row for first in range(0, 4000, 800) for row in found(log, text, first, first + 800)] == expected
     recording.close()

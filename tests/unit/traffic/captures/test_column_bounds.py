@@ -17,13 +17,15 @@ _SIZES = {"B": 8, "H": 16, "I": 32, "q": 63}
 def columns(draw: st.DrawFn) -> tuple[array[int], int, int]:
     """A column, and bounds near some of its numbers or of those that it could have."""
     typecode = draw(st.sampled_from(sorted(_SIZES)))
-    largest = 2 ** _SIZES[typecode] - 1
-    high = draw(st.integers(0, largest) | st.sampled_from([0, 1, 254, 255, 256, 65_535, 1_067_020, largest]))
-    high = min(high, largest)
-    least = -(2**63) if typecode == "q" else 0
-    near = st.integers(max(least, high - 300), min(largest, high + 2))
-    anything = st.integers(least, largest)
-    usual = st.integers(max(least, -1), high)
+    max_size = 2 ** _SIZES[typecode] - 1
+    high = draw(
+        st.integers(0, max_size) | st.sampled_from([0, 1, 254, 255, 256, 65_535, 1_067_020, max_size])
+    )
+    high = min(high, max_size)
+    minimum = -(2**63) if typecode == "q" else 0
+    near = st.integers(max(minimum, high - 300), min(max_size, high + 2))
+    anything = st.integers(minimum, max_size)
+    usual = st.integers(max(minimum, -1), high)
     numbers = draw(st.lists(usual | near | anything, max_size=12) | st.lists(usual, max_size=40))
     return array(typecode, numbers), draw(st.sampled_from([0, -1])), high
 
@@ -38,9 +40,9 @@ def test_bounds_check_agrees_with_checking_each_number(drawn: tuple[array[int], 
     "wrong",
     [-2, -256, -(2**56), 0xFF0000, 0x01FF_0000, 2**32 - 1, 2**56 - 1, -(2**63), 2**63 - 1, 1_067_021],
 )
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_one_wrong_number_among_right_ones_is_detected(wrong: int, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_one_wrong_number_among_right_ones_is_detected(wrong: int, position: int) -> None:
     numbers = [-1, 0xFF, 1_000_000, -1, 0]
     assert is_within(array("q", numbers), -1, 1_067_020)
-    numbers.insert(place, wrong)
+    numbers.insert(position, wrong)
     assert not is_within(array("q", numbers), -1, 1_067_020)

@@ -18,10 +18,10 @@ from inspector.traffic.captures import recording, writer
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import Recording, RecordingState
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Remark
+from inspector.traffic.records import RowNote
 from tests.helpers.randomlogs import same
 
-PATIENCE = 30
+TIMEOUT = 30
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def add(log: TrafficLog, *bodies: bytes) -> None:
 
 def until(states: queue.Queue[RecordingState], *, paused: bool) -> RecordingState:
     while True:
-        state = states.get(timeout=PATIENCE)
+        state = states.get(timeout=TIMEOUT)
         if state.is_paused is paused:
             return state
 
@@ -58,7 +58,7 @@ def until(states: queue.Queue[RecordingState], *, paused: bool) -> RecordingStat
 def test_rows_are_written_to_the_file_automatically(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, _, states):
         add(log, b"one", b"two")
-        state = states.get(timeout=PATIENCE)
+        state = states.get(timeout=TIMEOUT)
         assert (state.rows, state.is_paused, state.path) == (2, False, tmp_path / "a.mcpcap")
         assert state.bytes_written > 6
         same(open_capture(tmp_path / "a.mcpcap").log, log)
@@ -68,9 +68,9 @@ def test_comment_is_written_to_the_file_automatically(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, b"one")
         recorder.flush()
-        log.set_remark(0, Remark(True, "here"))
+        log.set_note(0, RowNote(True, "here"))
         assert recorder.flush()
-        assert open_capture(tmp_path / "a.mcpcap").log.remark(0) == Remark(True, "here")
+        assert open_capture(tmp_path / "a.mcpcap").log.note(0) == RowNote(True, "here")
 
 
 def test_earlier_rows_are_recorded_too(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_paused_recording_can_be_saved_elsewhere_in_full(
         assert recorder.flush()
         recorder._connection.execute("PRAGMA query_only=ON")
         add(log, b"only in memory")
-        log.set_remark(1, Remark(True, "kept"))
+        log.set_note(1, RowNote(True, "kept"))
         until(states, paused=True)
         recorder.save_as(tmp_path / "copy.mcpcap")
         same(open_capture(tmp_path / "copy.mcpcap").log, log)
@@ -173,12 +173,12 @@ def test_unexpected_error_pauses_recording_too(tmp_path: Path, monkeypatch: pyte
 def test_paused_recording_is_not_retried_for_every_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "RETRY_S", PATIENCE)
+    monkeypatch.setattr(recording, "RETRY_S", TIMEOUT)
     monkeypatch.setattr(recording, "_HURRY_ROWS", 1)
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, states):
         attempts = 0
 
-        def fail(remarked: object) -> None:
+        def fail(noted_rows: object) -> None:
             nonlocal attempts
             attempts += 1
             raise sqlite3.OperationalError("no")
@@ -244,26 +244,26 @@ def test_closing_a_paused_recording_says_that_rows_are_missing(tmp_path: Path) -
 
 def test_large_backlog_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "_FAR_BEHIND", 10)
-    monkeypatch.setattr(writer, "_MOST_ROWS", 1)
+    monkeypatch.setattr(writer, "_MAX_ROWS", 1)
     with recorded(tmp_path / "a.mcpcap") as (log, _, states):
         add(log, b"x" * 20, b"y" * 20)
-        assert "slower than the traffic: 20 B" in states.get(timeout=PATIENCE).reason
-        assert states.get(timeout=PATIENCE).reason == ""
+        assert "slower than the traffic: 20 B" in states.get(timeout=TIMEOUT).reason
+        assert states.get(timeout=TIMEOUT).reason == ""
 
 
 def test_copy_is_made_while_rows_keep_arriving(tmp_path: Path) -> None:
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, *[b"%01000d" % number for number in range(10_000)])
-        heard: list[tuple[int, int]] = []
+        received: list[tuple[int, int]] = []
 
         def on_progress(done: int, total: int) -> None:
-            heard.append((done, total))
+            received.append((done, total))
             add(log, b"later")
             recorder.flush()
 
         recorder.save_as(tmp_path / "copy.mcpcap", on_progress)
-        assert len(heard) > 1
-        assert heard[-1][0] == heard[-1][1]
+        assert len(received) > 1
+        assert received[-1][0] == received[-1][1]
         copy = open_capture(tmp_path / "copy.mcpcap")
         assert (copy.is_interrupted, copy.is_recorded_now, copy.problems) == (False, False, ())
         assert [copy.log.raw(row) for row in range(10_000)] == [b"%01000d" % row for row in range(10_000)]
@@ -275,7 +275,7 @@ def test_copy_is_made_while_rows_keep_arriving(tmp_path: Path) -> None:
 def test_copy_has_no_gaps_when_rows_arrive_faster_than_they_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "GATHER_S", PATIENCE)  # only `flush` writes
+    monkeypatch.setattr(recording, "GATHER_S", TIMEOUT)  # only `flush` writes
     with recorded(tmp_path / "a.mcpcap") as (log, recorder, _):
         add(log, *[b"%d" % row for row in range(1500)])
 
@@ -335,9 +335,9 @@ def test_capture_being_recorded_opens_as_it_is_and_is_not_written_to(tmp_path: P
         recorder.flush()
         capture = open_capture(recorder.path)
         assert (capture.is_recorded_now, capture.is_interrupted, capture.is_writable) == (True, False, False)
-        capture.log.set_remark(0, Remark(True, ""))
+        capture.log.set_note(0, RowNote(True, ""))
         with pytest.raises(UserError, match="cannot be saved"):
-            capture.save_remarks()
+            capture.save_notes()
 
 
 def test_readers_on_many_threads_see_complete_rows_while_recording(

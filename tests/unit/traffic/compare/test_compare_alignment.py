@@ -13,7 +13,7 @@ from inspector.traffic.compare.alignment import Effort, align, rising
 tokens = st.lists(st.integers(0, 4), max_size=12)
 
 
-def longest(left: list[int], right: list[int]) -> int:
+def max_length(left: list[int], right: list[int]) -> int:
     """The length of a longest common subsequence, the plain way."""
     row = [0] * (len(right) + 1)
     for ours in left:
@@ -32,7 +32,7 @@ def is_alignment(left: list[int], right: list[int], pairs: list[tuple[int, int]]
 def test_maximum_number_of_items_is_paired(left: list[int], right: list[int]) -> None:
     pairs = align(left, right, Effort())
     assert is_alignment(left, right, pairs)
-    assert len(pairs) == longest(left, right)
+    assert len(pairs) == max_length(left, right)
 
 
 @given(tokens, tokens, st.integers(0, 40))
@@ -54,9 +54,9 @@ def test_unique_items_anchor_very_different_sequences() -> None:
     shuffled = random.Random(1)
     left = [shuffled.randrange(10, 50) for _ in range(9_000)]
     right = [shuffled.randrange(10, 50) for _ in range(9_000)]
-    for place, token in ((2_000, 1), (5_000, 2), (8_000, 3)):
-        left[place] = token
-        right[place + 700] = token
+    for position, token in ((2_000, 1), (5_000, 2), (8_000, 3)):
+        left[position] = token
+        right[position + 700] = token
     pairs = dict(align(left, right, Effort(steps=8_000)))
     assert (pairs[2_000], pairs[5_000], pairs[8_000]) == (2_700, 5_700, 8_700)
 
@@ -72,4 +72,4 @@ def test_sequences_without_anchors_are_compared_item_by_item_and_reported() -> N
 def test_increasing_subsequence_is_increasing(values: list[int]) -> None:
     picked = [values[index] for index in rising(values)]
     assert picked == sorted(picked)
-    assert len(picked) == longest(values, sorted(values))
+    assert len(picked) == max_length(values, sorted(values))

@@ -38,10 +38,10 @@ class Capture:
         row = self.recorder.sent(jsonrpc.request(id, "tools/call", {"name": tool, "arguments": arguments}))
         self.clock.advance(seconds)
         if isinstance(result, str):
-            answer = message(id=id, error={"code": -1, "message": result})
+            response = message(id=id, error={"code": -1, "message": result})
         else:
-            answer = message(id=id, result=result)
-        self.recorder.received([answer], self.clock.monotonic_ns())
+            response = message(id=id, result=result)
+        self.recorder.received([response], self.clock.monotonic_ns())
         return row
 
     def ask(self, method: str) -> int:
@@ -73,9 +73,9 @@ def test_an_exchange_is_compared_from_either_of_its_rows(rows: tuple[int, int]) 
     right.call("add", "failed", 0.5, a=2)
     diff = compare_exchanges(left.log, rows[0], right.log, rows[1])
     assert diff.request is not None
-    assert diff.answer is not None
+    assert diff.response is not None
     assert diff.request.summary() == "1 changed"
-    assert diff.answer.summary() == "1 added, 1 removed"
+    assert diff.response.summary() == "1 added, 1 removed"
     assert not diff.is_same
     facts = {fact.name: (fact.left, fact.right) for fact in diff.facts if fact.is_different}
     assert (facts["Status"], facts["Duration"]) == (("ok", "error"), ("10 ms", "500 ms"))
@@ -90,11 +90,11 @@ def test_unanswered_exchange_is_compared_with_an_answered_one() -> None:
     diff = compare_exchanges(left.log, 0, right.log, 0)
     assert diff.request is not None
     assert diff.request.is_same
-    assert diff.answer is not None
-    assert diff.answer.note == "The left one has no such message."
-    rows = [(row.left, row.right) for row in lines(diff.answer) if isinstance(row, Line)]
+    assert diff.response is not None
+    assert diff.response.note == "The left one has no such message."
+    rows = [(row.left, row.right) for row in lines(diff.response) if isinstance(row, Line)]
     assert rows[:2] == [("", "{3 members}"), ("", 'jsonrpc: "2.0"')]
-    assert compare_exchanges(left.log, 0, left.log, 0).answer is None
+    assert compare_exchanges(left.log, 0, left.log, 0).response is None
 
 
 def test_captures_are_aligned_by_request() -> None:
@@ -126,7 +126,7 @@ def test_undecided_pairs_are_compared_on_demand() -> None:
         capture.call("text", {"text": text})
         capture.call("alone" + text, {})
     diff = compare_captures(left.log, right.log, Ignoring(ids=True, times=True))
-    looked = [diff.look_into(number) for number in range(4)]
+    looked = [diff.inspect_part(number) for number in range(4)]
     assert [one is not None and one.is_same for one in looked] == [True, False, False, False]
     assert [diff.pair(number).verdict for number in range(2)] == [Verdict.SAME, Verdict.DIFFERENT]
 

@@ -43,11 +43,11 @@ def test_any_text_is_a_pattern_or_an_error_message(text: str) -> None:
     ],
 )
 def test_pattern_matches_specific_paths(pattern: str, path: tuple[Key, ...], is_met: bool) -> None:
-    places = Places((read_pattern(pattern),))
-    state = places.start()
+    locations = Places((read_pattern(pattern),))
+    state = locations.start()
     for key in path:
-        state = places.step(state, key)
-    assert places.is_met(state) is is_met
+        state = locations.step(state, key)
+    assert locations.is_met(state) is is_met
 
 
 def ignores(name: str, value: JSON, **options: bool) -> bool:

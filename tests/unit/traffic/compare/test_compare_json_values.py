@@ -236,7 +236,7 @@ def test_ten_thousand_levels_are_compared() -> None:
 def test_very_many_differences_are_reported_with_less_detail_and_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(values_module, "MOST_ENTRIES", 1_000)
+    monkeypatch.setattr(values_module, "MAX_ENTRIES", 1_000)
     left: JSON = [{"v": [number]} for number in range(2_000)]
     right: JSON = [{"v": [number + 0.5]} for number in range(2_000)]
     diff = compare(left, right)

@@ -101,7 +101,7 @@ def test_deeply_nested_diff_can_still_be_pickled(depth: int) -> None:
 
 
 def test_too_large_values_are_only_reported_as_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts_module, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(texts_module, "MAX_BYTES", 1_000)
     diff = compare_texts(b"a" * 2_000 + b"b", b"a" * 2_000 + b"c")
     assert "equal up to byte 2,000" in diff.note
     assert not diff.is_same
@@ -158,7 +158,7 @@ def test_long_text_is_shown_from_the_first_difference() -> None:
 
 
 def test_lines_are_bounded_and_show_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "MOST_LINES", 10)
+    monkeypatch.setattr(lines_module, "MAX_LINES", 10)
     rows = lines(compare_texts(b"{}", to_wire({f"\x1b[31m{n}": "\x1b\u202e" * 400 for n in range(50)})))
     assert len(rows) == 11
     last = rows[-1]

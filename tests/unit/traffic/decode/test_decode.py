@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, to_wire
 from inspector.traffic.decode.decodings import Decoding, DecodingKind
-from inspector.traffic.decode.finder import MOST_DECODINGS, find_decodings
+from inspector.traffic.decode.finder import MAX_DECODINGS, find_decodings
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(60))
 texts = st.text(max_size=30) | st.sampled_from(
@@ -49,7 +49,7 @@ def test_any_bytes_can_be_decoded(raw: bytes) -> None:
 
 @given(values)
 def test_any_value_can_be_decoded(value: JSON) -> None:
-    assert len(find_decodings(value)) <= MOST_DECODINGS
+    assert len(find_decodings(value)) <= MAX_DECODINGS
 
 
 @given(st.binary(max_size=40))
@@ -198,7 +198,7 @@ def test_non_json_body_is_decoded_as_one_text() -> None:
 
 
 def test_the_work_is_bounded() -> None:
-    assert len(find_decodings([b64(b"one of many texts")] * 500)) == MOST_DECODINGS
+    assert len(find_decodings([b64(b"one of many texts")] * 500)) == MAX_DECODINGS
     many: list[JSON] = ["some words"] * 3_000
     assert find_decodings([*many, b64(b"a text that comes late")]) == ()
     deep: JSON = b64(b"a text that is deep down")

@@ -11,7 +11,7 @@ from inspector.protocol import jsonrpc
 from inspector.traffic.export.writer import Dropped, Writing, write_all
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 from tests.helpers.fakes import FakeClock
 
 TOKEN = "tok-4711-abcdef"
@@ -46,7 +46,7 @@ class Conversation:
         self.recorder.http.requested(self._exchanges, exchange, at, wall, row)
         return self._exchanges
 
-    def answered(self, number: int, *frames: bytes, stream: bool = False, body: bytes = b"") -> None:
+    def responded(self, number: int, *frames: bytes, stream: bool = False, body: bytes = b"") -> None:
         self.clock.advance(0.012)
         headers = STREAM_HEADERS if stream else JSON_HEADERS
         self.recorder.http.update(number, status=200, http_version="HTTP/1.1", response_headers=headers)
@@ -70,20 +70,22 @@ class Conversation:
 
 def http_log() -> TrafficLog:
     """A call with a JSON answer, one with a stream, and one that got a page instead; a note and a remark."""
-    talk = Conversation()
-    talk.recorder.note(RecordKind.STATE, "connecting")
+    conversation = Conversation()
+    conversation.recorder.note(RecordKind.STATE, "connecting")
     params = {"name": "echo", "arguments": {"text": f"say {TOKEN}"}}
-    first = talk.post(jsonrpc.request(1, "tools/call", params))  # type: ignore[arg-type]
-    talk.answered(first, jsonrpc.result(1, {"content": [{"type": "text", "text": TOKEN}]}).raw)
-    second = talk.post(jsonrpc.request("b", "tools/list"))
+    first = conversation.post(jsonrpc.request(1, "tools/call", params))  # type: ignore[arg-type]
+    conversation.responded(first, jsonrpc.result(1, {"content": [{"type": "text", "text": TOKEN}]}).raw)
+    second = conversation.post(jsonrpc.request("b", "tools/list"))
     progress = (
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1.50}}'
     )
-    talk.answered(second, progress, jsonrpc.result("b", {"tools": []}).raw, stream=True)
-    talk.answered(talk.post(jsonrpc.notification("notifications/initialized")), body=b"<html>\xff</html>")
-    talk.recorder.stderr([b"a line", b"\xff\xfe"], talk.clock.monotonic_ns())
-    talk.log.set_remark(1, Remark(True, "look at this"))
-    return talk.log
+    conversation.responded(second, progress, jsonrpc.result("b", {"tools": []}).raw, stream=True)
+    conversation.responded(
+        conversation.post(jsonrpc.notification("notifications/initialized")), body=b"<html>\xff</html>"
+    )
+    conversation.recorder.stderr([b"a line", b"\xff\xfe"], conversation.clock.monotonic_ns())
+    conversation.log.set_note(1, RowNote(True, "look at this"))
+    return conversation.log
 
 
 def written(writing: Writing, sink: BytesIO) -> tuple[bytes, Dropped]:
@@ -148,9 +150,9 @@ def logs(draw: st.DrawFn) -> TrafficLog:
         if log.kind(row) == RecordKind.HTTP:
             log.set_http(row, draw(exchanges))
         elif draw(st.booleans()):
-            log.rides_on(row, draw(rows))
+            log.set_carrier(row, draw(rows))
         if draw(st.booleans()):
-            log.set_remark(row, Remark(draw(st.booleans()), draw(texts)))
+            log.set_note(row, RowNote(draw(st.booleans()), draw(texts)))
     log.publish()
     return log
 

@@ -94,19 +94,19 @@ def test_a_stream_is_written_as_events() -> None:
 
 
 def test_events_are_parsed_as_recorded() -> None:
-    talk = Conversation()
-    number = talk.post(jsonrpc.request(1, "ping"))
-    answer = jsonrpc.result(1, {}).raw
+    conversation = Conversation()
+    number = conversation.post(jsonrpc.request(1, "ping"))
+    response = jsonrpc.result(1, {}).raw
     for event in (
         SseReceived(number, "endpoint", None, None, "", 4, 0, b"/mcp"),
         SseReceived(number, "", None, None, "still here", 10, 0),
-        SseReceived(number, "message", "7", 500, "", len(answer), 0),
+        SseReceived(number, "message", "7", 500, "", len(response), 0),
     ):
-        record_http(talk.recorder, event)
-    talk.answered(number, answer)
-    (entry,) = entries(talk.log)
+        record_http(conversation.recorder, event)
+    conversation.responded(number, response)
+    (entry,) = entries(conversation.log)
     assert entry["response"]["content"]["text"] == (
-        f"event: endpoint\ndata: /mcp\n\n: still here\nid: 7\nretry: 500\ndata: {answer.decode()}\n\n"
+        f"event: endpoint\ndata: /mcp\n\n: still here\nid: 7\nretry: 500\ndata: {response.decode()}\n\n"
     )
 
 
@@ -114,9 +114,9 @@ def test_timings_add_up_and_unknown_ones_are_marked() -> None:
     first = entries(http_log())[0]
     assert first["timings"] == {"dns": 1, "connect": 5, "ssl": 3, "send": 0, "wait": 4, "receive": 2}
     assert first["time"] == 12
-    talk = Conversation()
-    talk.post(jsonrpc.request(1, "ping"))
-    (waiting,) = entries(talk.log)
+    conversation = Conversation()
+    conversation.post(jsonrpc.request(1, "ping"))
+    (waiting,) = entries(conversation.log)
     assert (waiting["timings"]["dns"], waiting["time"], waiting["response"]["status"]) == (-1, 0, 0)
 
 
@@ -177,12 +177,12 @@ def browser_entry(
 
 def test_only_mcp_hosts_are_kept_from_a_browser_file() -> None:
     call = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-    answer = 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n\n: bye\n'
+    response = 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}\n\n: bye\n'
     har = {
         "log": {
             "entries": [
                 browser_entry("https://cdn.example/app.js", received="alert(1)", mime="text/javascript"),
-                browser_entry("https://mcp.example/mcp", call, answer, "text/event-stream"),
+                browser_entry("https://mcp.example/mcp", call, response, "text/event-stream"),
                 browser_entry("https://mcp.example/.well-known/x", received='{"issuer":"y"}'),
                 browser_entry("nonsense"),
             ]
@@ -243,7 +243,7 @@ def test_exchange_is_written_once_however_many_of_its_rows_are_selected() -> Non
     frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b"{}")
     http = log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST")
     log.set_http(http, HttpExchange("POST", "https://h/", (), 2))
-    log.rides_on(frame, http)
+    log.set_carrier(frame, http)
     log.publish()
     for rows in ([frame], [http], [http, frame]):
         sink = BytesIO()
@@ -259,12 +259,12 @@ def test_secret_on_an_unselected_row_is_masked_in_the_selected_exchange() -> Non
     server = log.add_server("srv")
     frame = log.append(server, RecordKind.REQUEST, Direction.OUT, 0, 0, b'{"password":"correct-horse"}')
     http = log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST")
-    answer = log.append(server, RecordKind.RESULT, Direction.IN, 0, 0, b"{}")
+    response = log.append(server, RecordKind.RESULT, Direction.IN, 0, 0, b"{}")
     log.set_http(http, HttpExchange("POST", "https://h/", (), 2))
-    log.rides_on(frame, http)
-    log.rides_on(answer, http)
+    log.set_carrier(frame, http)
+    log.set_carrier(response, http)
     log.publish()
-    for rows in ([http], [answer]):
+    for rows in ([http], [response]):
         sink, found = BytesIO(), find_secrets(log, rows)
         text, _ = written(write_har(log, rows, sink, Masking(found)), sink)
         assert b"correct-horse" not in text

@@ -41,7 +41,7 @@ def assert_alike(one: TrafficLog, other: TrafficLog) -> None:
         assert one.record(row) == other.record(row)
         assert type(one.id(row)) is type(other.id(row))
         assert one.http(row) == other.http(row)
-        assert one.remark(row) == other.remark(row)
+        assert one.note(row) == other.note(row)
         assert one.resent_of(row) == other.resent_of(row)
 
 

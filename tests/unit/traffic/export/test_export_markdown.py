@@ -39,8 +39,8 @@ def test_no_text_can_close_its_code_span(text: str) -> None:
 def test_request_is_shown_with_its_response() -> None:
     text = report(http_log())
     heading = text.index("## 2 → request `tools/call echo` (ok, ")
-    answer = text.index("Answer at ", heading)
-    assert text.index('"content"', answer) < text.index("## ", answer)
+    response = text.index("Answer at ", heading)
+    assert text.index('"content"', response) < text.index("## ", response)
     assert "HTTP `POST https://example.org/mcp?tenant=a` → 200" in text
     assert "**Comment:** `look at this`" in text
     assert text.count("```json") == 6
@@ -51,10 +51,10 @@ def test_the_summary_counts_by_server() -> None:
 
 
 def test_exchange_without_a_message_is_shown_with_what_arrived_instead() -> None:
-    talk = Conversation()
-    exchange = talk.post(jsonrpc.request(1, "ping"))
-    talk.answered(exchange, body=b"<h1>Sorry</h1>")
-    log = talk.log
+    conversation = Conversation()
+    exchange = conversation.post(jsonrpc.request(1, "ping"))
+    conversation.responded(exchange, body=b"<h1>Sorry</h1>")
+    log = conversation.log
     sink = BytesIO()
     text = written(write_markdown(log, [1], sink), sink)[0].decode()
     assert "<h1>Sorry</h1>" in text

@@ -68,7 +68,7 @@ def log_of(
     http = log.append(server, RecordKind.HTTP, Direction.OUT, 0, 0, b"POST")
     log.set_http(http, HttpExchange(method, url, headers, len(body), response_headers=response_headers))
     if body:
-        log.rides_on(frame, http)
+        log.set_carrier(frame, http)
     log.publish()
     return log
 
@@ -253,8 +253,10 @@ def test_json_keeps_number_spelling_and_quotes_non_json() -> None:
 def test_reply_to_a_server_request_is_shown_as_the_response() -> None:
     log = TrafficLog()
     server = log.add_server("srv")
-    asked = log.append(server, RecordKind.REQUEST, Direction.IN, 0, 0, jsonrpc.request(1, "roots/list").raw)
-    answer = log.append(server, RecordKind.RESULT, Direction.OUT, 0, 0, jsonrpc.result(1, {}).raw)
-    log.columns.partner[asked], log.columns.partner[answer] = answer, asked
+    requested = log.append(
+        server, RecordKind.REQUEST, Direction.IN, 0, 0, jsonrpc.request(1, "roots/list").raw
+    )
+    response = log.append(server, RecordKind.RESULT, Direction.OUT, 0, 0, jsonrpc.result(1, {}).raw)
+    log.columns.partner[requested], log.columns.partner[response] = response, requested
     log.publish()
-    assert json.loads(as_json(log, answer))["request"]["method"] == "roots/list"
+    assert json.loads(as_json(log, response))["request"]["method"] == "roots/list"

@@ -27,8 +27,8 @@ from inspector.traffic.filter.tree import (
     Step,
     Text,
 )
-from inspector.traffic.log import NO_REMARK, TrafficLog
-from inspector.traffic.records import Direction, HttpExchange, RecordKind, Remark, Status
+from inspector.traffic.log import NO_ROW_NOTE, TrafficLog
+from inspector.traffic.records import Direction, HttpExchange, RecordKind, RowNote, Status
 
 NOON = 1_700_000_000_000_000_000
 SERVERS = ("github", "files", "Über")
@@ -58,7 +58,7 @@ class RowSpec:
     operation: int = -1
     http_status: int | None = None
     carrier: int = -1
-    remark: Remark = NO_REMARK
+    note: RowNote = NO_ROW_NOTE
 
 
 def make_log(*specs: RowSpec) -> TrafficLog:
@@ -93,9 +93,9 @@ def add_row(log: TrafficLog, spec: RowSpec) -> int:
     if 0 <= spec.operation <= row:
         log.belongs_to(row, spec.operation)
     if 0 <= spec.carrier < row:
-        log.rides_on(row, spec.carrier)
-    if spec.remark != NO_REMARK:
-        log.set_remark(row, spec.remark)
+        log.set_carrier(row, spec.carrier)
+    if spec.note != NO_ROW_NOTE:
+        log.set_note(row, spec.note)
     return row
 
 
@@ -158,7 +158,7 @@ def _random_row(pick: Random) -> RowSpec:
         operation=pick.randint(-1, 5),
         http_status=pick.choice([None, 200, 401, 404]),
         carrier=pick.randint(-1, 5),
-        remark=pick.choice([NO_REMARK, NO_REMARK, Remark(True), Remark(False, "look here")]),
+        note=pick.choice([NO_ROW_NOTE, NO_ROW_NOTE, RowNote(True), RowNote(False, "look here")]),
     )
 
 
@@ -244,8 +244,8 @@ def _comparisons(draw: st.DrawFn) -> Compare:
         steps = draw(st.sampled_from(_HEADER_STEPS))
     operator = draw(st.sampled_from(field.operators))
     source = _LIKE if operator is Operator.LIKE else _VALUES[word]
-    most = 3 if operator is Operator.IN else 1
-    values = draw(st.lists(st.sampled_from(source), min_size=1, max_size=most))
+    maximum = 3 if operator is Operator.IN else 1
+    values = draw(st.lists(st.sampled_from(source), min_size=1, max_size=maximum))
     return Compare(Path(word, steps), operator, tuple(values))
 
 
@@ -262,8 +262,8 @@ def _suits(node: Compare) -> bool:
 def every_comparison(word: str) -> Iterator[Compare]:
     """Each operator of a word with each of its values that suits, and paths where it has some."""
     field = FIELDS[word]
-    ways = _STEPS if field.type is Type.JSON else (_HEADER_STEPS if field.has_members else ((),))
-    for steps in ways:
+    options = _STEPS if field.type is Type.JSON else (_HEADER_STEPS if field.has_members else ((),))
+    for steps in options:
         for operator in field.operators:
             values = _LIKE if operator is Operator.LIKE else _VALUES[word]
             nodes = [Compare(Path(word, steps), operator, (value,)) for value in values]

@@ -177,9 +177,9 @@ _letters = st.text(alphabet=st.sampled_from("abcÄéß/\\\"<>&'\n\t😀Ωи 7"),
 @settings(max_examples=200, deadline=None)
 @given(_letters, _letters, _letters, st.booleans(), st.booleans())
 def test_text_is_found_in_every_json_spelling(
-    before: str, text: str, behind: str, is_ascii: bool, is_for_html: bool
+    before: str, text: str, after: str, is_ascii: bool, is_for_html: bool
 ) -> None:
-    body = json.dumps({"x": before + text.swapcase() + behind}, ensure_ascii=is_ascii)
+    body = json.dumps({"x": before + text.swapcase() + after}, ensure_ascii=is_ascii)
     if is_for_html:
         body = (
             body.replace("<", "\\u003C").replace(">", "\\u003e").replace("&", "\\u0026").replace("/", "\\/")
@@ -187,7 +187,7 @@ def test_text_is_found_in_every_json_spelling(
     needle = Needle(text)
     assert needle.is_in(body.encode())
     assert needle.is_in(text.encode())
-    assert len(text) <= needle.longest
+    assert len(text) <= needle.max_length
 
 
 def test_missing_text_is_not_found() -> None:

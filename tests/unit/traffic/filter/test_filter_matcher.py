@@ -13,7 +13,7 @@ from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.filter.tree import Node
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.records import Direction, RecordKind, Remark, Status
+from inspector.traffic.records import Direction, RecordKind, RowNote, Status
 from tests.unit.traffic.filter.filter_logs import (
     NOON,
     RowSpec,
@@ -48,15 +48,15 @@ def test_column_matching_agrees_with_row_matching(log: TrafficLog, node: Node, f
 @pytest.mark.parametrize("word", FIELDS)
 def test_every_comparison_agrees_with_row_matching(word: str) -> None:
     some_logs = [random_log(seed) for seed in range(6)]
-    found = asked = 0
+    found = requested = 0
     for node in every_comparison(word):
         for log in some_logs:
             matcher = compile(node, log, now_ns=NOON, finding=_findings)
             window = range(len(log))
             rows = list(matcher.rows(window))
             assert rows == [row for row in window if matcher.matches(row)], node
-            found, asked = found + len(rows), asked + len(log)
-    assert 0 < found < asked  # there was something to agree on
+            found, requested = found + len(rows), requested + len(log)
+    assert 0 < found < requested  # there was something to agree on
 
 
 # ------------------------------------------------------------ what the words mean
@@ -92,7 +92,7 @@ LOG = make_log(
         kind=K.NOTIFICATION,
         method="notifications/tasks/status",
         carrier=2,
-        remark=Remark(True, "Look"),
+        note=RowNote(True, "Look"),
         revision="2026-07-28",
     ),
     RowSpec(raw=b"boom error", kind=K.STDERR, direction=Direction.IN, method=""),
@@ -243,7 +243,7 @@ class _Shelf:
 def test_evicted_rows_are_searched_in_the_capture_file() -> None:
     log = make_log(*(RowSpec(raw=b'{"params":{"a":"x%d"}}' % number) for number in range(6)))
     log.shelve(_Shelf(log))
-    log.let_go(0, 4)
+    log.release_bodies(0, 4)
     assert _found("x1 or x2 or x5", log) == [1, 2, 5]
     assert _found('"}}{"', log) == []  # only where two bodies meet
     assert _found("params.a in (x0, x2, x4)", log) == [0, 2, 4]

@@ -19,7 +19,7 @@ from inspector.traffic.log import Credentials, TrafficLog
 from inspector.traffic.masking.at_rest import AtRestMasker
 from inspector.traffic.masking.secret_scan import in_base64
 from inspector.traffic.recorder import Recorder
-from inspector.traffic.records import HttpExchange, RecordKind, Remark
+from inspector.traffic.records import HttpExchange, RecordKind, RowNote
 
 TOKEN = "mark3r/Qz7+token-0001"
 FORM = b"grant_type=authorization_code&code=Mark3r-code-1&client_id=me"
@@ -113,10 +113,10 @@ def test_the_same_secret_has_the_same_placeholder_in_every_row(
 
 
 def test_messages_are_written_byte_for_byte(log: TrafficLog, recorder: Recorder, tmp_path: Path) -> None:
-    said = _message('password: "hunter2-Zz9", token=Mark3r-anything-1')
+    reported = _message('password: "hunter2-Zz9", token=Mark3r-anything-1')
     with closing(Recording(log, tmp_path / "a.mcpcap")):
-        row = recorder.received([read(said)], 0)[0]
-    assert open_capture(tmp_path / "a.mcpcap").log.raw(row) == said
+        row = recorder.received([read(reported)], 0)[0]
+    assert open_capture(tmp_path / "a.mcpcap").log.raw(row) == reported
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,15 @@ def test_messages_are_written_byte_for_byte(log: TrafficLog, recorder: Recorder,
 def test_own_credential_is_masked_in_messages_too(
     spelled: str, log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
-    said = _message("before it ") + _message(f"here: {spelled}.").replace(b"\\\\/", b"\\/")
+    reported = _message("before it ") + _message(f"here: {spelled}.").replace(b"\\\\/", b"\\/")
     log.credentials.add(TOKEN, "access token")
     with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
-        rows = recorder.received([read(_message("a")), read(said), read(_message("b"))], 0)
+        rows = recorder.received([read(_message("a")), read(reported), read(_message("b"))], 0)
         assert recording.flush()
         files = _files(tmp_path)
         assert TOKEN.encode() not in files
         assert not any(part in files for part in in_base64(TOKEN.encode()))
-        assert log.raw(rows[1]) == said
+        assert log.raw(rows[1]) == reported
     stored = open_capture(tmp_path / "a.mcpcap").log
     assert b"~secret-1-access-token~" in stored.raw(rows[1])
     assert [stored.raw(rows[0]), stored.raw(rows[2])] == [_message("a"), _message("b")]
@@ -150,14 +150,14 @@ def test_a_credential_in_the_middle_of_a_big_message_is_found(
     log: TrafficLog, recorder: Recorder, tmp_path: Path
 ) -> None:
     # Across the border of what is searched at a time, whichever it is.
-    said = b"".join([b"x" * (256 * 1024 - 10), TOKEN.encode(), b"y" * 1_000_000, TOKEN.encode()])
+    reported = b"".join([b"x" * (256 * 1024 - 10), TOKEN.encode(), b"y" * 1_000_000, TOKEN.encode()])
     log.credentials.add(TOKEN, "access token")
     with closing(Recording(log, tmp_path / "a.mcpcap")):
-        rows = recorder.received([read(said)], 0)
+        rows = recorder.received([read(reported)], 0)
     assert TOKEN.encode() not in _files(tmp_path)
-    assert log.raw(rows[0]) == said
+    assert log.raw(rows[0]) == reported
     stored = open_capture(tmp_path / "a.mcpcap").log.raw(rows[0])
-    assert stored == said.replace(TOKEN.encode(), b"~secret-1-access-token~")
+    assert stored == reported.replace(TOKEN.encode(), b"~secret-1-access-token~")
 
 
 def test_a_credential_is_masked_in_names_ids_and_comments(
@@ -172,12 +172,12 @@ def test_a_credential_is_masked_in_names_ids_and_comments(
     }
     with closing(Recording(log, tmp_path / "a.mcpcap")):
         row = recorder.sent(read(json.dumps(ask).encode()))
-        log.set_remark(row, Remark(comment=f"see {TOKEN}"))
+        log.set_note(row, RowNote(comment=f"see {TOKEN}"))
     assert TOKEN.encode() not in _files(tmp_path)
     stored = open_capture(tmp_path / "a.mcpcap").log
     assert stored.subject(row) == "x://a?~secret-1-access-token~"
     assert stored.id(row) == "id-~secret-1-access-token~"
-    assert stored.remark(row).comment == "see ~secret-1-access-token~"
+    assert stored.note(row).comment == "see ~secret-1-access-token~"
 
 
 def test_header_declared_secret_is_masked_however_short_it_is(
@@ -194,10 +194,10 @@ def test_header_declared_secret_is_masked_however_short_it_is(
 
 def test_ordinary_word_is_not_masked_in_messages(log: TrafficLog, recorder: Recorder, tmp_path: Path) -> None:
     log.credentials.add("password", "client secret")
-    said = _message("the password is wrong")
+    reported = _message("the password is wrong")
     with closing(Recording(log, tmp_path / "a.mcpcap")):
-        row = recorder.received([read(said)], 0)[0]
-    assert open_capture(tmp_path / "a.mcpcap").log.raw(row) == said
+        row = recorder.received([read(reported)], 0)[0]
+    assert open_capture(tmp_path / "a.mcpcap").log.raw(row) == reported
 
 
 def test_masked_rows_stay_correct_when_their_neighbors_change(
@@ -220,14 +220,14 @@ def test_rows_evicted_around_a_masked_row_are_read_back_correctly(
     log: TrafficLog, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_module, "_MEMORY_BYTES", 0)
-    said = [_message(f"number {number}") for number in range(20)]
+    reported = [_message(f"number {number}") for number in range(20)]
     with closing(Recording(log, tmp_path / "a.mcpcap")) as recording:
-        rows = [recorder.received([read(text)], 0)[0] for text in said[:10]]
+        rows = [recorder.received([read(text)], 0)[0] for text in reported[:10]]
         form = recorder.login_body(FORM)
-        rows += [recorder.received([read(text)], 0)[0] for text in said[10:]]
+        rows += [recorder.received([read(text)], 0)[0] for text in reported[10:]]
         assert recording.flush()
         assert log.in_memory(rows[0], rows[0] + 1) == [None]
-        assert [log.raw(row) for row in rows] == said
+        assert [log.raw(row) for row in rows] == reported
         assert log.raw(form) == FORM
 
 
@@ -266,7 +266,7 @@ def test_placeholders_sent_by_a_server_do_not_reveal_a_secret(
 
 
 def test_excess_secrets_get_an_irreversible_placeholder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.traffic.masking.at_rest._MOST_KEPT", 2)
+    monkeypatch.setattr("inspector.traffic.masking.at_rest._MAX_CACHED", 2)
     at_rest = AtRestMasker(Credentials())
     proofs = [HttpExchange("GET", "https://a/", (("DPoP", f"proof-Xy{n}-12345"),), 0) for n in range(3)]
     masked = [at_rest.exchange(proof) for proof in proofs]

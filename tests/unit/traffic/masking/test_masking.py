@@ -258,7 +258,7 @@ def test_scan_reports_its_progress_and_processes_long_bodies_in_steps() -> None:
 def test_exchange_is_scanned_once_however_many_messages_it_carried() -> None:
     log = log_of(b"{}", b"{}", http=HttpExchange("POST", "https://h", (("Authorization", "abc"),), 0))
     for row in range(2):
-        log.rides_on(row, 2)
+        log.set_carrier(row, 2)
     (item,) = find_secrets(log, range(3)).items
     assert item.count == 1
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayo
 
 from inspector.base.plain_text import one_line
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.traffic_model import STATUS_TONES, STATUS_WORDS, TrafficSource
+from inspector.qt.models.traffic.traffic_model import STATUS_LABELS, STATUS_TONES, TrafficSource
 from inspector.qt.panels.traffic.detail import row_facts
 from inspector.qt.panels.traffic.detail.exchange_view import ExchangeView
 from inspector.qt.panels.traffic.detail.http_view import HttpView
@@ -64,7 +64,7 @@ class DetailView(QWidget):
         self._log = source.log
         self._theme = theme
         self._number: int | None = None
-        self._stand: tuple[object, ...] = ()
+        self._shown_state: tuple[object, ...] = ()
         self._filled: set[int] = set()
         self._misses_http = False
         self._tab_of_frames: int | None = None  # the current tab before operations were listed
@@ -78,7 +78,7 @@ class DetailView(QWidget):
             "traffic", "No message chosen", "Choose a row to see its message and its bytes."
         )
         self._pages = QStackedWidget()
-        self._story_timer = QTimer(self, interval=_STORY_MS, singleShot=True)
+        self._related_timer = QTimer(self, interval=_STORY_MS, singleShot=True)
         self._lay_out()
         self._connect()
 
@@ -124,7 +124,7 @@ class DetailView(QWidget):
         if number == self._number:
             return
         self._number = number
-        self._story_timer.stop()
+        self._related_timer.stop()
         if number is None:
             self._pages.setCurrentWidget(self._empty)
             return
@@ -139,20 +139,20 @@ class DetailView(QWidget):
         number = self._number
         if number is None:
             return
-        if row_facts.state_of(self._log, number) != self._stand:
+        if row_facts.state_of(self._log, number) != self._shown_state:
             self.message.refresh()
             self._show_all(number)
-        elif not self._story_timer.isActive() and row_facts.is_open(self._log, number):
-            self._story_timer.start()
+        elif not self._related_timer.isActive() and row_facts.is_open(self._log, number):
+            self._related_timer.start()
 
     # -------------------------------------------------------------- what is shown
 
     def _show_all(self, number: int) -> None:
-        self._stand = row_facts.state_of(self._log, number)
+        self._shown_state = row_facts.state_of(self._log, number)
         self._head.show_row(self._log, number)
         self._found = findings_of(self._log, number, self._findings)
         self.tabs.setTabText(Tab.FINDINGS, f"Findings {len(self._found)}" if self._found else "Findings")
-        self._offer_http(row_facts.rides_on_http(self._log, number))
+        self._offer_http(row_facts.is_carried_by_http(self._log, number))
         self._filled.clear()
         self._fill_tab()
 
@@ -179,7 +179,7 @@ class DetailView(QWidget):
             case Tab.FINDINGS:
                 self.findings.show_findings(self._found)
             case Tab.LINKED:
-                self.linked.show_story(related_messages(self._log, number), number)
+                self.linked.show_related(related_messages(self._log, number), number)
 
     def _on_tab_clicked(self) -> None:
         self._misses_http = False
@@ -217,15 +217,15 @@ class DetailView(QWidget):
 
     def _put(self, tab: Tab, view: ViewT) -> ViewT:
         """Insert a view at its tab. Creating all five at once would take longer than a click may."""
-        place, words = self.tabs.widget(tab), self.tabs.tabText(tab)
+        position, text = self.tabs.widget(tab), self.tabs.tabText(tab)
         current, is_visible = self.tabs.currentIndex(), self.tabs.isTabVisible(tab)
         with QSignalBlocker(self.tabs):
             self.tabs.removeTab(tab)
-            self.tabs.insertTab(tab, view, words)
+            self.tabs.insertTab(tab, view, text)
             self.tabs.setTabVisible(tab, is_visible)
             self.tabs.setCurrentIndex(current)
-        if place is not None:
-            place.deleteLater()
+        if position is not None:
+            position.deleteLater()
         return view
 
     # -------------------------------------------------------------- making
@@ -235,12 +235,12 @@ class DetailView(QWidget):
         self.message.row_requested.connect(self.row_requested)
         self.tabs.currentChanged.connect(self._fill_tab)
         self.tabs.tabBarClicked.connect(self._on_tab_clicked)
-        self._story_timer.timeout.connect(self._on_story_due)
+        self._related_timer.timeout.connect(self._on_story_due)
 
     def _lay_out(self) -> None:
         self.tabs.addTab(self.message, "Message")
-        for words in ("HTTP", "Timing", "Findings", "Linked"):
-            self.tabs.addTab(QWidget(), words)
+        for text in ("HTTP", "Timing", "Findings", "Linked"):
+            self.tabs.addTab(QWidget(), text)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
@@ -278,6 +278,6 @@ class DetailHeader(QWidget):
         status, problem = log.status(row), log.problem(row)
         self._title.setText(row_facts.title(log, row))
         self._caption.setText(row_facts.caption(log, row))
-        self._badge.set_text(STATUS_WORDS[status], STATUS_TONES[status])
+        self._badge.set_text(STATUS_LABELS[status], STATUS_TONES[status])
         self._problem.setText(one_line(problem))
         self._problem.setVisible(bool(problem))

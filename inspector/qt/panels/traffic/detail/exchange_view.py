@@ -16,7 +16,7 @@ from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.detail.http_view import secrets_switch
-from inspector.qt.panels.traffic.detail.message_view import FORM_WORDS, Form, MessageView
+from inspector.qt.panels.traffic.detail.message_view import FORM_LABELS, Form, MessageView
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.notices.empty_state import EmptyState
@@ -49,7 +49,7 @@ class MessageSide(QWidget):
         self._head = QWidget()
         self._pages = QStackedWidget()
         self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self._tell_elapsed)
+        self._timer.timeout.connect(self._show_elapsed)
         self._lay_out()
 
     @cached_property
@@ -92,7 +92,7 @@ class MessageSide(QWidget):
         status = log.status(request)
         self._waiting_since = log.wall_ns(request) if status is Status.PENDING and is_live else None
         if self._waiting_since is not None:
-            self._tell_elapsed()
+            self._show_elapsed()
             self._keep_time()
         else:
             self._timer.stop()
@@ -111,7 +111,7 @@ class MessageSide(QWidget):
         if self._waiting_since is not None and self.isVisible():
             self._timer.start()
 
-    def _tell_elapsed(self) -> None:
+    def _show_elapsed(self) -> None:
         assert self._waiting_since is not None
         elapsed = max(0, time.time_ns() - self._waiting_since)
         self._absence.show_loading("No answer yet", f"Sent {duration(elapsed)} ago.")
@@ -174,7 +174,7 @@ class ExchangeView(QWidget):
         self._theme = theme
         self._row: int | None = None
         self._both_by_hand: bool | None = None
-        self._forms = Segments(theme, FORM_WORDS)
+        self._forms = Segments(theme, FORM_LABELS)
         self._forms.setAccessibleName("Form of the message")
         self.secrets = secrets_switch()
         self._own = self._make_side()
@@ -302,10 +302,10 @@ class ExchangeView(QWidget):
         side.message.forms_changed.connect(self._show_forms)
         return side
 
-    def _action(self, icon: str, words: str, *, checkable: bool = False) -> QAction:
-        action = QAction(words, self)
+    def _action(self, icon: str, text: str, *, checkable: bool = False) -> QAction:
+        action = QAction(text, self)
         action.setCheckable(checkable)
-        self._theme.dress(action, icon)
+        self._theme.set_icon(action, icon)
         return action
 
     def _lay_out(self) -> None:

@@ -87,8 +87,8 @@ class HttpView(QWidget):
         if not (shown and shown[0][2:].startswith(f"{header[0]}:")):
             return []
         path, actions = path_text(Path("http.header", (Member(header[0].lower()),))), []
-        for words, exclude in (("Filter on this header", False), ("Exclude this header", True)):
-            action = QAction(words)
+        for text, exclude in (("Filter on this header", False), ("Exclude this header", True)):
+            action = QAction(text)
             action.triggered.connect(partial(self.filter_requested.emit, path, header[1], exclude))
             actions.append(action)
         return actions
@@ -114,12 +114,12 @@ def has_secrets(exchange: HttpExchange) -> bool:
 
 def header_at(exchange: HttpExchange, line: int) -> tuple[str, str] | None:
     """Return the header at a line of `exchange_text`, counted from 0."""
-    sent, answered = exchange.request_headers, exchange.response_headers
+    sent, responded = exchange.request_headers, exchange.response_headers
     if 1 <= line <= len(sent):
         return sent[line - 1]
     first = len(sent) + len(_body_note(">", exchange.request_size)) + 3
-    is_there = exchange.status is not None and first <= line < first + len(answered)
-    return answered[line - first] if is_there else None
+    is_there = exchange.status is not None and first <= line < first + len(responded)
+    return responded[line - first] if is_there else None
 
 
 def exchange_text(exchange: HttpExchange, *, show_secrets: bool = False) -> str:

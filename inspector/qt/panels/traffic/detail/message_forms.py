@@ -71,7 +71,7 @@ class DecodedView(QWidget):
         self._note = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self.text = JsonView(theme, "Decoded text")
         self.text.save_requested.connect(self._on_save)
-        self.picture = ImageView(theme)
+        self.image = ImageView(theme)
         self._reveal = self._action("Show it", self._on_reveal)
         self._save = self._action("Save…", self._on_save)
         self._gate = ContentStack(theme, self._make_content())
@@ -104,35 +104,35 @@ class DecodedView(QWidget):
 
     # --------------------------------------------------------------
 
-    def _on_current_changed(self, place: int) -> None:
-        if not 0 <= place < len(self._decodings):
+    def _on_current_changed(self, position: int) -> None:
+        if not 0 <= position < len(self._decodings):
             return
-        decoding = self._decodings[place]
+        decoding = self._decodings[position]
         self._path.setText(decoding.path)
         self._note.setText(decoding.note)
         self._note.setVisible(bool(decoding.note))
         self._save.setEnabled(bool(decoding.data or decoding.text))
-        if decoding.is_secret and place not in self._revealed:
+        if decoding.is_secret and position not in self._revealed:
             sentence = "Whoever has it may do what its owner may; screens are often shared."
             self._gate.explain("empty", "key", "Hidden: it may be a secret", sentence, action=self._reveal)
         elif decoding.kind is DecodingKind.IMAGE and decoding.data:
-            self._show_picture(decoding)
+            self._show_image(decoding)
         elif decoding.text:
             self._show_text(decoding)
         else:
             sentence = f"{decoding.title}. It cannot be shown here, but saved."
             self._gate.explain("empty", "save", "A file", sentence, action=self._save)
 
-    def _show_picture(self, decoding: Decoding) -> None:
+    def _show_image(self, decoding: Decoding) -> None:
         read = read_image(decoding.data, decoding.mime_type)
         if read.image is None:
-            self._gate.explain("failed", "", "No picture", read.words, action=self._save)
+            self._gate.explain("failed", "", "No picture", read.text, action=self._save)
             return
-        self.picture.set_image(read.image, read.words)
-        words = f"{read.words}. {decoding.note}" if decoding.note else read.words
-        self._note.setText(words)
+        self.image.set_image(read.image, read.text)
+        text = f"{read.text}. {decoding.note}" if decoding.note else read.text
+        self._note.setText(text)
         self._note.show()
-        self._set_content(self.picture)
+        self._set_content(self.image)
 
     def _show_text(self, decoding: Decoding) -> None:
         self.text.set_secret(decoding.is_secret)
@@ -141,7 +141,7 @@ class DecodedView(QWidget):
 
     def _set_content(self, widget: QWidget) -> None:
         self.text.setVisible(widget is self.text)
-        self.picture.setVisible(widget is self.picture)
+        self.image.setVisible(widget is self.image)
         self._gate.open()
 
     def _on_reveal(self) -> None:
@@ -149,9 +149,9 @@ class DecodedView(QWidget):
         self._on_current_changed(self.list.currentRow())
 
     def _on_save(self) -> None:
-        place = self.list.currentRow()
-        if 0 <= place < len(self._decodings):
-            decoding = self._decodings[place]
+        position = self.list.currentRow()
+        if 0 <= position < len(self._decodings):
+            decoding = self._decodings[position]
             ending = _ENDINGS.get(decoding.mime_type, "bin" if decoding.data else "txt")
             data = decoding.data or decoding.text.encode(errors="surrogatepass")
             save_bytes(self, "Save what was decoded", f"decoded.{ending}", data)
@@ -165,7 +165,7 @@ class DecodedView(QWidget):
         column.addWidget(self.text, 1)
         padded = QVBoxLayout()
         padded.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_2)
-        padded.addWidget(self.picture)
+        padded.addWidget(self.image)
         column.addLayout(padded, 1)
         return content
 
@@ -186,8 +186,8 @@ class DecodedView(QWidget):
         column.addWidget(self._gate, 1)
         return right
 
-    def _action(self, words: str, slot: object) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, slot: object) -> QAction:
+        action = QAction(text, self)
         action.triggered.connect(slot)
         return action
 
@@ -251,7 +251,7 @@ class JsonTreeView(QWidget):
 
     def set_value(self, value: TreeValue) -> None:
         """Show a value, expanded to about a screenful."""
-        self.copying.close_question()
+        self.copying.close_prompt()
         self.hide_whole_value()
         self.model.set_value(value)
         self._open_first_rows()
@@ -384,25 +384,25 @@ class _JsonDelegate(QStyledItemDelegate):
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, ground, painter, ground.widget)
         painter.save()
         painter.setFont(option.font)
-        self._paint_words(painter, option.rect.adjusted(SPACE_1, 0, -SPACE_1, 0), index)
+        self._paint_text(painter, option.rect.adjusted(SPACE_1, 0, -SPACE_1, 0), index)
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         # No width: a long value elides instead of widening the tree.
         return QSize(40, self._theme.row_height())
 
-    def _paint_words(
-        self, painter: QPainter, room: QRect, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        look = self._model.look(index)
-        if look.key:
-            room = self._paint(painter, room, look.key, "key" if not look.key.isdigit() else "muted")
+    def _paint_text(self, painter: QPainter, room: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
+        appearance = self._model.appearance(index)
+        if appearance.key:
+            room = self._paint(
+                painter, room, appearance.key, "key" if not appearance.key.isdigit() else "muted"
+            )
             room = self._paint(painter, room, ": ", "muted")
-        note = painter.fontMetrics().horizontalAdvance(look.note) + SPACE_3 if look.note else 0
-        self._paint(painter, room.adjusted(0, 0, -note, 0), look.value, look.tone)
-        if look.note:
-            value = min(painter.fontMetrics().horizontalAdvance(look.value), room.width() - note)
-            self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), look.note, "muted")
+        note = painter.fontMetrics().horizontalAdvance(appearance.note) + SPACE_3 if appearance.note else 0
+        self._paint(painter, room.adjusted(0, 0, -note, 0), appearance.value, appearance.tone)
+        if appearance.note:
+            value = min(painter.fontMetrics().horizontalAdvance(appearance.value), room.width() - note)
+            self._paint(painter, room.adjusted(max(0, value) + SPACE_2, 0, 0, 0), appearance.note, "muted")
 
     def _paint(self, painter: QPainter, room: QRect, text: str, tone: Tone) -> QRect:
         """Paint a text and return the remaining rectangle."""

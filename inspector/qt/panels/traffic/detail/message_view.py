@@ -105,7 +105,7 @@ def holds_json(log: TrafficLog, row: int, body: RowBody) -> bool:
 T = TypeVar("T")
 
 # Larger messages are not searched for encoded content.
-_BIGGEST_DECODED = 16 * 1024 * 1024
+_MAX_DECODED_SIZE = 16 * 1024 * 1024
 _PASSING_BY_S = 0.1
 
 
@@ -119,7 +119,7 @@ class Form(IntEnum):
     DECODED = 4
 
 
-FORM_WORDS = tuple(form.name.capitalize() for form in Form)
+FORM_LABELS = tuple(form.name.capitalize() for form in Form)
 
 
 class MessageView(QWidget):
@@ -262,7 +262,7 @@ class MessageView(QWidget):
         return self._views[form]
 
     def _make_text(self, form: Form) -> JsonView:
-        view = JsonView(self._theme, f"Message as {FORM_WORDS[form].lower()}")
+        view = JsonView(self._theme, f"Message as {FORM_LABELS[form].lower()}")
         view.save_requested.connect(self.save)
         return view
 
@@ -325,7 +325,7 @@ class MessageView(QWidget):
         self._decodings = ()
         if body.is_small:
             self._decodings = find_decodings(body.part(0, len(body)))
-        elif len(body) <= _BIGGEST_DECODED:
+        elif len(body) <= _MAX_DECODED_SIZE:
             self._start(self._find_decodings(body))
 
     async def _find_decodings(self, body: RowBody) -> None:
@@ -372,7 +372,7 @@ def _sentence(cause: str) -> str:
 
 
 # Message members with their own filter word.
-_WORDS = {("method",): "method", ("id",): "id", ("error", "code"): "code"}
+_LABELS = {("method",): "method", ("id",): "id", ("error", "code"): "code"}
 # The longest first: `args` rather than `params.arguments`.
 _ROOTS = sorted(ROOTS.items(), key=lambda root: -len(root[1]))
 
@@ -383,7 +383,7 @@ def filter_path(steps: Steps, *, is_batch: bool = False) -> str:
     In a batch, a filter looks into each message.
     """
     inside = steps[1:] if is_batch and steps and isinstance(steps[0], int) else steps
-    if word := _WORDS.get(tuple(map(str, inside))):
+    if word := _LABELS.get(tuple(map(str, inside))):
         return word
     path: tuple[Step, ...] = tuple(Member(step) if isinstance(step, str) else Index(step) for step in inside)
     for word, root in _ROOTS:

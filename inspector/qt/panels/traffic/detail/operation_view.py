@@ -34,7 +34,7 @@ from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
 from inspector.traffic.analysis.related import RelatedMessages, Role, Step
 from inspector.traffic.log import TrafficLog
-from inspector.traffic.operations import ASKS_A_PERSON, elapsed_ns
+from inspector.traffic.operations import NEEDS_USER, elapsed_ns
 from inspector.traffic.records import HttpExchange, RecordKind, Status
 
 
@@ -81,23 +81,25 @@ class RelatedView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._gate)
 
-    def show_story(self, story: RelatedMessages, row: int) -> None:
+    def show_related(self, related: RelatedMessages, row: int) -> None:
         """Show a story; does nothing if it is already shown."""
-        if (story, row) == self._shown:
+        if (related, row) == self._shown:
             return
-        self._shown = (story, row)
-        if len(story.steps) < 2:
+        self._shown = (related, row)
+        if len(related.steps) < 2:
             sentence = "No other message belongs to this one: no answer, no progress, no question."
             self._gate.explain("empty", "link", "Stands alone", sentence)
             return
         top = self.table.verticalScrollBar().value()
-        self.model.set_story(story, row)
-        place = self.model.place_of(row)
-        if place is not None:
-            self.table.selectRow(place)
+        self.model.set_related(related, row)
+        position = self.model.position_of(row)
+        if position is not None:
+            self.table.selectRow(position)
         self.table.verticalScrollBar().setValue(top)
-        notes = [f"{plural(story.left_out, 'step')} in the middle are not listed."] if story.left_out else []
-        notes += [story.note] if story.note else []
+        notes = (
+            [f"{plural(related.left_out, 'step')} in the middle are not listed."] if related.left_out else []
+        )
+        notes += [related.note] if related.note else []
         self._note.setText(" ".join(notes))
         self._note.setVisible(bool(notes))
         self._gate.open()
@@ -107,11 +109,11 @@ class RelatedView(QWidget):
         if number is not None:
             self.row_requested.emit(number)
 
-    def menu(self, place: int) -> QMenu:
+    def menu(self, position: int) -> QMenu:
         """Create the context menu of a step."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        number = self.model.number(place)
+        number = self.model.number(position)
         if number is not None:
             menu.addAction("Go to this row", partial(self.row_requested.emit, number))
             menu.addSeparator()
@@ -127,8 +129,8 @@ class RelatedView(QWidget):
         self.filter_requested.emit(term.word, term.value, is_excluded)
 
 
-MOST_BARS = 60
-_MOST_MARKS = 200
+MAX_BARS = 60
+_MAX_MARKS = 200
 _TONES: dict[Status, Tone] = {
     Status.NONE: "outbound",
     Status.PENDING: "wait",
@@ -166,7 +168,7 @@ class Timing:
     """All bars, in the order of their starts, and their totals."""
 
     bars: tuple[Bar, ...] = ()
-    person_ns: int = 0
+    user_ns: int = 0
     left_out: int = 0
 
     @property
@@ -178,90 +180,90 @@ class Timing:
         return any(bar.duration_ns is None and bar.tone == "wait" for bar in self.bars)
 
 
-def timing_of(log: TrafficLog, story: RelatedMessages) -> Timing:
+def timing_of(log: TrafficLog, related: RelatedMessages) -> Timing:
     """Return the bars of a story. Empty if nothing in it takes time."""
-    bars = [bar for step in story.steps for bar in _bars(log, story, step)]
-    bars += _rounds(log, story.steps)
+    bars = [bar for step in related.steps for bar in _bars(log, related, step)]
+    bars += _rounds(log, related.steps)
     bars.sort(key=lambda bar: bar.start_ns)  # stable: parts stay after their whole
-    person = sum(bar.duration_ns or 0 for bar in bars if bar.hint == _FOR_A_PERSON)
-    return Timing(tuple(bars[:MOST_BARS]), person, max(0, len(bars) - MOST_BARS))
+    person = sum(bar.duration_ns or 0 for bar in bars if bar.hint == _FOR_USER)
+    return Timing(tuple(bars[:MAX_BARS]), person, max(0, len(bars) - MAX_BARS))
 
 
-_FOR_A_PERSON = "waiting for a person"
+_FOR_USER = "waiting for a person"
 
 
-def _bars(log: TrafficLog, story: RelatedMessages, step: Step) -> Iterator[Bar]:
+def _bars(log: TrafficLog, related: RelatedMessages, step: Step) -> Iterator[Bar]:
     kind = log.kind(step.row)
     if step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and kind in _REQUESTS:
-        yield _request(log, story, step)
-        yield from _http(log, story, log.exchange(step.row))
+        yield _request(log, related, step)
+        yield from _http(log, related, log.exchange(step.row))
     elif step.role is Role.QUESTION:
-        yield _question(log, step)
-    elif step.role is Role.HTTP and not _carries(log, story, step.row):
+        yield _input_request(log, step)
+    elif step.role is Role.HTTP and not _carries(log, related, step.row):
         exchange = log.http(step.row)
         if exchange is not None:
             label = f"{exchange.method} {exchange.status or ''}".strip()
             yield Bar(label, step.offset_ns, exchange.total_ns, "outbound", hint="an HTTP exchange")
-            yield from _http(log, story, step.row)
+            yield from _http(log, related, step.row)
 
 
 _REQUESTS = (RecordKind.REQUEST, RecordKind.BATCH)
 
 
-def _carries(log: TrafficLog, story: RelatedMessages, exchange: int) -> bool:
+def _carries(log: TrafficLog, related: RelatedMessages, exchange: int) -> bool:
     """Return whether the exchange is shown below the request it carried."""
     return any(
         step.role in (Role.REQUEST, Role.RETRY, Role.TASK) and log.exchange(step.row) == exchange
-        for step in story.steps
+        for step in related.steps
     )
 
 
-def _request(log: TrafficLog, story: RelatedMessages, step: Step) -> Bar:
-    words = (log.method(step.row), log.subject(step.row), "again" if step.role is Role.RETRY else "")
-    label = one_line(" ".join(word for word in words if word)) or "batch"
+def _request(log: TrafficLog, related: RelatedMessages, step: Step) -> Bar:
+    parts = (log.method(step.row), log.subject(step.row), "again" if step.role is Role.RETRY else "")
+    label = one_line(" ".join(word for word in parts if word)) or "batch"
     status, taken = log.status(step.row), log.duration_ns(step.row)
     hint = status.name.lower().replace("_", " ")
-    return Bar(label, step.offset_ns, taken, _TONES[status], _marks(story, step, taken), hint=hint)
+    return Bar(label, step.offset_ns, taken, _TONES[status], _marks(related, step, taken), hint=hint)
 
 
-def _marks(story: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
+def _marks(related: RelatedMessages, request: Step, taken: int | None) -> tuple[int, ...]:
     """Return when progress and events arrived while a request was open."""
     last = None if taken is None else request.offset_ns + taken
     moments = (
         step.offset_ns
-        for step in story.steps
+        for step in related.steps
         if step.role in (Role.PROGRESS, Role.SSE)
         and step.offset_ns >= request.offset_ns
         and (last is None or step.offset_ns <= last)
     )
-    return tuple(moment for moment, _ in zip(moments, range(_MOST_MARKS), strict=False))
+    return tuple(moment for moment, _ in zip(moments, range(_MAX_MARKS), strict=False))
 
 
-def _question(log: TrafficLog, step: Step) -> Bar:
-    asks_a_person = log.method(step.row) in ASKS_A_PERSON
-    hint = _FOR_A_PERSON if asks_a_person else "the server asks"
-    tone: Tone = "wait" if asks_a_person else "inbound"
+def _input_request(log: TrafficLog, step: Step) -> Bar:
+    needs_user = log.method(step.row) in NEEDS_USER
+    hint = _FOR_USER if needs_user else "the server asks"
+    tone: Tone = "wait" if needs_user else "inbound"
     return Bar(one_line(log.method(step.row)), step.offset_ns, log.duration_ns(step.row), tone, hint=hint)
 
 
 def _rounds(log: TrafficLog, steps: tuple[Step, ...]) -> Iterator[Bar]:
     """Yield the user's time between a result that asks for input and the retry with it."""
-    answered: Step | None = None
+    responded: Step | None = None
     for step in steps:
         if step.role is Role.RESPONSE:
-            answered = step
-        elif step.role is Role.RETRY and answered is not None:
-            taken = step.offset_ns - answered.offset_ns
-            yield Bar("answering", answered.offset_ns, taken, "wait", hint=_FOR_A_PERSON)
-            answered = None
+            responded = step
+        elif step.role is Role.RETRY and responded is not None:
+            taken = step.offset_ns - responded.offset_ns
+            yield Bar("answering", responded.offset_ns, taken, "wait", hint=_FOR_USER)
+            responded = None
 
 
-def _http(log: TrafficLog, story: RelatedMessages, row: int | None) -> Iterator[Bar]:
+def _http(log: TrafficLog, related: RelatedMessages, row: int | None) -> Iterator[Bar]:
     """Yield the phases of an exchange in order; the unmeasured rest is last."""
     exchange = log.http(row) if row is not None else None
     if row is None or exchange is None:
         return
-    at = elapsed_ns(log, story.operation, row)
+    at = elapsed_ns(log, related.operation, row)
     begun = at
     for label, taken in _phases(exchange):
         if taken is not None:
@@ -282,8 +284,8 @@ def _phases(exchange: HttpExchange) -> list[tuple[str, int | None]]:
 
 
 _NUMBER_WIDTH = 76
-_LEAST_TRACK = 96
-_TALLEST_LABEL = 220
+_MIN_TRACK = 96
+_MAX_LABEL_HEIGHT = 220
 _BAR_HEIGHT = 8
 
 
@@ -324,9 +326,9 @@ class TimingView(QScrollArea):
 
     def _sums_text(self, timing: Timing) -> str:
         parts: list[str] = []
-        if timing.person_ns:
-            rest = max(0, timing.total_ns - timing.person_ns)
-            parts.append(f"{duration(timing.person_ns)} waiting for a person, {duration(rest)} without.")
+        if timing.user_ns:
+            rest = max(0, timing.total_ns - timing.user_ns)
+            parts.append(f"{duration(timing.user_ns)} waiting for a person, {duration(rest)} without.")
         if timing.is_open:
             parts.append("Still open: it goes on until its answer comes.")
         if timing.left_out:
@@ -369,9 +371,9 @@ class Waterfall(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            place = event.pos().y() // self._row_height()
-            if 0 <= place < len(self._timing.bars):
-                tip = _tip(self._timing.bars[place])
+            position = event.pos().y() // self._row_height()
+            if 0 <= position < len(self._timing.bars):
+                tip = _tip(self._timing.bars[position])
                 QToolTip.showText(event.globalPos(), plain_tooltip(tip), self)
             return True
         return super().event(event)
@@ -383,8 +385,8 @@ class Waterfall(QWidget):
         height = self._row_height()
         track = self._track()
         self._paint_grid(painter, track)
-        for place, bar in enumerate(self._timing.bars):
-            self._paint_bar(painter, bar, QRect(0, place * height, self.width(), height), track)
+        for position, bar in enumerate(self._timing.bars):
+            self._paint_bar(painter, bar, QRect(0, position * height, self.width(), height), track)
 
     # --------------------------------------------------------------
 
@@ -394,7 +396,7 @@ class Waterfall(QWidget):
     def _track(self) -> QRect:
         """Return where the bars go: what labels and numbers leave, with a minimum."""
         room = self.width() - _NUMBER_WIDTH
-        label = min(_TALLEST_LABEL, max(room - _LEAST_TRACK, 0), max(96, room * 2 // 5))
+        label = min(_MAX_LABEL_HEIGHT, max(room - _MIN_TRACK, 0), max(96, room * 2 // 5))
         return QRect(label, 0, room - label, self.height())
 
     def _paint_grid(self, painter: QPainter, track: QRect) -> None:

@@ -20,12 +20,12 @@ from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import Direction, RecordKind, Status
 
 _TOWARDS = {Direction.IN: "from", Direction.OUT: "to", Direction.NONE: "about"}
-_ANSWERS = (RecordKind.RESULT, RecordKind.ERROR)
+_RESPONSES = (RecordKind.RESULT, RecordKind.ERROR)
 
 
 def title(log: TrafficLog, row: int) -> str:
-    words = " ".join(part for part in (log.method(row), log.subject(row)) if part)
-    return one_line(words) or _kind(log, row)
+    message = " ".join(part for part in (log.method(row), log.subject(row)) if part)
+    return one_line(message) or _kind(log, row)
 
 
 def caption(log: TrafficLog, row: int) -> str:
@@ -52,7 +52,7 @@ def facts(log: TrafficLog, row: int) -> list[Fact]:
     for word, number in _links(log, row):
         term: tuple[str, JSON] | None = ("op", number + 1) if word == "Operation" else None
         result.append(Fact(word, f"row {number + 1:,}", mono=True, term=term))
-    comment = log.remark(row).comment
+    comment = log.note(row).comment
     return [*result, Fact("Comment", comment, term=("comment", comment))] if comment else result
 
 
@@ -68,9 +68,9 @@ def _cost_facts(log: TrafficLog, row: int) -> list[Fact]:
 
 
 def _links(log: TrafficLog, row: int) -> list[tuple[str, int]]:
-    answer = "Request" if log.kind(row) in _ANSWERS else "Answer"
+    response = "Request" if log.kind(row) in _RESPONSES else "Answer"
     links = {
-        answer: log.partner(row),
+        response: log.partner(row),
         "Operation": log.operation(row),
         "HTTP exchange": log.exchange(row),
         "Sent again from": log.resent_of(row),
@@ -92,7 +92,7 @@ def _kind(log: TrafficLog, row: int) -> str:
 # ------------------------------------------------------------------ how a row stands
 
 
-def rides_on_http(log: TrafficLog, row: int) -> bool:
+def is_carried_by_http(log: TrafficLog, row: int) -> bool:
     return log.kind(row) == RecordKind.HTTP or log.exchange(row) is not None
 
 
@@ -103,7 +103,7 @@ def state_of(log: TrafficLog, row: int) -> tuple[object, ...]:
     exchange = log.http(row) if _has_open_http(log, row) else None
     operation = log.operation(row)
     cost = log.cost(row if operation is None else operation)
-    return (*(column[row] for column in late), log.remark(row), exchange, cost)
+    return (*(column[row] for column in late), log.note(row), exchange, cost)
 
 
 def is_open(log: TrafficLog, row: int) -> bool:
@@ -114,14 +114,14 @@ def is_open(log: TrafficLog, row: int) -> bool:
 
 def _has_open_http(log: TrafficLog, row: int) -> bool:
     """Return whether its exchange is still open. A finished one is not read from disk again."""
-    if not rides_on_http(log, row):
+    if not is_carried_by_http(log, row):
         return False
     carrier = log.exchange(row)
     return log.columns.duration[row if carrier is None else carrier] < 0
 
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 class Finding(NamedTuple):
@@ -180,9 +180,9 @@ class FindingsView(QWidget):
             self._column.removeWidget(entry)
             entry.hide()
             entry.deleteLater()
-        self._entries = [_Entry(self._theme, finding) for finding in findings[:_MOST_SHOWN]]
-        for place, entry in enumerate(self._entries):
-            self._column.insertWidget(place, entry)
+        self._entries = [_Entry(self._theme, finding) for finding in findings[:_MAX_SHOWN]]
+        for position, entry in enumerate(self._entries):
+            self._column.insertWidget(position, entry)
         if findings:
             self._gate.open()
         else:
@@ -196,12 +196,12 @@ class _Entry(QWidget):
         shape, tone = _MARKS[finding.severity]
         title = PlainLabel(theme, finding.title, wrap=True, selectable=True)
         text = PlainLabel(theme, finding.text, tone="muted", wrap=True, selectable=True)
-        words = QVBoxLayout()
-        words.setSpacing(SPACE_1)
-        words.addWidget(title)
-        words.addWidget(text)
+        message = QVBoxLayout()
+        message.setSpacing(SPACE_1)
+        message.addWidget(title)
+        message.addWidget(text)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACE_2)
         row.addWidget(StateDot(theme, shape, tone, finding.severity), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row.addLayout(message, 1)

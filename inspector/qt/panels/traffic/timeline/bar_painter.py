@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme, Tone
 from inspector.traffic.analysis.timeline import MarkKind
-from inspector.traffic.records import STATUS_WORDS, Status
+from inspector.traffic.records import STATUS_LABELS, Status
 
 _STATUSES = (Status.OK, Status.ERROR, Status.TOOL_ERROR, Status.PENDING, Status.GIVEN_UP)
 _MARK_WORDS = {
@@ -36,7 +36,7 @@ _MARK_WORDS = {
     MarkKind.QUESTION: "server asks",
     MarkKind.LOG: "log",
 }
-_PERSON = "waiting for a person"
+_USER = "waiting for a person"
 _SAMPLE = 26
 _GAP = 6
 
@@ -48,16 +48,16 @@ class BarLegend(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._samples: list[tuple[Status | MarkKind | None, str]] = [
-            *((status, STATUS_WORDS[status]) for status in _STATUSES),
-            (None, _PERSON),
+            *((status, STATUS_LABELS[status]) for status in _STATUSES),
+            (None, _USER),
             *_MARK_WORDS.items(),
         ]
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Legend: " + ", ".join(words for _, words in self._samples))
+        self.setAccessibleName("Legend: " + ", ".join(text for _, text in self._samples))
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
-        lines = max((line for line, _, _, _ in self._places()), default=0) + 1
+        lines = max((line for line, _, _, _ in self._positions()), default=0) + 1
         return QSize(200, lines * self._line() + 8)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -69,43 +69,43 @@ class BarLegend(QWidget):
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
-        look = BarPainter(self._theme)
+        inspect = BarPainter(self._theme)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
-        painter.setFont(look.font)
-        for line, x, sample, words in self._places():
+        painter.setFont(inspect.font)
+        for line, x, sample, text in self._positions():
             top = 4 + line * self._line()
             box = QRectF(x, top + 4, _SAMPLE, self._line() - 9)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-            self._paint_sample(painter, look, box, sample)
+            self._paint_sample(painter, inspect, box, sample)
             painter.setPen(self._theme.color("muted"))
-            painter.drawText(QPointF(self._words_at(x, sample), top + self._line() - 7), words)
+            painter.drawText(QPointF(self._text_at(x, sample), top + self._line() - 7), text)
 
     def _paint_sample(
-        self, painter: QPainter, look: BarPainter, box: QRectF, sample: Status | MarkKind | None
+        self, painter: QPainter, inspect: BarPainter, box: QRectF, sample: Status | MarkKind | None
     ) -> None:
         if sample is None:
-            look.wait(painter, box)
+            inspect.wait(painter, box)
         elif isinstance(sample, Status):
-            look.bar(painter, box, sample, is_open=False)
-            look.end_mark(painter, box, sample)
+            inspect.bar(painter, box, sample, is_open=False)
+            inspect.end_mark(painter, box, sample)
         else:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             height = box.height() if sample is MarkKind.FIRST_BYTE else 0.0
-            look.mark(painter, box.left() + 5, box.center().y() - height / 2, height, sample)
+            inspect.mark(painter, box.left() + 5, box.center().y() - height / 2, height, sample)
 
-    def _places(self) -> Iterator[tuple[int, float, Status | MarkKind | None, str]]:
+    def _positions(self) -> Iterator[tuple[int, float, Status | MarkKind | None, str]]:
         """Yield line, left edge, sample and label of each."""
         metrics = self.fontMetrics()
         line, x = 0, float(SPACE_3)
-        for sample, words in self._samples:
-            end = self._words_at(x, sample) + metrics.horizontalAdvance(words)
+        for sample, text in self._samples:
+            end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
             if end > self.width() - SPACE_3 and x > SPACE_3:
                 line, x = line + 1, float(SPACE_3)
-                end = self._words_at(x, sample) + metrics.horizontalAdvance(words)
-            yield line, x, sample, words
+                end = self._text_at(x, sample) + metrics.horizontalAdvance(text)
+            yield line, x, sample, text
             x = end + SPACE_4
 
-    def _words_at(self, x: float, sample: Status | MarkKind | None) -> float:
+    def _text_at(self, x: float, sample: Status | MarkKind | None) -> float:
         return x + (12 if isinstance(sample, MarkKind) else _SAMPLE) + _GAP
 
     def _line(self) -> int:
@@ -123,10 +123,10 @@ STATUS_TONES: dict[Status, Tone] = {
 }
 FAILED = frozenset((Status.ERROR, Status.TOOL_ERROR, Status.NOT_SENT))
 # Narrower bars are blocks without an edge.
-LEAST_BAR = 7.0
-_LEAST_END_MARK = 14.0
-_LEAST_LABEL = 30.0
-_MOST_KEPT = 2_000
+MIN_BAR = 7.0
+_MIN_END_MARK = 14.0
+_MIN_LABEL = 30.0
+_MAX_CACHED = 2_000
 _END_MARKS = {Status.ERROR: "×", Status.TOOL_ERROR: "!", Status.NOT_SENT: "⊘", Status.GIVEN_UP: "⊘"}
 _NO_PEN = Qt.PenStyle.NoPen
 
@@ -173,30 +173,30 @@ class BarPainter:
 
     def end_mark(self, painter: QPainter, box: QRectF, status: Status) -> float:
         """Mark at the end of a bar how it failed. Returns the width of the mark."""
-        words = _END_MARKS.get(status)
-        if words is None or box.width() < _LEAST_END_MARK:
+        text = _END_MARKS.get(status)
+        if text is None or box.width() < _MIN_END_MARK:
             return 0.0
         side = box.height()
         painter.setPen(self._solid[status])
-        painter.drawText(QRectF(box.right() - side, box.top(), side, side), _CENTRE, words)
+        painter.drawText(QRectF(box.right() - side, box.top(), side, side), _CENTRE, text)
         return side
 
-    def label(self, painter: QPainter, box: QRectF, words: tuple[str, str]) -> None:
+    def label(self, painter: QPainter, box: QRectF, text: tuple[str, str]) -> None:
         """Paint both texts if they fit, else as much of the first as fits."""
         room = box.width() - 10
-        if room >= _LEAST_LABEL:
+        if room >= _MIN_LABEL:
             painter.setPen(self._text)
-            shown = self._fitting(words, int(room))
+            shown = self._matching(text, int(room))
             painter.drawText(QRectF(box.left() + 7, box.top(), room, box.height()), _LEFT, shown)
 
-    def _fitting(self, words: tuple[str, str], room: int) -> str:
+    def _matching(self, text: tuple[str, str], room: int) -> str:
         """Return the shortened text, cached: shortening takes longer than painting."""
-        key = (words[0], room)
+        key = (text[0], room)
         if key not in self._shortened:
-            if len(self._shortened) > _MOST_KEPT:
+            if len(self._shortened) > _MAX_CACHED:
                 self._shortened.clear()
-            both = " · ".join(filter(None, words))
-            shown = both if self._metrics.horizontalAdvance(both) <= room else words[0]
+            both = " · ".join(filter(None, text))
+            shown = both if self._metrics.horizontalAdvance(both) <= room else text[0]
             self._shortened[key] = self._metrics.elidedText(shown, Qt.TextElideMode.ElideRight, room)
         return self._shortened[key]
 

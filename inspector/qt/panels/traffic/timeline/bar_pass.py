@@ -15,15 +15,15 @@ from PySide6.QtGui import QPainter
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.qt.panels.traffic.timeline.bar_painter import LEAST_BAR, BarPainter
+from inspector.qt.panels.traffic.timeline.bar_painter import MIN_BAR, BarPainter
 from inspector.qt.panels.traffic.timeline.time_scale import TimeScale
 from inspector.traffic.analysis.lanes import RANKS, Piece
 from inspector.traffic.analysis.timeline import LaneView, Mark, Place, Wait
 from inspector.traffic.records import Status
 
-_LEAST_INSIDE = 12.0  # pixels from which a bar's inner parts are distinguishable
-_MOST_LABELS = 400  # more are unreadable and would take longer than the bars
-_MOST_MARKS = 1_500
+_MIN_INSIDE_WIDTH = 12.0  # pixels from which a bar's inner parts are distinguishable
+_MAX_LABELS = 400  # more are unreadable and would take longer than the bars
+_MAX_MARKS = 1_500
 _MARKS_APART = 3.0
 FINEST = 2  # pixels of the smallest bar
 
@@ -35,10 +35,10 @@ class BarPass:
     """
 
     def __init__(
-        self, bars: BarSource, look: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
+        self, bars: BarSource, inspect: BarPainter, scale: TimeScale, now_ns: int, bar_height: int
     ) -> None:
         self._bars = bars
-        self._look = look
+        self._inspect = inspect
         self._start, self._factor = scale.start_ns, scale.width / scale.length_ns
         self._right = scale.width + 8.0
         self._now = now_ns
@@ -59,16 +59,16 @@ class BarPass:
         One long loop, because this is most of the painting time. Adjacent blocks that look the same are
         painted as one. In a closed lane bars overlap, so all of them are blocks without text.
         """
-        least = inf if is_closed else LEAST_BAR
+        minimum = inf if is_closed else MIN_BAR
         origin, factor, farthest, now = self._start, self._factor, self._right, self._now
-        height, block = self._height, self._look.block
+        height, block = self._height, self._inspect.block
         last_top, last_left, last_right, last_status = 0, 0, 0, Status.NONE
         for subrow, start, end, status, bars, operation in pieces:
             left = (start - origin) * factor
             right = ((now if end is None else end) - origin) * factor
             left, right = left if left > -8.0 else -8.0, right if right < farthest else farthest
             top = tops[subrow]
-            if bars == 1 and right - left >= least:
+            if bars == 1 and right - left >= minimum:
                 self._paint_bar(painter, left, right, top, status, operation, is_open=end is None)
                 continue
             first, after = int(left), max(int(right), int(left) + FINEST)
@@ -93,9 +93,9 @@ class BarPass:
         is_open: bool,
     ) -> None:
         box = QRectF(round(left), top, round(right) - round(left), self._height)
-        self._look.bar(painter, box, status, is_open=is_open)
-        taken = self._look.end_mark(painter, box, status)
-        if box.width() >= _LEAST_INSIDE:
+        self._inspect.bar(painter, box, status, is_open=is_open)
+        taken = self._inspect.end_mark(painter, box, status)
+        if box.width() >= _MIN_INSIDE_WIDTH:
             self._wide.append((operation, box, taken))
 
     def paint_insides(self, painter: QPainter) -> None:
@@ -105,10 +105,10 @@ class BarPass:
             inside = self._bars.inside(operation)
             if inside is not None:
                 self._paint_waits(painter, box, inside[0])
-            if self._labels < _MOST_LABELS:
+            if self._labels < _MAX_LABELS:
                 self._labels += 1
                 seen = box.adjusted(max(0.0, -box.left()), 0, -taken, 0)
-                self._look.label(painter, seen, self._bars.label(operation))
+                self._inspect.label(painter, seen, self._bars.label(operation))
             if inside is not None:
                 self._paint_marks(painter, box, inside[1])
 
@@ -119,19 +119,19 @@ class BarPass:
             right = min(box.right(), (end - self._start) * self._factor)
             if right > left:
                 stretch = QRectF(left, box.top() + 1, max(1.0, right - left), box.height() - 1)
-                self._look.wait(painter, stretch)
+                self._inspect.wait(painter, stretch)
 
     def _paint_marks(self, painter: QPainter, box: QRectF, marks: tuple[Mark, ...]) -> None:
         """Paint the marks; of overlapping ones of the same kind, only the first."""
         last: dict[object, float] = {}
         for mark in marks:
             x = (mark.at_ns - self._start) * self._factor
-            if not -8.0 <= x <= self._right or self._marks >= _MOST_MARKS:
+            if not -8.0 <= x <= self._right or self._marks >= _MAX_MARKS:
                 continue
             if x - last.get(mark.kind, -_MARKS_APART) >= _MARKS_APART:
                 last[mark.kind] = x
                 self._marks += 1
-                self._look.mark(painter, min(x, box.right()), box.top(), box.height(), mark.kind)
+                self._inspect.mark(painter, min(x, box.right()), box.top(), box.height(), mark.kind)
 
 
 class BarSource(Protocol):
@@ -157,7 +157,7 @@ class BarSource(Protocol):
         """Return a bar's label, and a detail to add if there is room."""
         ...
 
-    def words(self, operation: int, now_ns: int) -> str:
+    def text(self, operation: int, now_ns: int) -> str:
         """Return a summary of an operation in a few lines."""
         ...
 
@@ -175,7 +175,7 @@ class BarSource(Protocol):
 
 
 PADDING = 6
-_LONGEST_NAME = 120
+_MAX_NAME_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,18 +230,18 @@ class LaneLayout:
     def between(self, top: int, bottom: int) -> list[LaneBox]:
         return [box for box in self.boxes if box.top < bottom and box.top + box.height > top]
 
-    def neighbours(self, place: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
+    def neighbours(self, position: SubRowPlace, step: int) -> Iterator[SubRowPlace]:
         """Yield the sub-rows below (1) or above (-1) one, nearest first."""
-        places = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
-        if place in places:
-            here = places.index(place)
-            yield from places[here + 1 :] if step > 0 else reversed(places[:here])
+        positions = [SubRowPlace(box.server, subrow) for box in self.boxes for subrow in range(box.subrows)]
+        if position in positions:
+            here = positions.index(position)
+            yield from positions[here + 1 :] if step > 0 else reversed(positions[:here])
 
 
 def _box(lane: LaneView, top: int, height: int, pitch: int, is_closed: bool) -> LaneBox:
     return LaneBox(
         server=lane.server,
-        name=shorten(one_line(lane.name), _LONGEST_NAME),
+        name=shorten(one_line(lane.name), _MAX_NAME_LENGTH),
         top=top,
         height=height,
         pitch=pitch,

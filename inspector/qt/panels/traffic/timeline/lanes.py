@@ -73,7 +73,7 @@ class LanesView(QAbstractScrollArea):
         self._now = now
         self._closed: set[int] = set()
         self._layout = LaneLayout()
-        self._look = BarPainter(theme)
+        self._inspect = BarPainter(theme)
         self._pressed: QPoint | None = None
         self._dragged: QPoint | None = None
         self._note = ""
@@ -110,20 +110,20 @@ class LanesView(QAbstractScrollArea):
         """Highlight one bar."""
         if operation != self.current:
             self.current = operation
-            words = self._bars.words(operation, self._now()) if operation is not None else ""
-            self.setAccessibleDescription(words)
+            text = self._bars.text(operation, self._now()) if operation is not None else ""
+            self.setAccessibleDescription(text)
             self.viewport().update()
 
     def reveal(self, operation: int) -> None:
         """Bring a bar into view."""
-        place = self._bars.where(operation)
-        if place is None:
+        position = self._bars.where(operation)
+        if position is None:
             return
-        end = place.end_ns if place.end_ns is not None else max(self._now(), place.start_ns)
-        self._span.reveal(place.start_ns, end)
-        box = self._layout.of(place.server)
+        end = position.end_ns if position.end_ns is not None else max(self._now(), position.start_ns)
+        self._span.reveal(position.start_ns, end)
+        box = self._layout.of(position.server)
         if box is not None:
-            top, bar = box.y_of(place.subrow), self.verticalScrollBar()
+            top, bar = box.y_of(position.subrow), self.verticalScrollBar()
             bar.setValue(max(min(bar.value(), top - 8), top + self._pitch + 8 - self.viewport().height()))
 
     # -------------------------------------------------------------- painting
@@ -133,7 +133,7 @@ class LanesView(QAbstractScrollArea):
             self._paint(painter)
 
     def _paint(self, painter: QPainter) -> None:
-        painter.setFont(self._look.font)
+        painter.setFont(self._inspect.font)
         scale, top = self.scale(), self.verticalScrollBar().value()
         painter.translate(0, -top)
         boxes = self._layout.between(top, top + self.viewport().height())
@@ -161,7 +161,7 @@ class LanesView(QAbstractScrollArea):
         finest = FINEST if sum(box.count for box in boxes) < _CROWD else FINEST + 1
         width = max(1, scale.width // finest)
         views = self._bars.window(start, end, width, [box.server for box in boxes])
-        painting = BarPass(self._bars, self._look, scale, self._now(), self._pitch - 5)
+        painting = BarPass(self._bars, self._inspect, scale, self._now(), self._pitch - 5)
         for box, view in zip(boxes, views, strict=False):
             tops = [box.y_of(subrow) + 2 for subrow in range(view.subrows)]
             painting.paint(painter, view.pieces, tops, is_closed=box.is_closed)
@@ -170,16 +170,16 @@ class LanesView(QAbstractScrollArea):
         self._bars.ask(painting.operations)
 
     def _paint_current(self, painter: QPainter, scale: TimeScale) -> None:
-        place = self._bars.where(self.current) if self.current is not None else None
-        box = self._layout.of(place.server) if place is not None else None
-        if place is None or box is None:
+        position = self._bars.where(self.current) if self.current is not None else None
+        box = self._layout.of(position.server) if position is not None else None
+        if position is None or box is None:
             return
-        end = place.end_ns if place.end_ns is not None else self._now()
-        left, right = max(-4.0, scale.x(place.start_ns)), min(scale.width + 4.0, scale.x(end))
+        end = position.end_ns if position.end_ns is not None else self._now()
+        left, right = max(-4.0, scale.x(position.start_ns)), min(scale.width + 4.0, scale.x(end))
         width = 2.5 if self.hasFocus() else 2
         painter.setPen(QPen(self._theme.color("accent"), width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        outline = QRectF(left - 2.5, box.y_of(place.subrow) - 0.5, max(2.0, right - left) + 5, self._pitch)
+        outline = QRectF(left - 2.5, box.y_of(position.subrow) - 0.5, max(2.0, right - left) + 5, self._pitch)
         painter.drawRoundedRect(outline, 3, 3)
 
     def _paint_name(self, painter: QPainter, box: LaneBox) -> None:
@@ -190,15 +190,15 @@ class LanesView(QAbstractScrollArea):
         painter.drawPixmap(4, middle - 6, arrow)
         room = self.gutter - 22 - SPACE_2
         painter.setPen(theme.color("text"))
-        self._paint_words(painter, box.name, 22, middle, room)
+        self._paint_text(painter, box.name, 22, middle, room)
         painter.setPen(theme.color(STATUS_TONES[box.status] if box.status in _TROUBLES else "muted"))
         if not box.is_closed and box.subrows > 1:
-            self._paint_words(painter, lane_text(box), 22, middle + self._pitch - 4, room)
+            self._paint_text(painter, lane_text(box), 22, middle + self._pitch - 4, room)
         painter.fillRect(0, box.top + box.height, self.viewport().width(), 1, theme.color("line"))
         painter.fillRect(self.gutter - 1, box.top, 1, box.height, theme.color("line"))
 
-    def _paint_words(self, painter: QPainter, words: str, x: int, middle: int, room: int) -> None:
-        shown = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room)
+    def _paint_text(self, painter: QPainter, text: str, x: int, middle: int, room: int) -> None:
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
         flags = Qt.AlignmentFlag.AlignVCenter.value | Qt.TextFlag.TextSingleLine.value
         painter.drawText(QRectF(x, middle - 10, room, 20), flags, shown)
 
@@ -276,7 +276,7 @@ class LanesView(QAbstractScrollArea):
         if box is not None and at.x() < self.gutter:
             return f"{box.name}\n{lane_text(box)}"
         operation = self.operation_at(at)
-        return self._bars.words(operation, self._now()) if operation is not None else ""
+        return self._bars.text(operation, self._now()) if operation is not None else ""
 
     def toggle(self, server: int) -> None:
         self._closed ^= {server}
@@ -308,33 +308,33 @@ class LanesView(QAbstractScrollArea):
             case Qt.Key.Key_Return | Qt.Key.Key_Enter if self.current is not None:
                 self.chosen.emit(self.current)
             case Qt.Key.Key_Space if self.current is not None:
-                place = self._bars.where(self.current)
-                if place is not None:
-                    self.toggle(place.server)
+                position = self._bars.where(self.current)
+                if position is not None:
+                    self.toggle(position.server)
             case _:
                 super().keyPressEvent(event)
 
     def _centre(self, otherwise: int) -> int:
         """Return where keys zoom: at the highlighted bar if it is in view."""
-        place = self._bars.where(self.current) if self.current is not None else None
+        position = self._bars.where(self.current) if self.current is not None else None
         start, end = self._span.shown
-        return place.start_ns if place is not None and start <= place.start_ns <= end else otherwise
+        return position.start_ns if position is not None and start <= position.start_ns <= end else otherwise
 
     def _go_along(self, step: int) -> None:
-        place = self._bars.where(self.current) if self.current is not None else None
-        if self.current is None or place is None:
+        position = self._bars.where(self.current) if self.current is not None else None
+        if self.current is None or position is None:
             self._go_to(self._first_in_view())
         else:
             self._go_to(self._bars.neighbour(self.current, step))
 
     def _go_across(self, step: int) -> None:
-        place = self._bars.where(self.current) if self.current is not None else None
-        if place is None:
+        position = self._bars.where(self.current) if self.current is not None else None
+        if position is None:
             self._go_to(self._first_in_view())
             return
         start, end = self._span.shown
-        at = min(max(place.start_ns, start), end)
-        for other in self._layout.neighbours(SubRowPlace(place.server, place.subrow), step):
+        at = min(max(position.start_ns, start), end)
+        for other in self._layout.neighbours(SubRowPlace(position.server, position.subrow), step):
             operation = self._bars.at(at, other.server, other.subrow, _SOON)
             if operation is not None:
                 self._go_to(operation)
@@ -366,9 +366,9 @@ class LanesView(QAbstractScrollArea):
 
     def _fit_gutter(self) -> None:
         metrics = self.fontMetrics()
-        widest = max((metrics.horizontalAdvance(box.name[:40]) for box in self._layout.boxes), default=0)
-        most = max(72, min(200, self.viewport().width() // 4))
-        gutter = min(max(widest + 22 + SPACE_2, 112), most)
+        max_width = max((metrics.horizontalAdvance(box.name[:40]) for box in self._layout.boxes), default=0)
+        maximum = max(72, min(200, self.viewport().width() // 4))
+        gutter = min(max(max_width + 22 + SPACE_2, 112), maximum)
         if gutter != self.gutter:
             self.gutter = gutter
             self.gutter_changed.emit()
@@ -380,7 +380,7 @@ class LanesView(QAbstractScrollArea):
         bar.setSingleStep(self._pitch)
 
     def _on_theme_changed(self) -> None:
-        self._look = BarPainter(self._theme)
+        self._inspect = BarPainter(self._theme)
         self.refresh()
 
 
@@ -389,7 +389,7 @@ _TROUBLES = {Status.ERROR: "errors", Status.TOOL_ERROR: "tool errors", Status.NO
 
 def lane_text(box: LaneBox) -> str:
     """Return what is in view: `1,204 operations, errors, 2 open`."""
-    words = [plural(box.count, "operation")]
-    words += [_TROUBLES[box.status]] if box.status in _TROUBLES else []
-    words += [f"{box.open_count:,} open"] if box.open_count else []
-    return ", ".join(words)
+    text = [plural(box.count, "operation")]
+    text += [_TROUBLES[box.status]] if box.status in _TROUBLES else []
+    text += [f"{box.open_count:,} open"] if box.open_count else []
+    return ", ".join(text)

@@ -20,7 +20,7 @@ COLUMN = 3  # pixels
 _HEIGHT = 44
 _REST_MS = 250  # counting takes longer than painting
 _NEAR = 5  # pixels from an edge that still hit it
-_LEAST = 4  # pixels of an intended drag
+_MINIMUM = 4  # pixels of an intended drag
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +126,19 @@ class OverviewStrip(QWidget):
         grey = self._theme.tokens.tint("muted", 0.2, over="sunken")
         self._paint_columns(painter, density.rows, grey)
         self._paint_columns(painter, density.operations, self._theme.tokens.tint("outbound", 0.8))
-        for place, status in enumerate(density.statuses):
+        for position, status in enumerate(density.statuses):
             if status in FAILED:  # marked separately: failures are few, and searched for
                 color = self._theme.color(STATUS_TONES[status])
-                painter.fillRect(place * COLUMN, 3, COLUMN, 4, color)
+                painter.fillRect(position * COLUMN, 3, COLUMN, 4, color)
 
     def _paint_columns(self, painter: QPainter, counts: Sequence[int], color: QColor) -> None:
         """Paint the columns, logarithmically: one operation must be visible beside a thousand."""
         base, room = self.height() - 3, self.height() - 14
         tallest = log1p(max(counts, default=0)) or 1.0
-        for place, count in enumerate(counts):
+        for position, count in enumerate(counts):
             if count:
                 height = max(3, round(room * log1p(count) / tallest))
-                painter.fillRect(place * COLUMN, base - height, COLUMN - 1, height, color)
+                painter.fillRect(position * COLUMN, base - height, COLUMN - 1, height, color)
 
     def _current_density(self, scale: TimeScale) -> tuple[TimeScale, Density]:
         if self._density is None or (self._is_stale(scale) and not self._rest.isActive()):
@@ -185,7 +185,7 @@ class OverviewStrip(QWidget):
         x = self._x(event.position().toPoint())
         if self._grip is None:
             self.setCursor(_CURSORS[self._grip_at(x)])
-        elif abs(x - self._pressed) >= _LEAST or self._span.shown != self._before:
+        elif abs(x - self._pressed) >= _MINIMUM or self._span.shown != self._before:
             self._span.show_span(*self._dragged_to(x))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

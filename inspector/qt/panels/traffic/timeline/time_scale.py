@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.qt.theme import Theme
 
-LEAST_NS = 10_000
+MIN_NS = 10_000
 _LATEST = 2**62
 _ROOM = 0.02  # margin beside the content
 
@@ -40,9 +40,9 @@ class TimeRange(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.whole = (0, LEAST_NS)
-        self.content = (0, LEAST_NS)
-        self.shown = (0, LEAST_NS)
+        self.whole = (0, MIN_NS)
+        self.content = (0, MIN_NS)
+        self.shown = (0, MIN_NS)
         self.mode = Mode.FIT
         self.is_live = False
 
@@ -55,7 +55,7 @@ class TimeRange(QObject):
         before = self.whole, self.shown
         self.whole, self.content = _at_least(*whole), _at_least(*content)
         if self.mode is Mode.FIT:
-            self.shown = self._fitting()
+            self.shown = self._matching()
         elif self.mode is Mode.FOLLOW:
             end = max(self.shown[1], self.content[1] + round(self.length * _ROOM))
             self.shown = end - self.length, end
@@ -65,7 +65,7 @@ class TimeRange(QObject):
     def fit(self) -> None:
         """Show everything, from now on."""
         self.mode = Mode.FIT
-        self._show(*self._fitting())
+        self._show(*self._matching())
 
     def show_span(self, start: int, end: int) -> None:
         """Show another range; one that reaches the live end follows it."""
@@ -76,7 +76,7 @@ class TimeRange(QObject):
     def zoom(self, factor: float, at: int) -> None:
         """Show `factor` times as much, keeping the moment `at` in place."""
         start, end = self.outermost()
-        length = min(max(round(self.length * factor), LEAST_NS), end - start)
+        length = min(max(round(self.length * factor), MIN_NS), end - start)
         share = (at - self.shown[0]) / self.length
         first = at - round(length * share)
         self.show_span(*self._kept_inside(first, length))
@@ -105,7 +105,7 @@ class TimeRange(QObject):
             self.shown = (start, end)
             self.changed.emit()
 
-    def _fitting(self) -> tuple[int, int]:
+    def _matching(self) -> tuple[int, int]:
         start, end = self.content
         room = round((end - start) * _ROOM)
         return start - room, end + room
@@ -119,7 +119,7 @@ class TimeRange(QObject):
 def _at_least(start: int, end: int) -> tuple[int, int]:
     """Return the range in order, within computable bounds and long enough to divide into pixels."""
     start, end = sorted((max(0, min(start, _LATEST)), max(0, min(end, _LATEST))))
-    return start, max(end, start + LEAST_NS)
+    return start, max(end, start + MIN_NS)
 
 
 class TimeRuler(QWidget):
@@ -171,7 +171,7 @@ _STEPS: tuple[int, ...] = (
     *(HOUR * times for times in (1, 2, 3, 6, 12)),
     *(DAY * times for times in (1, 2, 7, 14, 30, 90, 365, 3650)),
 )  # fmt: skip
-_MOST_TICKS = 200
+_MAX_TICKS = 200
 
 
 class Tick(NamedTuple):
@@ -207,7 +207,7 @@ class TimeScale:
         step = _step(self.ns(apart))
         zone = _zone_ns(self.start_ns)
         first = -(-(self.start_ns + zone) // step) * step - zone
-        moments = range(first, min(self.end_ns + 1, first + _MOST_TICKS * step), step)
+        moments = range(first, min(self.end_ns + 1, first + _MAX_TICKS * step), step)
         return [_tick(at, step, zone, is_first=at == first) for at in moments]
 
 
@@ -254,9 +254,9 @@ def _tick(at_ns: int, step_ns: int, zone_ns: int, *, is_first: bool) -> Tick:
     return Tick(at_ns, clock_text(at_ns, step_ns), is_major)
 
 
-def _step(least_ns: int) -> int:
+def _step(min_ns: int) -> int:
     for step in _STEPS:
-        if step >= least_ns:
+        if step >= min_ns:
             return step
     return _STEPS[-1]
 

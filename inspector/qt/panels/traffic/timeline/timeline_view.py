@@ -38,7 +38,7 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 
 _SOON_MS = 40  # rows come in batches: paint once for several
 _GROWTH_MS = 50
-_PATIENCE_MS = 400
+_TIMEOUT_MS = 400
 _NOTHING_IN_RANGE = "No operation that fits is in this range."
 
 
@@ -82,7 +82,7 @@ class TimelineView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.gate)
         self._was_empty = False
-        self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
+        self._timeout = QTimer(self, singleShot=True, interval=_TIMEOUT_MS)
         self._soon = QTimer(self, singleShot=True, interval=_SOON_MS)
         self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
         self._connect()
@@ -102,7 +102,7 @@ class TimelineView(QWidget):
     def _connect(self) -> None:
         self._soon.timeout.connect(self._update)
         self._growth.timeout.connect(self._update)
-        self._patience.timeout.connect(self._update)
+        self._timeout.timeout.connect(self._update)
         self.bars.found.connect(self.lanes.viewport().update)
         self.span.changed.connect(self.ruler.update)
         self.strip.dragged.connect(self._on_dragged)
@@ -194,11 +194,11 @@ class TimelineView(QWidget):
         """
         has_rows = bool(len(self._source.log))
         if has_rows and not self._was_empty:
-            self._patience.start()
-        if not has_rows or (self._chosen is None and not self._patience.isActive()):
+            self._timeout.start()
+        if not has_rows or (self._chosen is None and not self._timeout.isActive()):
             self._explain()
             return False
-        self.lanes.set_note("" if self._patience.isActive() else _NOTHING_IN_RANGE)
+        self.lanes.set_note("" if self._timeout.isActive() else _NOTHING_IN_RANGE)
         return True
 
     def _content(self) -> tuple[int, int] | None:
@@ -238,7 +238,7 @@ class TimelineView(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        for timer in (self._soon, self._growth, self._patience):
+        for timer in (self._soon, self._growth, self._timeout):
             timer.stop()
 
     # -------------------------------------------------------------- which time
@@ -313,33 +313,33 @@ class TimelineHeader(PanelHeader):
         legend.setCheckable(True)
         legend.setChecked(True)
         legend.toggled.connect(self.legend_toggled)
-        span.changed.connect(self._tell)
+        span.changed.connect(self._report)
 
     def set_count(self, count: int) -> None:
         self._count = count
-        self._tell()
+        self._report()
 
     def set_chosen(self, is_chosen: bool) -> None:
         """Set whether a time range is chosen."""
         self._clear.setVisible(is_chosen)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         start, end = self._span.shown
         step = SECOND if end - start > 100 * SECOND else MS if end - start > 10 * MS else 1_000
         between = f"{clock_text(start, step)} – {clock_text(end, step)}"
-        words = (plural(self._count, "operation"), f"{day_text(start)}, {between}", duration(end - start))
-        self.set_detail("   ·   ".join(words))
+        text = (plural(self._count, "operation"), f"{day_text(start)}, {between}", duration(end - start))
+        self.set_detail("   ·   ".join(text))
 
     def _zoom(self, factor: float) -> None:
         self._span.zoom(factor, sum(self._span.shown) // 2)
 
-    def _action(self, words: str, tip: str) -> QAction:
-        action = QAction(words, self)
+    def _action(self, text: str, tip: str) -> QAction:
+        action = QAction(text, self)
         action.setToolTip(tip)
         return action
 
-    def _button(self, words: str, tip: str) -> QAction:
-        action = self._action(words, tip)
+    def _button(self, text: str, tip: str) -> QAction:
+        action = self._action(text, tip)
         button: QToolButton = self.add_action(action)
         button.setAccessibleName(tip)
         return action
