@@ -105,9 +105,6 @@ def _unusable(url: str, problem: str) -> Link:
     return Link(url, before=url, problem=problem)
 
 
-# ------------------------------------------------------------------ reading
-
-
 def _taken_apart(url: str) -> Link:
     try:
         parts = urlsplit(url)
@@ -184,9 +181,6 @@ def _loose_address(numbers: list[int]) -> IPv4Address:
     return IPv4Address(int.from_bytes(bytes([*head, *last.to_bytes(4 - len(head), "big")]), "big"))
 
 
-# ------------------------------------------------------------------ names in two forms
-
-
 def _folded(host: str) -> str:
     """Fold a host as browsers do first: NFKC, lower case, one kind of dot."""
     return _DOTS.sub(".", unicodedata.normalize("NFKC", host).lower())
@@ -217,9 +211,6 @@ def _label_to_unicode(label: str) -> str:
         return label[4:].encode("ascii").decode("punycode")
     except (UnicodeError, ValueError, OverflowError):
         return label
-
-
-# ------------------------------------------------------------------ what is odd
 
 
 def _warnings(link: Link) -> Iterator[str]:

@@ -168,9 +168,6 @@ def _entries(document: JSONObject) -> list[JSON]:
     return entries
 
 
-# ------------------------------------------------------------------ one rule
-
-
 def read_rule(entry: JSON, number: int, taken: dict[str, ReplyRule]) -> ReplyRule:
     """Parse one rule. Raises ValueError.
 
@@ -291,9 +288,6 @@ def _per_minute(source: JSONObject) -> int:
     if type(value) is not int or not 1 <= value <= MAX_PER_MINUTE:
         raise ValueError(f"“perMinute” must be a whole number from 1 to {MAX_PER_MINUTE:,}")
     return value
-
-
-# ------------------------------------------------------------------ script files
 
 
 def read_script(path: Path) -> list[JSON]:

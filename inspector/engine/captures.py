@@ -53,8 +53,6 @@ class Captures:
     def folder(self) -> Path | None:
         return self._folder.path if self._folder is not None else None
 
-    # -------------------------------------------------------------- the running one
-
     async def begin(self) -> None:
         """Start recording, if enabled. Failures are reported; the app works without it."""
         if self._folder is not None and self.limits().is_on:
@@ -97,8 +95,6 @@ class Captures:
             )
         await _in_thread(lambda is_cancelled: recording.save_as(path, on_progress, is_cancelled))
 
-    # -------------------------------------------------------------- opened ones
-
     async def open(self, path: Path, on_progress: OnProgress | None = None) -> Capture:
         """Open a capture, or an export from us or another tool, detected by content.
 
@@ -127,8 +123,6 @@ class Captures:
         self._opened.discard(capture.path.resolve())
         await asyncio.to_thread(capture.close)
 
-    # -------------------------------------------------------------- exports
-
     async def find_secrets(
         self, log: TrafficLog, rows: Sequence[int], on_progress: OnProgress | None = None
     ) -> SecretsFound:
@@ -148,8 +142,6 @@ class Captures:
         return await _in_thread(
             lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
         )
-
-    # -------------------------------------------------------------- kept ones
 
     def limits(self) -> KeepCaptures:
         """Return the retention settings; problems in the file are reported."""

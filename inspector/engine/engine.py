@@ -140,8 +140,6 @@ class Engine:
         self.doctor = Doctor(self, self._guard)
         self.settings_store = SettingsStore(self, Files())
 
-    # -------------------------------------------------------------- servers
-
     def _name_servers(self) -> None:
         """Expose the methods of `Servers` on the engine."""
         servers = self.servers
@@ -241,8 +239,6 @@ class Engine:
         finally:  # otherwise the next start would offer it as interrupted
             await self.captures.end()
 
-    # -------------------------------------------------------------- asking servers
-
     def client(self, name: str) -> Client:
         """Return the client of a server: resources, prompts, completion, subscriptions, tasks."""
         return self._server(name).client
@@ -325,8 +321,6 @@ class Engine:
         """Return an unused id and reserve it. Raises ConnectionLost."""
         return self._server(name).session.next_id()
 
-    # -------------------------------------------------------------- looking at frames
-
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         """Format a message of the log or of a capture. Large ones are parsed in another process."""
         return await self._worker.run(pretty_text, log.raw(row))
@@ -349,8 +343,6 @@ class Engine:
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Run background work, which ends with the engine at the latest."""
         self._tasks.spawn(name, work)
-
-    # --------------------------------------------------------------
 
     def _server(self, name: str) -> Server:
         return self.servers.get(name)

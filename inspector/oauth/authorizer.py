@@ -120,8 +120,6 @@ class Authorizer:
             self._is_loaded = True
         return self._held
 
-    # -------------------------------------------------------------- before a request
-
     async def usable(self) -> StoredLogin | None:
         """Return tokens valid long enough for a request; None to let the server demand a login."""
         held = await self.held()
@@ -171,8 +169,6 @@ class Authorizer:
         if issuer not in self._keys:
             self._keys[issuer] = await self.store.key(issuer)
         return self._keys[issuer]
-
-    # -------------------------------------------------------------- after a refusal
 
     def accepted(self, held: StoredLogin) -> None:
         if held is self._held:

@@ -109,8 +109,6 @@ class CallbackWaiter:
         """Stop waiting; later callbacks are rejected. No effect after the callback was received."""
         self._response.cancel()
 
-    # -------------------------------------------------------------- what comes
-
     def paste(self, text: str) -> None:
         """Accept a URL copied from the browser. Raises UserError if it is not the callback."""
         response, refusal = self._read_pasted(text)

@@ -251,8 +251,6 @@ class LoginHttp:
             await exchanges.close()
         self._exchanges = {}
 
-    # --------------------------------------------------------------
-
     async def _send(self, request: LoginRequest) -> LoginReply:
         followed: list[str] = []
         while True:

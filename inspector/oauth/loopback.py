@@ -110,8 +110,6 @@ class LoopbackListener:
     ) -> None:
         await self.close()
 
-    # -------------------------------------------------------------- one connection
-
     def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Drop the oldest connection over the limit, so that idle ones do not block the callback."""
         running = deque(task for task in self._connections if not task.done())
@@ -183,8 +181,6 @@ def _read_head(head: bytes) -> _Request | None:
     return _Request(match[1], match[2], hosts)
 
 
-# ------------------------------------------------------------------ pages
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -229,9 +225,6 @@ async def _throw_away(reader: asyncio.StreamReader) -> None:
     left = _MAX_DISCARDED
     while left > 0 and (piece := await reader.read(64 * 1024)):
         left -= len(piece)
-
-
-# ------------------------------------------------------------------ ports
 
 
 def _check(host: str, port: int, path: str) -> None:

@@ -85,8 +85,6 @@ class LoginStore:
         self._server = server
         self._url = server_url
 
-    # -------------------------------------------------------------- clients
-
     async def clients(self) -> tuple[Client, ...]:
         """Return all clients of this server, for any issuer."""
         found = [_read_client(await self._object(name)) for name in await self._names(_CLIENT)]
@@ -97,8 +95,6 @@ class LoginStore:
 
     async def forget_client(self, issuer: str) -> None:
         await self._secrets.delete(self._name(issuer, _CLIENT))
-
-    # -------------------------------------------------------------- tokens
 
     async def held(self) -> StoredLogin | None:
         """Return the newest tokens for this server's URL, None if there are none."""
@@ -126,8 +122,6 @@ class LoginStore:
         names = [*await self._names(_CLIENT), *await self._names(_TOKENS)]
         return tuple(dict.fromkeys(parts_of(name)[1] for name in names))
 
-    # -------------------------------------------------------------- sign-ins with an identity provider
-
     async def signed_in(self, issuer: str) -> SignedIn | None:
         """Return the saved login at this provider for this server, None if there is none."""
         return _read_sign_in(await self._object(self._name(issuer, _SIGN_IN)))
@@ -147,8 +141,6 @@ class LoginStore:
     def signing_in(self, issuer: str) -> AbstractAsyncContextManager[None]:
         """Claim a login across processes; read it again inside."""
         return self._secrets.claim(self._name(issuer, _SIGN_IN))
-
-    # -------------------------------------------------------------- keys, hosts, and what a person stored
 
     async def key(self, issuer: str) -> SigningKey:
         """Return the key that this issuer's tokens are bound to, creating it if needed."""
@@ -204,8 +196,6 @@ class LoginStore:
         for kind in (_TOKENS, _SIGN_IN, _CLIENT, _KEY, _HOSTS, _PRIVATE, _TRUST):
             for name in await self._names(kind):
                 await self._secrets.delete(name)
-
-    # --------------------------------------------------------------
 
     def _name(self, issuer: str, kind: str) -> str:
         return make_name(KIND, issuer, self._server, kind)

@@ -84,8 +84,6 @@ class TokenLifecycle:
                 self.findings = (*self.findings, found)[-_MAX_FINDINGS:]
                 self._recorder.step(f"{found.id}: {found.seen}")
 
-    # -------------------------------------------------------------- refresh
-
     async def refresh(
         self, held: StoredLogin, revision: Revision, *, is_refused: bool = False
     ) -> StoredLogin:
@@ -144,8 +142,6 @@ class TokenLifecycle:
         )
         return renewed
 
-    # -------------------------------------------------------------- who gives tokens now?
-
     async def names_issuer(self, issuer: str, refused: Refused, revision: Revision) -> bool:
         """True if the server still names this authorization server, or that cannot be determined.
 
@@ -167,8 +163,6 @@ class TokenLifecycle:
                     )
                     return not read.metadata.issuers or issuer in read.metadata.issuers
         return True
-
-    # -------------------------------------------------------------- sign out
 
     async def sign_out(self) -> str:
         """Revoke the tokens, and delete them in any case. Return a sentence about the outcome.
@@ -238,8 +232,6 @@ class TokenLifecycle:
         if not reply.is_success:
             return f"Signed out here. The authorization server did not take the tokens back ({reply.status})."
         return "Signed out. The authorization server has taken the tokens back."
-
-    # --------------------------------------------------------------
 
     async def _request(self, held: StoredLogin, endpoint: str, form: Form) -> TokenRequest:
         client = await self._client(held)

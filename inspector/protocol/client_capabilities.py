@@ -185,9 +185,6 @@ _MEANT = ("sampling", "roots")  # meaningful even if empty
 _KNOWN = ("roots", "sampling", "elicitation", "tasks", "experimental", "extensions")
 
 
-# ------------------------------------------------------------------ in the words of a revision
-
-
 def _at(revision: Revision, whole: JSONObject) -> JSONObject:
     declared = {name: _member_at(revision, name, value) for name, value in whole.items()}
     return {name: value for name, value in declared.items() if value is not None}

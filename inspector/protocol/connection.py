@@ -99,8 +99,6 @@ class Connection:
         self._ours: Correlator[Message] = Correlator()
         self._theirs: Correlator[Message] = Correlator()
 
-    # -------------------------------------------------------------- sending
-
     def request(
         self,
         method: str,
@@ -180,8 +178,6 @@ class Connection:
         match, _ = self._theirs.resolve(id)
         if match is not Match.OPEN:
             raise LocalProtocolError(f"there is no open request {id!r} of the server to answer")
-
-    # -------------------------------------------------------------- receiving
 
     def receive(self, message: Message) -> list[Event]:
         """Return the events of a message. Invalid messages have none: they are only recorded."""

@@ -109,8 +109,6 @@ class Discovery:
             return self._on_error(error)
         return NotModern(f"it refused server/discover with HTTP {refused.status}")
 
-    # -------------------------------------------------------------- errors
-
     def _on_error(self, error: ErrorObject) -> Ask | NotModern:
         if error.code == UNSUPPORTED_VERSION:
             return self._on_unsupported(supported_in(error))
@@ -148,8 +146,6 @@ class Discovery:
         raise ConnectFailed(
             "The server and we have no protocol version in common.", f"{theirs}; we speak {ours}."
         )
-
-    # -------------------------------------------------------------- results
 
     def _settle(self, response: Message) -> Agreement | NotModern:
         result = response.result

@@ -131,9 +131,6 @@ def _change(
     return ItemChange(kind, became, *key, old_name, old_number, fields, _new_hidden(before, after))
 
 
-# -------------------------------------------------------------- equal or not
-
-
 def _differing(kind: str, before: JSONObject, after: JSONObject) -> tuple[str, ...]:
     """Return the members that differ, in the order sent."""
     if _is_same_text(before, after):  # fast path: true for nearly all of ten thousand
@@ -196,9 +193,6 @@ def _sorted_sets(value: JSON) -> JSON:
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
-
-
-# -------------------------------------------------------------- renamed
 
 
 def _renames(
@@ -266,9 +260,6 @@ def _likenesses(kind: str) -> tuple[Callable[[JSONObject], str], ...]:
     if kind == "prompts":
         return (_body, _description, _arguments)
     return (_body, _resource_name, _description)
-
-
-# -------------------------------------------------------------- hidden characters
 
 
 def _new_hidden(before: JSONObject, after: JSONObject) -> str:

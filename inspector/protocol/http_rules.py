@@ -49,8 +49,6 @@ _NAMED_BY = {
     "tasks/cancel": "taskId",
 }
 
-# ------------------------------------------------------------------ headers
-
 
 def standard_headers(
     message: Message | None, revision: Revision | None = None, session_id: str = ""
@@ -107,8 +105,6 @@ def _present(*headers: tuple[str, str]) -> Headers:
     return tuple((name, value) for name, value in headers if value and _PLAIN.fullmatch(value))
 
 
-# ------------------------------------------------------------------ header values
-
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _SENTINEL = re.compile(r"=\?base64\?.*\?=")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -135,9 +131,6 @@ def header_text(value: JSON) -> str | None:
     if isinstance(value, int | float):
         return write_number(value)
     return None
-
-
-# ------------------------------------------------------------------ statuses
 
 
 class Meaning(Enum):
@@ -251,8 +244,6 @@ def suggests_http_sse(status: int, body: bytes = b"") -> bool:
     is_modern = error is not None and error.code in MODERN_ERRORS | {METHOD_NOT_FOUND}
     return status in (400, 404, 405) and not is_modern
 
-
-# ------------------------------------------------------------------ redirects
 
 _KEEPS_EVERY_METHOD = (307, 308)
 _KEEPS_GET = (301, 302, 303, *_KEEPS_EVERY_METHOD)

@@ -184,9 +184,6 @@ def error_of(response: Message) -> ErrorObject:
     )
 
 
-# ------------------------------------------------------------------ writing
-
-
 def request(id: RequestId, method: str, params: JSONObject | None = None) -> Message:
     body: JSONObject = {"jsonrpc": "2.0", "id": id, "method": method}
     if params is not None:
@@ -212,9 +209,6 @@ def failure(id: RequestId, code: int, message: str, data: JSON = None) -> Messag
         error["data"] = data
     body: JSONObject = {"jsonrpc": "2.0", "id": id, "error": error}
     return Message(Kind.ERROR, to_wire(body), id=id, parsed=body)
-
-
-# ------------------------------------------------------------------ reading
 
 
 def read(raw: bytes) -> Message:
@@ -337,8 +331,6 @@ def _object(value: JSON) -> JSONObject:
 def _with_problem(message: Message, problem: str) -> Message:
     return Message(message.kind, message.raw, message.method, message.id, problem, message.parsed)
 
-
-# ------------------------------------------------------------------ scanning the envelope of a big frame
 
 _SCALAR = rb'(?:"(?:[^"\\]|\\.){0,1000}"|-?\d{1,30}|null)'
 _HEAD_MEMBER = re.compile(rb'\s*"(\w{1,20})"\s*:\s*(' + _SCALAR + rb")\s*,")

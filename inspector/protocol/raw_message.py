@@ -105,9 +105,6 @@ def _is_id(key: bytes) -> bool:
         return False
 
 
-# ------------------------------------------------------------------ in words
-
-
 def describe(raw: bytes) -> str:
     """Describe in one line what these bytes are to the receiver, and what is wrong where."""
     message = read(raw)

@@ -110,8 +110,6 @@ class Rounds:
         self._requested = None
         return params
 
-    # -------------------------------------------------------------- kinds of results
-
     def _on_input_required(self, result: JSONObject) -> NeedInput | Invalid:
         if self._method not in MAY_ASK:
             return Invalid(f"a result of {self._method} must not ask for input")
@@ -159,9 +157,6 @@ def _state(result: JSONObject) -> str | None:
     if state is not None and not isinstance(state, str):
         raise ValueError("its requestState is no string")
     return state
-
-
-# ------------------------------------------------------------------ what may be asked
 
 
 def fault_of(request: InputRequest, capabilities: JSONObject) -> str:

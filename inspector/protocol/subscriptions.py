@@ -167,8 +167,6 @@ class SubscriptionStream:
         """The filter of each open stream, to resubscribe elsewhere."""
         return {id: stream.requested for id, stream in self._streams.items()}
 
-    # -------------------------------------------------------------- receiving
-
     def receive(self, notification: Message, carrier: RequestId | None = None) -> ListenEvent | None:
         """Return the event of a notification; None if it is not about a stream.
 

@@ -91,9 +91,6 @@ class Task:
         return read_input_requests(self.source["inputRequests"])
 
 
-# ------------------------------------------------------------------ the two designs
-
-
 class TaskDesign(Protocol):
     """Requests and parsers of a task design. None means that the design has no such request."""
 
@@ -203,9 +200,6 @@ def related_task(meta: JSON) -> str:
     return _text(related, "taskId") if isinstance(related, dict) else ""
 
 
-# ------------------------------------------------------------------ watching one
-
-
 @dataclass(frozen=True, slots=True)
 class TaskUpdate:
     """A new task state: the task, its new requests, and problems."""
@@ -259,9 +253,6 @@ class TaskWatch:
         return requested, tuple(
             f"The task uses the key {_shown(key)} for a second question." for key in reused
         )
-
-
-# ------------------------------------------------------------------ reading
 
 
 def _status(value: JSON) -> TaskStatus:
@@ -356,8 +347,6 @@ class ClientTasks:
         self._make_id = make_id
         self._tasks: dict[str, ClientTask] = {}
 
-    # -------------------------------------------------------------- our side of it
-
     def create(self, method: str, params: JSONObject) -> ClientTask:
         """Create a task for a request. Raises RpcError if there are too many."""
         self._prune()
@@ -382,8 +371,6 @@ class ClientTasks:
         """Drop a task that will not be answered. One that the server cancelled stays."""
         if not task.status.is_terminal:
             self._tasks.pop(task.id, None)
-
-    # -------------------------------------------------------------- the server's requests
 
     def find(self, params: JSONObject) -> ClientTask:
         """Return the task that a request names. Raises RpcError."""
@@ -424,8 +411,6 @@ class ClientTasks:
         meta = outcome.get("_meta")
         related: JSONObject = {RELATED_TASK_KEY: {"taskId": task.id}}
         return {**outcome, "_meta": {**(meta if isinstance(meta, dict) else {}), **related}}
-
-    # --------------------------------------------------------------
 
     def _move(self, task: ClientTask, status: TaskStatus, message: str) -> None:
         task.status, task.message, task.updated_ns = status, message, self._now()

@@ -170,8 +170,6 @@ class Bridge(QObject, EngineApi):
         self._after_events.stop()
         self._is_painted.set()
 
-    # -------------------------------------------------------------- down
-
     async def caught_up(self) -> None:
         """Wait until the window has received everything the engine has sent so far."""
         import asyncio
@@ -218,8 +216,6 @@ class Bridge(QObject, EngineApi):
         except RuntimeError:  # also raised when touching a deleted widget
             if owner is None or shiboken6.isValid(owner):
                 raise
-
-    # -------------------------------------------------------------- up
 
     def _listen(self) -> None:
         """Connect the engine's signals.

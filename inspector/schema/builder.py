@@ -163,8 +163,6 @@ class Builder:
                 return self._object(flat, words, depth)
         return JsonField(reason=_unknown_type(name), **words)
 
-    # -------------------------------------------------------------- lists
-
     def _list(self, schema: JSONObject, words: Words, depth: int) -> Field:
         item = schema.get("items", True)
         build_item = partial(self.field, item, depth + 1)
@@ -182,8 +180,6 @@ class Builder:
         if item is False:
             maximum = 0
         return ListField(item=build_item, min_items=minimum, max_items=maximum, unique_items=unique, **words)
-
-    # -------------------------------------------------------------- objects
 
     def _object(self, flat: Flat, words: Words, depth: int) -> Field:
         # Members that a condition adds count as evaluated too, so nothing is unevaluated until it is known

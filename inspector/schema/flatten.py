@@ -243,9 +243,6 @@ def both(*parts: JSON) -> JSON:
     return wanted[0] if len(wanted) == 1 else {"allOf": wanted}
 
 
-# ------------------------------------------------------------------ objects and lists
-
-
 def _merge_members(outer: JSONObject, inner: JSONObject, merged: JSONObject) -> None:
     order = {**keywords.named(outer, "properties"), **keywords.named(inner, "properties")}
     united: JSONObject = {}
@@ -291,9 +288,6 @@ def _united(outer: JSON, inner: JSON) -> JSON:
         return outer if isinstance(outer, dict) else inner
     shared = {name: both(outer[name], inner[name]) for name in outer.keys() & inner.keys()}
     return {**inner, **outer, **shared}
-
-
-# ------------------------------------------------------------------ values
 
 
 def _types(outer: JSON, inner: JSON) -> JSON:

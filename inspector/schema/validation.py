@@ -66,9 +66,6 @@ def _key_errors(inner: ValidationError, pointer: str, document: Document, depth:
         yield FieldError(position, f"the key {error.problem}")
 
 
-# ------------------------------------------------------------------ unions
-
-
 def _union_errors(error: ValidationError, document: Document, depth: int) -> Iterator[FieldError]:
     pointer = _pointer(error.instance_path)
     branches: list[list[ValidationError]] = _of(error, "context")
@@ -116,9 +113,6 @@ def _titles(error: ValidationError, document: Document, count: int) -> list[str]
     if isinstance(position, list) and len(position) == count:
         return titles_of(position, document)
     return [f"variant {number}" for number in range(1, count + 1)]
-
-
-# ------------------------------------------------------------------ words
 
 
 def _label(kind: str, error: ValidationError) -> str:

@@ -251,9 +251,6 @@ def json_from_text(text: str) -> JSON | Absent | Unreadable:
         return Unreadable(text, str(exc))
 
 
-# ------------------------------------------------------------------ from JSON to a draft
-
-
 def draft_of(field: Field, value: JSON) -> Draft:
     """Return the draft for a value: variants picked, maps as rows. `finish` is the inverse.
 
@@ -298,9 +295,6 @@ def _members(field: ObjectField, draft: Mapping[str, Draft]) -> dict[str, Field]
             if key not in known and (inner := whole.rest.value_for(key)) is not None:
                 known[key] = inner
     return known
-
-
-# ------------------------------------------------------------------ from a draft to JSON
 
 
 def finish(field: Field, draft: Draft) -> JSON | Absent:

@@ -124,8 +124,6 @@ class Client:
     def set_max_pages(self, most_pages: int) -> None:
         self._max_pages = self.tasks.most_pages = most_pages
 
-    # -------------------------------------------------------------- lists
-
     async def list_tools(self) -> Listing[Tool]:
         self._require("tools/list")
         listing = await list_all(self._session, "tools/list", "tools", Tool.read, self._max_pages)
@@ -145,8 +143,6 @@ class Client:
     async def list_prompts(self) -> Listing[Prompt]:
         self._require("prompts/list")
         return await list_all(self._session, "prompts/list", "prompts", Prompt.read, self._max_pages)
-
-    # -------------------------------------------------------------- calls that may take several rounds
 
     async def call_tool(
         self,
@@ -255,8 +251,6 @@ class Client:
             raise RemoteProtocolError(f"the call became a task that cannot be read: {exc}") from exc
         return CompletedCall(done.exchange, done.rounds, task)
 
-    # -------------------------------------------------------------- small things
-
     async def complete(
         self, ref: JSONObject, argument: str, value: str, context: Mapping[str, str] | None = None
     ) -> Completion:
@@ -289,8 +283,6 @@ class Client:
             raise NotOffered(f"We did not declare the capability “{missing}”.", "Nothing was sent.")
         await self._session.notify(method)
 
-    # -------------------------------------------------------------- what a person wrote
-
     async def send_raw(
         self,
         raw: bytes,
@@ -309,8 +301,6 @@ class Client:
         return await self._session.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
-
-    # -------------------------------------------------------------- hearing of changes
 
     async def subscribe(self, uri: str) -> None:
         """Subscribe to updates of a resource; restored after reconnecting."""
@@ -365,8 +355,6 @@ class Client:
         agreement = self._agreement
         return not missing_capability("notifications/tasks", agreement.capabilities, agreement.revision)
 
-    # -------------------------------------------------------------- what we declare
-
     def _declared(self) -> JSONObject:
         return self._session.declared or {}
 
@@ -378,8 +366,6 @@ class Client:
                 "not for one call. Nothing was sent.",
                 "Change them on the Client tab and connect again, or leave the option of this call empty.",
             )
-
-    # -------------------------------------------------------------- what may be sent
 
     @property
     def _agreement(self) -> Agreement:
@@ -400,8 +386,6 @@ class Client:
     async def _ask(self, method: str, params: JSONObject) -> JSONObject:
         self._require(method)
         return result_of((await self._session.request(method, params)).response)
-
-    # -------------------------------------------------------------- mirrored arguments
 
     @property
     def _mirrors_arguments(self) -> bool:

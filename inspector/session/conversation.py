@@ -123,8 +123,6 @@ class Conversation:
     def is_over(self) -> bool:
         return self._transport is None
 
-    # -------------------------------------------------------------- the end
-
     async def settle(self) -> None:
         """Give pending notifications, such as cancellations, time to be sent."""
         await self._notices.settle(_GRACE_FOR_NOTICES)
@@ -149,8 +147,6 @@ class Conversation:
         self.waiting.close()
         await self._notices.close()
         await transport.close()
-
-    # -------------------------------------------------------------- sending
 
     def limits(self, timeout: float | None) -> Limits:
         idle = timeout or self._settings.request_timeout
@@ -274,8 +270,6 @@ class Conversation:
         self._left.remove(request)
         if self._transport is not None and not self.waiting.has(request.id):
             self._transport.forget(request)
-
-    # -------------------------------------------------------------- receiving
 
     def receive(self, event: FramesReceived) -> list[Message]:
         """Record frames and act on them; return them as messages."""

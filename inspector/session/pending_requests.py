@@ -210,8 +210,6 @@ class PendingRequest:
         if self._pauses and self._human is not None:
             self._human.end()
 
-    # -------------------------------------------------------------- its limits
-
     @property
     def due(self) -> float:
         """When it times out, by the loop's clock; infinity while no timeout applies."""
@@ -243,8 +241,6 @@ class PendingRequest:
         self._traffic = self._loop.time()
         if self.on_progress is not None:
             self.on_progress(event)
-
-    # -------------------------------------------------------------- while it is our turn
 
     def pause(self) -> None:
         """Pause the timeouts, until `unpause` was called as often."""

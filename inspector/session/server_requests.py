@@ -253,8 +253,6 @@ class PendingServerRequests:
         self._over: dict[ServerRequest, UserError] = {}
         self._lost: ConnectionLost | None = None
 
-    # -------------------------------------------------------------- asking
-
     async def ask(self, server_request: ServerRequest, human: HumanWaitTime | None = None) -> Replies:
         """Return the replies to what a result asks for. `human` accumulates the time that took.
 
@@ -336,8 +334,6 @@ class PendingServerRequests:
     def sent(self, server_request: ServerRequest, problem: str = "") -> None:
         """Report that the reply to a server request was sent, or why not."""
         self._responder.sent(server_request, problem)
-
-    # -------------------------------------------------------------- without an answer
 
     def refuse(self, server_request: ServerRequest, why: str) -> None:
         """Reject without asking: the user only sees the request and why it was not answered."""
@@ -424,8 +420,6 @@ class ServerRequestTasks:
         except LocalProtocolError:
             return None  # cancelled meanwhile
 
-    # -------------------------------------------------------------- becoming one
-
     def _begin(self, request: Message, server_request: ServerRequest) -> JSONObject:
         assert request.id is not None
         if fault := fault_of(request, server_request, self._declared()):
@@ -464,8 +458,6 @@ class ServerRequestTasks:
             self._ended.pop(task.id).set()
         if self._client_tasks.settle(task, outcome):
             await self._report(task)
-
-    # -------------------------------------------------------------- asked about one
 
     async def _about_task(self, method: str, params: JSONObject) -> JSONObject:
         if method == "tasks/list":

@@ -115,8 +115,6 @@ class Session:
         """Use these settings from the next connect on."""
         self._settings = settings
 
-    # -------------------------------------------------------------- life
-
     async def connect(self, look_up: Callable[[], Awaitable[Sequence[Route]]] | None = None) -> None:
         """Connect and negotiate. Raises UserError, after the state reports the same.
 
@@ -300,8 +298,6 @@ class Session:
                 self._recorder.note(RecordKind.STATE, _as_text(state))
             self.state_changed.emit(state)
 
-    # -------------------------------------------------------------- sending
-
     async def request(
         self,
         method: str,
@@ -394,8 +390,6 @@ class Session:
                 f"The server is not connected ({self.state.status.value}).", "Connect first."
             )
         return self._conversation
-
-    # -------------------------------------------------------------- receiving
 
     def _on_wire(self, event: WireEvent) -> None:
         match event:

@@ -110,8 +110,6 @@ class TaskClient:
         """Add a local note to the log."""
         self._session.note(text)
 
-    # -------------------------------------------------------------- calls that become tasks
-
     def declared(self) -> JSONObject:
         """Return the capabilities with the tasks extension.
 
@@ -146,8 +144,6 @@ class TaskClient:
                 "Nothing was sent.",
             )
         return design
-
-    # --------------------------------------------------------------
 
     @property
     def _agreement(self) -> Agreement:

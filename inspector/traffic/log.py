@@ -118,8 +118,6 @@ class TrafficLog:
     def __len__(self) -> int:
         return self._count
 
-    # -------------------------------------------------------------- writing, on one thread
-
     def add_server(self, name: str) -> int:
         """Return the number of a server, adding it if new. A returning server keeps its number."""
         if name not in self._servers:
@@ -244,8 +242,6 @@ class TrafficLog:
         self.notes_changed.append(row)
         self.noted.emit(row)
 
-    # -------------------------------------------------------------- storing
-
     def shelve(self, body_store: BodyStore) -> None:
         """Allow rows to be released from now on; `body_store` has them."""
         self._body_store = body_store
@@ -289,8 +285,6 @@ class TrafficLog:
         self._raw = [None] * len(self.columns.kind)
         self._room = len(self._raw)
         self.publish()
-
-    # -------------------------------------------------------------- reading, on any thread
 
     def servers(self) -> tuple[str, ...]:
         return tuple(self._servers)

@@ -247,8 +247,6 @@ class OperationLinker:
         """Stop tracking a request that is no longer waited for."""
         self._open.pop(request, None)
 
-    # -------------------------------------------------------------- requests
-
     def _ours(self, row: int, message: Message, may_continue: bool) -> int:
         params = _params(message)
         operation = row
@@ -296,8 +294,6 @@ class OperationLinker:
         open = [one for one in set(self._open.values()) if method(one) not in _NEVER_ASK]
         return open[0] if len(open) == 1 and method(open[0]) in MAY_ASK else None
 
-    # -------------------------------------------------------------- answers
-
     def _of_response(self, requested: int, response: Message, direction: Direction) -> int:
         operation = self._log.columns.operation[requested]
         is_first = direction is _IN and self._open.pop(requested, None) is not None
@@ -331,8 +327,6 @@ class OperationLinker:
         columns = self._log.columns
         return columns.method[row], columns.subject[row]
 
-    # -------------------------------------------------------------- the rest
-
     def _of_notification(self, message: Message, direction: Direction) -> int | None:
         params = _params(message)
         if message.method in _TASK_CHANGES:
@@ -364,9 +358,6 @@ def _remember(latest: dict[K, V], key: K, value: V, maximum: int = _REMEMBERED) 
     if len(latest) > 2 * maximum:
         for old in list(latest)[:maximum]:
             del latest[old]
-
-
-# ------------------------------------------------------------------ reading
 
 
 def _params(message: Message) -> JSONObject:

@@ -292,8 +292,6 @@ class Recorder:
         """Return a row's method and subject: a tool's or prompt's name, a resource's URI."""
         return self._log.method(row), self._log.subject(row)
 
-    # --------------------------------------------------------------
-
     def wall_of(self, at: int) -> int:
         """Convert a monotonic time to wall time."""
         return self._clock.wall_ns() - (self._clock.monotonic_ns() - at)

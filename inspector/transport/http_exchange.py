@@ -223,8 +223,6 @@ class Exchange:
         """Keep the start of a body that was not a message, with the exchange."""
         self._kept = body[:_KEPT_OF_BODY]
 
-    # -------------------------------------------------------------- life
-
     async def __aenter__(self) -> Exchange:
         owner, request = self._owner, self._request
         headers = _texts(request.headers.raw)
@@ -281,8 +279,6 @@ class Exchange:
         else:
             self._error = error.summary if isinstance(error, UserError) else repr(error)
         return error
-
-    # -------------------------------------------------------------- reading
 
     async def read(self, take: TakeEvents) -> bytes | None:
         """Read the response to its end. Events are passed to `take`; otherwise return the body.

@@ -83,8 +83,6 @@ class LegacySseTransport(HttpTransport):
         if http is not None:
             await http.close()
 
-    # -------------------------------------------------------------- GET
-
     async def _listen(self, http: Exchanges, endpoint: asyncio.Future[str]) -> None:
         async def take(exchange: Exchange) -> None:
             if not exchange.is_success or exchange.content_type != "text/event-stream":
@@ -133,8 +131,6 @@ class LegacySseTransport(HttpTransport):
                 "That is refused, since your headers would go there. Check the server's configuration.",
             )
         return target
-
-    # -------------------------------------------------------------- POST
 
     async def _post_request(self, message: Message, id: RequestId, envelope: Envelope) -> None:
         try:

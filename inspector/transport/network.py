@@ -103,8 +103,6 @@ def _explain_cause(cause: BaseException, host: str) -> tuple[str, str] | None:
     return None
 
 
-# ------------------------------------------------------------------ TLS
-
 _EXPIRED, _NOT_YET_VALID = 10, 9
 _WRONG_NAME, _WRONG_ADDRESS = 62, 64
 _UNKNOWN_ISSUER = (2, 18, 19, 20, 21)  # unknown, self-signed, self-signed in the chain, cut chain
@@ -251,9 +249,6 @@ def _unusable_client(network: Network, error: Exception) -> ConfigError:
         f"The proxy {shown!r} cannot be used: {why}",
         "Write it as http://host:port, https://host:port or socks5://host:port.",
     )
-
-
-# ------------------------------------------------------------------ TLS
 
 
 def make_tls_context(network: Network) -> ssl.SSLContext:

@@ -90,8 +90,6 @@ class ChildProcess(asyncio.SubprocessProtocol):
             raise start_failed(program, exc) from exc
         return process
 
-    # -------------------------------------------------------------- writing
-
     async def write(self, data: bytes) -> None:
         """Write to stdin; wait while the pipe is full.
 
@@ -135,8 +133,6 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport else None
 
-    # -------------------------------------------------------------- stopping
-
     async def stop(self) -> None:
         """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group."""
         self.resume_reading()  # its last output must arrive, and a full pipe must not block its exit
@@ -153,8 +149,6 @@ class ChildProcess(asyncio.SubprocessProtocol):
         await _end_leftovers(tree)
         await self._gone.wait()
         self._guard.forget(self.pid)
-
-    # -------------------------------------------------------------- asyncio calls these
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)

@@ -80,8 +80,6 @@ class StdioTransport:
         if self._process is not None:
             await self._process.stop()
 
-    # -------------------------------------------------------------- the process calls these
-
     def on_started(self, pid: int) -> None:
         """Report the start first: a fast process may have written, or exited, before `open` resumes."""
         names = tuple(sorted(self._command.env))
@@ -115,8 +113,6 @@ class StdioTransport:
         if self._process is not None:  # otherwise opening was cancelled before it was reported
             self._report(ProcessExited(self._process.pid, status, self._now()))
         self._close(f"The server {status}.")
-
-    # --------------------------------------------------------------
 
     def _on_stdout_lost(self) -> None:
         self._close("The server closed its output, but its process is still running.")

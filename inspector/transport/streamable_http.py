@@ -113,8 +113,6 @@ class StreamableHttpTransport(HttpTransport):
             async with asyncio.timeout(_FAREWELL_LIMIT):
                 await run_exchange(http, "DELETE", self._url, headers, take)
 
-    # -------------------------------------------------------------- POST
-
     def _address(self, message: Message, envelope: Envelope) -> _Post:
         revision = envelope.revision or self._revision
         headers = standard_headers(message, revision, self._session_id)
@@ -224,8 +222,6 @@ class StreamableHttpTransport(HttpTransport):
 
         return await exchange.read(take)
 
-    # -------------------------------------------------------------- GET
-
     async def _resume(self, post: _Post, stream: StreamPosition) -> None:
         """Resume a stream that ended before its response.
 
@@ -302,8 +298,6 @@ class StreamableHttpTransport(HttpTransport):
         await run_exchange(
             self._require_open(), "GET", self._url, headers, take, operation="the event stream"
         )
-
-    # -------------------------------------------------------------- the end
 
     def _check_session(self, post: _Post, error: UserError) -> None:
         if post.has_session and isinstance(error, HttpRefused) and error.status == 404:

@@ -100,8 +100,6 @@ class WebSocketTransport:
             await connection.close()
         await self._tasks.close()
 
-    # -------------------------------------------------------------- connecting
-
     async def _make_connection(self) -> ClientConnection:
         from websockets.typing import Subprotocol
 
@@ -150,8 +148,6 @@ class WebSocketTransport:
             "Is there a WebSocket at this path? If it moved, use the new URL: redirects are not followed.",
         )
 
-    # -------------------------------------------------------------- reading
-
     async def _read(self, connection: ClientConnection) -> None:
         from websockets.exceptions import ConnectionClosed
 
@@ -166,8 +162,6 @@ class WebSocketTransport:
             self._end_exchange("" if self._connection is None else summary)
             self._closed = Closed(summary, next_step, self._now())
             self._report(self._closed)
-
-    # -------------------------------------------------------------- reporting
 
     def _report_handshake(self, request: Request | None, response: Response | None) -> None:
         sent = _texts(request.headers.raw_items()) if request is not None else self._network.headers

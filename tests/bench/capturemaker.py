@@ -100,8 +100,6 @@ class CaptureMaker:
         self._response(recorder, server)
         self._clock.go_on(duration // 4)
 
-    # -------------------------------------------------------------- messages
-
     def _request(self) -> Message:
         self._last_id += 1
         arguments: JSONObject = {

@@ -138,9 +138,6 @@ def _read_requirements(revision: str, lines: list[str]) -> list[Scenario]:
     return scenarios
 
 
-# ------------------------------------------------------------------ Node
-
-
 def _node_on_path() -> str:
     """The person's own Node, when it is new enough for the suite."""
     node = shutil.which("node")

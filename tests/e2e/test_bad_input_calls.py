@@ -29,9 +29,6 @@ def arrived(lab: Lab) -> list[Record]:
     return [row for row in frames if row.number > first_call]
 
 
-# ------------------------------------------------------------------ bytes
-
-
 async def test_partial_lines_are_reassembled(connected: Lab) -> None:
     outcome = await connected.call("half-lines")
     assert outcome.kind is OutcomeKind.RESULT
@@ -91,9 +88,6 @@ async def test_hundred_megabyte_line_arrives_intact(connected: Lab) -> None:
     await connected.still_works()
 
 
-# ------------------------------------------------------------------ ids
-
-
 async def test_duplicate_response_is_recorded_as_a_duplicate(connected: Lab) -> None:
     assert await connected.text("duplicate-id") == "first"
     await connected.text("echo", text="so that the second one has come")
@@ -126,9 +120,6 @@ async def test_batched_response_completes_its_call(connected: Lab) -> None:
     assert batch.kind is RecordKind.BATCH
     assert connected.rows(RecordKind.REQUEST)[-1].status is Status.OK
     await connected.still_works()
-
-
-# ------------------------------------------------------------------ endings
 
 
 @pytest.mark.parametrize(
@@ -183,9 +174,6 @@ async def test_call_that_is_never_answered_times_out(connected: Lab) -> None:
     assert outcome.summary.startswith("The server did not answer tools/call within 2")
     assert await connected.text("echo", text="still here") == "still here"
     assert connected.rows(RecordKind.NOTIFICATION)[-1].method == "notifications/cancelled"
-
-
-# ------------------------------------------------------------------ more than was asked for
 
 
 async def test_a_flood_is_recorded_to_the_last_message(connected: Lab) -> None:

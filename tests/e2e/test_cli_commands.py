@@ -55,9 +55,6 @@ def here(capsys: pytest.CaptureFixture[str]) -> Here:
     return run_here
 
 
-# ------------------------------------------------------------------ list
-
-
 def test_tools_are_listed_in_aligned_columns(url: str) -> None:
     done = run("list", "tools", "--url", url)
     assert (done.returncode, done.stderr) == (0, "")
@@ -99,9 +96,6 @@ def test_configured_server_is_found_by_name(tmp_path: Path) -> None:
     server_list.write_text(json.dumps({"mcpServers": {"mine": entry}}))
     done = run("call", "--server", "mine", "echo", "--config", str(server_list), "message=found")
     assert (done.returncode, done.stdout) == (0, "found\n")
-
-
-# ------------------------------------------------------------------ call
 
 
 def test_values_are_sent_with_their_schema_types(here: Here, url: str) -> None:
@@ -208,9 +202,6 @@ def test_stderr_of_the_server_is_shown_on_request_only(here: Here) -> None:
     words = ["call", "no_answer", "--timeout", "0.2"]
     assert "I will never answer this call.\n" not in here(*words, *FAULTY).stderr
     assert "I will never answer this call.\n" in here(*words, "--stderr", *FAULTY).stderr
-
-
-# ------------------------------------------------------------------ demo
 
 
 def test_demo_server_runs_in_process_and_accepts_requests() -> None:

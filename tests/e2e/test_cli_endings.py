@@ -107,8 +107,6 @@ def test_full_disk_is_reported_in_one_sentence() -> None:
     assert done.returncode == 2
 
 
-# ------------------------------------------------------------------ signals
-
 # Says who it is and whom it started, then never answers.
 STUBBORN = """
 for request in requests(**{"tools/list": {"tools": [{"name": "wait"}]}}):

@@ -90,9 +90,6 @@ def be_stateless(server: FaultServer, **capabilities: Any) -> None:
     server.order("server/discover", responses(supportedVersions=["2026-07-28"], capabilities=capabilities))
 
 
-# ------------------------------------------------------------------ finding out
-
-
 async def test_stateless_server_is_detected_by_its_probe_response(net: Net, server: FaultServer) -> None:
     be_stateless(server)
     assert (await net.connect()).startswith("2026-07-28: The server answered server/discover")
@@ -165,9 +162,6 @@ async def test_explicit_transport_disables_the_fallback_to_the_older_one(
     assert "GET" not in [call.method for call in server.calls]
 
 
-# ------------------------------------------------------------------ the handshake shape
-
-
 async def test_lost_session_fails_the_call_and_a_new_one_starts(net: Net, server: FaultServer) -> None:
     be_of_the_handshake_era(server, tools={})
     await net.connect()
@@ -206,9 +200,6 @@ async def test_batched_responses_are_accepted(net: Net, server: FaultServer) -> 
         "tools/call", faults.replies_with(lambda call: b"[%s,%s]" % (notice, call.response("in one")))
     )
     assert await net.lab.text("x") == "in one"
-
-
-# ------------------------------------------------------------------ the stateless shape
 
 
 async def test_arguments_are_mirrored_and_a_stale_schema_is_refetched_once(
@@ -280,9 +271,6 @@ async def test_list_change_on_a_stream_reaches_the_window(net: Net, server: Faul
     await net.connect()
     await asyncio.wait_for(changed.wait(), 30)
     assert server.called("subscriptions/listen")[0].headers["mcp-method"] == "subscriptions/listen"
-
-
-# ------------------------------------------------------------------ what is recorded
 
 
 @pytest.mark.parametrize("in_a_stream", [False, True])

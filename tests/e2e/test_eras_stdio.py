@@ -84,9 +84,6 @@ async def stateless(lab: Lab) -> Lab:
     return lab
 
 
-# ------------------------------------------------------------------ finding out
-
-
 async def test_server_that_answers_the_probe_is_used_without_a_handshake(stateless: Lab) -> None:
     agreement = stateless.view().agreement
     assert agreement is not None
@@ -124,9 +121,6 @@ async def test_pinned_version_disables_the_fallback(lab: Lab) -> None:
     error = await lab.fails_to_connect(replace(fault_entry(), era="2026-07-28"))
     assert error.summary.startswith("The server does not speak 2026-07-28")
     assert [row.method for row in lab.rows(RecordKind.REQUEST)] == ["server/discover"]
-
-
-# ------------------------------------------------------------------ speaking
 
 
 async def test_two_round_call_appears_as_one_call(stateless: Lab) -> None:
@@ -167,9 +161,6 @@ async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> 
         await call
     (row,) = (row for row in stateless.rows(RecordKind.REQUEST) if row.method == "tools/call")
     assert await asyncio.wait_for(until(b"cancelled"), 30) == f"cancelled {row.id}".encode()
-
-
-# ------------------------------------------------------------------ starting again
 
 
 async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,6 @@ async def grandchildren(lab: Lab, count: int) -> list[int]:
     return pids
 
 
-# ------------------------------------------------------------------ what it is given
-
-
 async def test_server_runs_in_its_own_session_and_process_group(lab: Lab) -> None:
     await lab.connect()
     about = json.loads(await lab.text("about"))
@@ -57,9 +54,6 @@ async def test_a_server_runs_in_the_configured_folder(lab: Lab, tmp_path: Path) 
     lab.engine.add(fault_entry(cwd=str(tmp_path)))
     await lab.engine.connect("srv")
     assert json.loads(await lab.text("about"))["cwd"] == str(tmp_path)
-
-
-# ------------------------------------------------------------------ how it is stopped
 
 
 async def test_well_behaved_server_exits_when_its_stdin_closes(lab: Lab) -> None:
@@ -92,9 +86,6 @@ async def test_stopping_one_server_does_not_hold_up_another(
     assert not stopping.done()
     os.kill(pid, signal.SIGKILL)
     await stopping
-
-
-# ------------------------------------------------------------------ the whole tree
 
 
 @pytest.mark.parametrize("words", [("grandchild",), ("grandchild=own",), ("grandchild=holds",)])
@@ -138,9 +129,6 @@ async def test_cancelled_connect_leaves_no_process(lab: Lab) -> None:
         await lab.changed()
     await lab.engine.disconnect("srv")
     await gone(pid)
-
-
-# ------------------------------------------------------------------ nothing that was written is lost
 
 
 async def test_all_of_stderr_is_recorded_before_the_exit(lab: Lab) -> None:

@@ -96,8 +96,6 @@ class Browser:
         (tab,) = [t for t in response["result"]["targetInfos"] if t["type"] == "page"]
         return f"{address.partition('/devtools/')[0]}/devtools/page/{tab['targetId']}"
 
-    # ------------------------------------------------------------------ what a person does
-
     def go(self, url: str) -> None:
         """Open an address and wait until its page is there."""
         before = self._loads
@@ -125,8 +123,6 @@ class Browser:
     @property
     def text(self) -> str:
         return str(self._value("document.body.innerText"))
-
-    # ------------------------------------------------------------------ the protocol
 
     def _on(self, selector: str, what: str) -> None:
         self._value(f"document.querySelector({json.dumps(selector)}).{what}")

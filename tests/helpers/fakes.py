@@ -62,8 +62,6 @@ class MemoryWire:
     def is_closed(self) -> bool:
         return self.closed.is_set()
 
-    # -------------------------------------------------------------- our end: a Transport
-
     async def open(self, report: Report) -> None:
         if self._refuses is not None:
             raise self._refuses
@@ -90,8 +88,6 @@ class MemoryWire:
     async def close(self) -> None:
         await self.closes_when.wait()
         self.closed.set()
-
-    # -------------------------------------------------------------- the server's end
 
     async def next(self) -> JSONObject:
         """The next message that we sent."""

@@ -43,9 +43,6 @@ def log(text: str) -> None:
     os.write(2, text.encode() + b"\n")
 
 
-# ------------------------------------------------------------------ how it starts
-
-
 def banner(value: str) -> None:
     write(b"*** My Server 1.0 ***\n\nListening on stdin\n")
 
@@ -93,9 +90,6 @@ _START = {
 }
 
 
-# ------------------------------------------------------------------ how it lists
-
-
 def tools_page(cursor: str | None) -> dict[str, Any]:
     return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in _TOOLS]}
 
@@ -109,9 +103,6 @@ def malformed_page(cursor: str | None) -> dict[str, Any]:
 
 
 _LISTS = {"list-loops": looping_page, "list-malformed": malformed_page}
-
-
-# ------------------------------------------------------------------ what it does in a call
 
 
 def echo(id: int, args: Args) -> None:
@@ -273,9 +264,6 @@ _TOOLS = {
         *(refuses, asks, progresses, batch, environment, about, writes_after_stdin, shouts_and_dies),
     )
 }
-
-
-# ------------------------------------------------------------------ serving
 
 
 def initialize(params: dict[str, Any]) -> dict[str, Any]:

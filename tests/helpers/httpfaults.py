@@ -137,8 +137,6 @@ class FaultServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    # --------------------------------------------------------------
-
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -199,9 +197,6 @@ def failure(call: Call, **error: Any) -> bytes:
     return _json({"jsonrpc": "2.0", "id": call.message.get("id"), "error": error})
 
 
-# ------------------------------------------------------------------ behaving
-
-
 async def good(call: Call) -> None:
     """As the specification says."""
     if call.method != "POST":
@@ -257,9 +252,6 @@ def after(gate: asyncio.Event) -> Fault:
         await good(call)
 
     return fault
-
-
-# ------------------------------------------------------------------ misbehaving
 
 
 def replies(status: int, body: bytes = b"", content_type: str = "", **headers: str) -> Fault:

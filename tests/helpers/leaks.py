@@ -67,9 +67,6 @@ def no_leaked_widgets_or_timers(no_leaked_threads_or_processes: None) -> Iterato
         pytest.fail(f"the test left behind: {'; '.join(sorted(item.text for item in leaked))}")
 
 
-# ------------------------------------------------------------------ looking
-
-
 async def _leaked_tasks(before: set[asyncio.Task[object]]) -> set[asyncio.Task[object]]:
     """Tasks that are being cancelled need a few turns of the loop to end."""
     leaked: set[asyncio.Task[object]] = set()

@@ -46,8 +46,6 @@ class Server:
         self.waiting: dict[str, object] = {}  # tasks/result that wait, by task
         self.requested: dict[str, str] = {}  # tasks, by the id of our question
 
-    # -------------------------------------------------------------- messages
-
     def serve(self) -> None:
         for line in sys.stdin:
             message = json.loads(line)
@@ -78,8 +76,6 @@ class Server:
         name = response.get("content", {}).get("name", "")
         words = f"Hello {name}" if response["action"] == "accept" else f"It was a {response['action']}"
         self.end(task, "completed", result=text(words))
-
-    # -------------------------------------------------------------- the beginning
 
     def on_initialize(self, id: object, params: Json) -> Json:
         if not self.is_core:
@@ -132,8 +128,6 @@ class Server:
             return {"task": self.state(task)}
         send(id=id, result={"resultType": "task", **self.state(task)})
         return None
-
-    # -------------------------------------------------------------- tasks
 
     def state(self, task: Json) -> Json:
         names = ("ttl", "pollInterval") if self.is_core else ("ttlMs", "pollIntervalMs")

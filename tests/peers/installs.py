@@ -87,9 +87,6 @@ def _run(command: Sequence[str]) -> None:
         raise Unavailable(f"could not install: {' '.join(command)}: {done.stderr.strip()[-500:]}")
 
 
-# ------------------------------------------------------------------ the person's own folders
-
-
 def cache_folder() -> Path:
     chosen = os.environ.get("MCP_LENS_TEST_CACHE")
     return Path(chosen) if chosen else _home_cache() / "mcp-lens-tests"

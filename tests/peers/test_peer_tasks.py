@@ -97,9 +97,6 @@ async def by_hand(request: pytest.FixtureRequest) -> AsyncIterator[TaskVisit]:
         yield visit
 
 
-# ------------------------------------------------------------------ written by hand, both designs
-
-
 async def test_task_is_followed_to_its_result(by_hand: TaskVisit) -> None:
     outcome = await by_hand.start("count", polls=3)
     assert (outcome.kind, b"Counted to 3" in outcome.response) == (OutcomeKind.RESULT, True)
@@ -192,9 +189,6 @@ async def test_server_task_list_includes_tasks_we_did_not_create(tmp_path: Path)
         assert b"Counted to 1" in view.outcome.response
 
 
-# ------------------------------------------------------------------ server-everything
-
-
 @pytest.fixture
 async def everything(node_modules: Path) -> AsyncIterator[TaskVisit]:
     script = str(node_modules / "server-everything/dist/index.js")
@@ -224,9 +218,6 @@ async def test_everything_lists_its_tasks_and_cancels_one(everything: TaskVisit)
     assert view.task.status is TaskStatus.CANCELLED
 
 
-# ------------------------------------------------------------------ what everything asks of us as a task
-
-
 async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(everything: TaskVisit) -> None:
     visit = everything.visit
     words = await visit.text("trigger-elicitation-request-async")
@@ -237,9 +228,6 @@ async def test_everything_sends_a_request_as_a_task_and_polls_for_the_reply(ever
     assert "by a person" in words
     assert "Task created" in words
     assert visit.complaints() == []
-
-
-# ------------------------------------------------------------------ through the Inbox
 
 
 @asynccontextmanager

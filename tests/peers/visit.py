@@ -45,8 +45,6 @@ class Visit:
         """What the engine has no words for yet is asked of its client for this server."""
         return self.engine.client(self.name)
 
-    # -------------------------------------------------------------- asking
-
     async def call(
         self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON
     ) -> CallOutcome:
@@ -90,8 +88,6 @@ class Visit:
 
     async def complete(self, ref: JSONObject, argument: str, value: str, **known: str) -> tuple[str, ...]:
         return (await self.client.complete(ref, argument, value, known)).values
-
-    # -------------------------------------------------------------- progress, cancelling, hearing
 
     async def cancel_midway(self, tool: str, /, **arguments: JSON) -> None:
         """Call a tool and cancel the call at its first progress."""
@@ -138,8 +134,6 @@ class Visit:
     def _notifications(self, method: str, direction: Direction) -> list[Record]:
         rows = self.engine.log.find(self.name, RecordKind.NOTIFICATION)
         return [row for row in rows if row.method == method and row.direction is direction]
-
-    # -------------------------------------------------------------- looking at the wire
 
     def http_methods(self) -> list[str]:
         """Of the HTTP exchanges so far."""

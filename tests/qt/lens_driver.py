@@ -95,8 +95,6 @@ class Lens:
         self.actions = self.window.actions_table
         self.window.show()
 
-    # -------------------------------------------------------------- running
-
     def play(self, test: Callable[[], object]) -> None:
         """Run a test while the window's loop runs; then close the window as a person would."""
         failures: list[BaseException] = []
@@ -149,8 +147,6 @@ class Lens:
         self.app.thread.call(lambda: self.app.bridge._post(lambda: ticks.append(1)))
         self.until(lambda: ticks)
 
-    # -------------------------------------------------------------- servers
-
     def add(self, entry: Entry) -> None:
         """Put a server into the list, for this run."""
         self.run(self.app.bridge.add_server(entry))
@@ -183,8 +179,6 @@ class Lens:
     def wait_for(self, name: str, status: ServerStatus) -> ServerView:
         self.until(lambda: self.view(name).status is status)
         return self.view(name)
-
-    # -------------------------------------------------------------- commands and panels
 
     def do(self, command: str) -> None:
         """Use a command of the menus."""
@@ -229,8 +223,6 @@ class Lens:
         outcome = shown.args[0]
         assert isinstance(outcome, CallOutcome)
         return outcome
-
-    # -------------------------------------------------------------- the wire
 
     def records(self) -> list[Record]:
         log = self.app.bridge.log

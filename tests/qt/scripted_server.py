@@ -109,8 +109,6 @@ class Server:
         else:
             act(id, arguments)
 
-    # -------------------------------------------------------------- what a call does
-
     def _fails(self, id: object, arguments: Params) -> None:
         response(id, "The disk is full.", isError=True)
 

@@ -73,9 +73,6 @@ async def several_rounds(guide: Guide) -> None:
     await _ends(outcome, OutcomeKind.RESULT)
 
 
-# ------------------------------------------------------------------
-
-
 async def _begin(guide: Guide, tool: str) -> asyncio.Future[CallOutcome]:
     """Call a tool that sends a server request, and wait until that request arrives."""
     guide.do("view.tools")

@@ -85,8 +85,6 @@ def _letter(escape: re.Match[str]) -> str:
     return char if char.isprintable() and char not in '"\\' else escape[0]
 
 
-# ------------------------------------------------------------------ piece by piece
-
 # An unterminated string matches to the end of the chunk; the next chunk continues it.
 _STREAM_TOKEN = re.compile(
     r'(?P<closed>"(?:[^"\\]++|\\.)*+")|(?P<open>"(?:[^"\\]++|\\.)*+\\?)|(?P<mark>[\[\]{},:])'

@@ -105,8 +105,6 @@ class CallHistory:
         self._is_closed = False
         self._reported: set[str] = set()
 
-    # -------------------------------------------------------------- taking notes
-
     def add(
         self,
         server: str,
@@ -146,8 +144,6 @@ class CallHistory:
                 self._thread.start()
             self._appended.notify()
 
-    # -------------------------------------------------------------- reading
-
     def of(self, server: str, tool: str) -> ToolHistory:
         """Return the history of a tool, including entries not written yet. Never raises."""
         if self._folder is None or not self.is_on:
@@ -157,8 +153,6 @@ class CallHistory:
             with self._appended:
                 notes = [note for key, note in self._notes if key == (server, tool)]
             return self._with(history, notes) if history is not None else NOTHING_KEPT
-
-    # -------------------------------------------------------------- another name
 
     def rename_server(self, before: str, after: str) -> None:
         """Move a server's history to its new name. Never raises.
@@ -185,8 +179,6 @@ class CallHistory:
         except (OSError, ConfigError) as exc:
             self._report(f"The history of calls of server {before!r} could not be taken along: {exc}")
 
-    # -------------------------------------------------------------- forgetting
-
     def forget(self, server: str, tool: str) -> None:
         """Revoke the approval of a server. Raises ConfigError."""
         self._drop(lambda key: key == (server, tool))
@@ -211,8 +203,6 @@ class CallHistory:
                     path.unlink(missing_ok=True)
                 except OSError as exc:
                     raise ConfigError(f"{path} cannot be deleted: {exc}.", "Check the folder.") from exc
-
-    # -------------------------------------------------------------- writing
 
     def flush(self) -> None:
         """Write pending entries now."""
@@ -266,8 +256,6 @@ class CallHistory:
             paths = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
             for path in paths[:-MAX_TOOLS]:
                 path.unlink(missing_ok=True)
-
-    # -------------------------------------------------------------- one tool's file
 
     def _path(self, key: Key) -> Path:
         assert self._folder is not None

@@ -323,8 +323,6 @@ class SavedCallFolder:
             write_expected(path, deleted.expected, is_private=self._is_private)
         return replace(deleted.call, path=path, stamp=_stamp(path))
 
-    # --------------------------------------------------------------
-
     def _inspect(self) -> tuple[Snapshot, list[str]]:
         snapshot: Snapshot = {}
         problems: list[str] = []
@@ -389,9 +387,6 @@ def read_call(path: Path, stamp: Stamp | None = None) -> SavedCall | None:
         )
     except ValueError as exc:
         raise ConfigError(f"{one_line(str(path))}: {exc}.", "Correct it there.") from exc
-
-
-# ------------------------------------------------------------------ members
 
 
 def _written(call: SavedCall, before: JSONObject) -> JSONObject:
@@ -461,9 +456,6 @@ def _seconds(document: JSONObject, member: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ValueError(f"“{member}” must be a number of seconds above 0")
     return value
-
-
-# ------------------------------------------------------------------ files
 
 
 def _json_files(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:

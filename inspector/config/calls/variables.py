@@ -182,9 +182,6 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-# ------------------------------------------------------------------ expanding
-
-
 class _Nothing:
     """Type of the "no value" sentinel, as null is a valid value."""
 
@@ -235,9 +232,6 @@ def _unknown_step(names: Iterable[str]) -> str:
     if any(name.startswith(_ENVIRONMENT) for name in names):
         return "Allow the environment variable in the preferences, or write $${ to send ${ as it is."
     return "Give it one under Variables, or write $${ to send ${ as it is."
-
-
-# ------------------------------------------------------------------ keeping
 
 
 class VariablesFile:

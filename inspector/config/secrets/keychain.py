@@ -196,9 +196,6 @@ def _class_name(backend: object) -> str:
     return f"{type(backend).__module__}.{type(backend).__qualname__}"
 
 
-# ------------------------------------------------------------------ in words
-
-
 def _explained(error: Exception) -> SecretsUnavailable:
     from keyring.errors import InitError, KeyringLocked, NoKeyringError
 

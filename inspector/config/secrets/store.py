@@ -106,8 +106,6 @@ class SecretStore:
         """The last known state. Does not block."""
         return self._state
 
-    # -------------------------------------------------------------- one secret
-
     def get(self, name: str) -> str | None:
         """Return the secret; None if absent or not readable now (see `state` and `problem_found`)."""
         with self._guard:
@@ -172,8 +170,6 @@ class SecretStore:
             return self._claims.try_claim(name)
         except OSError as exc:
             raise _cannot_lock(exc) from exc
-
-    # -------------------------------------------------------------- all of them
 
     def look(self) -> SecretsState:
         """Read the file's state without asking the keychain."""
@@ -260,8 +256,6 @@ class SecretStore:
         """Release all callers waiting for the keychain. Thread-safe."""
         self._keychain.close()
 
-    # -------------------------------------------------------------- inside
-
     def _put(self, file: VaultFile, name: str, value: str) -> None:
         vault = found = self._read()
         try:
@@ -344,8 +338,6 @@ class SecretStore:
             yield self._file
         finally:
             lock.release()
-
-    # -------------------------------------------------------------- how it stands
 
     def _trouble_with(self, vault: Vault | None) -> SecretsUnavailable | None:
         """Return the last problem, unless there is evidence that it is gone."""

@@ -220,8 +220,6 @@ class VaultFile:
             if found.st_mode & 0o077:
                 folder.chmod(0o700)
 
-    # --------------------------------------------------------------
-
     def _data(self) -> bytes:
         if not _NO_FOLLOW and self.path.is_symlink():
             raise OSError(0, "it is a link to another file")

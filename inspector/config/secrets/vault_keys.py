@@ -90,8 +90,6 @@ class VaultKeys:
             with contextlib.suppress(SecretsUnavailable):
                 self._keychain.delete(_account(vault))
 
-    # --------------------------------------------------------------
-
     def with_secret(self, vault: Vault, name: str, value: str) -> Vault:
         """Return the vault with a secret added. Raises SecretsUnavailable."""
         return vault.with_record(

@@ -141,9 +141,6 @@ def input_secret(server: str, id: str) -> str:
     return make_name(INPUT, server, id)
 
 
-# ------------------------------------------------------------------
-
-
 def _value(match: re.Match[str], location: str, values: Values) -> str:
     if match.lastgroup is None:
         return "${"  # escaped
@@ -290,9 +287,6 @@ def with_inputs(entry: Entry, words: Collection[str]) -> tuple[Entry, dict[str, 
     return entry, values
 
 
-# ------------------------------------------------------------------ finding
-
-
 def _found(entry: Entry) -> Iterator[TextSecret]:
     if isinstance(entry, StdioEntry):
         yield from _in_arguments(entry.args)
@@ -351,9 +345,6 @@ def _free(wanted: str, taken: Collection[str], joint: str) -> str:
         number += 1
         text = f"{wanted}{joint}{number}"
     return text
-
-
-# ------------------------------------------------------------------ where they stand
 
 
 def _text(entry: Entry, location: int) -> str:

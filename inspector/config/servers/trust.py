@@ -315,8 +315,6 @@ class TrustStore:
             if len(others) < len(_approvals(document)):
                 self._write(document, _salt(document), others)
 
-    # --------------------------------------------------------------
-
     def _others(self, document: JSONObject, *location: str) -> list[Approval]:
         approvals = _approvals(document)
         return [each for each in approvals if (each.file, each.folder, each.name) != location]

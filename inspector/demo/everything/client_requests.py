@@ -38,9 +38,6 @@ def is_stateless(call: Call) -> bool:
     return call.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-# ------------------------------------------------------------------ what the client can be asked
-
-
 def declared(call: Call) -> types.ClientCapabilities:
     return call.session.client_capabilities or types.ClientCapabilities()
 
@@ -68,9 +65,6 @@ def undeclared(capability: str) -> types.CallToolResult:
     return failure(f"This client did not declare the {capability} capability, so there is nobody to ask.")
 
 
-# ------------------------------------------------------------------ questions and answers
-
-
 def form(message: str, requested: Schema) -> types.ElicitRequest:
     params = types.ElicitRequestFormParams(message=message, requested_schema=requested)
     return types.ElicitRequest(params=params)
@@ -96,9 +90,6 @@ def response_in(call: Call, key: str, result_type: type[Answer]) -> Answer | Non
     """Return the reply that this round of the call carries for a key (stateless era)."""
     response = (call.params.input_responses or {}).get(key)
     return response if isinstance(response, result_type) else None
-
-
-# ------------------------------------------------------------------ tools that ask
 
 
 def asking_tool(

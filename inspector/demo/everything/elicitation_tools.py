@@ -201,9 +201,6 @@ async def _elicit_url(call: Call) -> Outcome:
     return text(f"The page was answered with: {response.action}.")
 
 
-# ------------------------------------------------------------------ pages that a call waits for
-
-
 @dataclass(frozen=True)
 class _Page:
     """A page that a user was sent to; `session` is notified when it is completed."""

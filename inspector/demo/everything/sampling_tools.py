@@ -60,9 +60,6 @@ def _sampled_text(model: str, blocks: Sequence[Any]) -> types.CallToolResult:
     return text(f"{model} said: {' '.join(parts)}")
 
 
-# ------------------------------------------------------------------ with tools in the question
-
-
 async def _sampling_tools(call: Call) -> Outcome:
     """Sample with tools.
 
@@ -163,9 +160,6 @@ def _too_often() -> types.CallToolResult:
     return failure(f"The model called tools {_MAX_TURNS} times and has not answered yet.")
 
 
-# ------------------------------------------------------------------ roots
-
-
 async def _list_roots(call: Call) -> Outcome:
     if declared(call).roots is None:
         return undeclared("roots")
@@ -205,9 +199,6 @@ _MAX_REQUESTS = 1000
 def _object(**properties: Schema) -> Schema:
     """Build an object schema as elicitation defines it: without `additionalProperties`."""
     return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-# ------------------------------------------------------------------ two at once
 
 
 async def _ask_twice(call: Call) -> Outcome:
@@ -259,8 +250,6 @@ def _shown(response: types.Result) -> str:
     members = response.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
     return json.dumps(members, ensure_ascii=False)
 
-
-# ------------------------------------------------------------------ one after the other
 
 _STEPS: tuple[tuple[str, str, Schema], ...] = (
     ("city", "Where do you want to go?", {"type": "string", "title": "City", "enum": sorted(CITIES)}),
@@ -321,9 +310,6 @@ def _booked(booking: Mapping[str, Any]) -> types.CallToolResult:
 
 def _not_booked(action: str, step: int) -> types.CallToolResult:
     return text(f"Nothing was booked: {action} at step {step + 1}.")
-
-
-# ------------------------------------------------------------------ without end
 
 
 async def _ask_forever(call: Call) -> Outcome:

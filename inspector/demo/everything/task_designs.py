@@ -235,8 +235,6 @@ class ExtensionTasks:
         self._runs.get(params.task_id).cancel("Cancelled by the client")
         return {}
 
-    # -------------------------------------------------------------- subscriptions/listen
-
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
@@ -362,8 +360,6 @@ class Run:
         while self.version == seen:
             await self._changed.wait()
         return self.version
-
-    # -------------------------------------------------------------- what happens to it
 
     def notify(self, message: str) -> None:
         self._set_status(self.status, message)

@@ -38,9 +38,6 @@ _TRIP: Schema = {
 }
 
 
-# ------------------------------------------------------------------ what they do
-
-
 async def _steps(work: Work) -> types.CallToolResult:
     seconds, steps = work.arguments["seconds"], work.arguments["steps"]
     for step in range(1, steps + 1):
@@ -71,9 +68,6 @@ async def _endless(work: Work) -> types.CallToolResult:
     """Run until cancelled, or until the ttl expires."""
     await anyio.sleep_forever()
     raise AssertionError("not reached")
-
-
-# ------------------------------------------------------------------ who decides
 
 
 class TaskRunner:
@@ -162,9 +156,6 @@ def _by_revision(method: str, in_core: _Handler | None, in_extension: _Handler |
         return await handler(context, params)
 
     return handle
-
-
-# ------------------------------------------------------------------ the table
 
 
 def _number(

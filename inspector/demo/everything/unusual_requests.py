@@ -108,8 +108,6 @@ def client_task_tools() -> list[DemoTool]:
 
 _CONFIRM: Schema = {"type": "object", "properties": {"sure": {"type": "boolean", "title": "Sure"}}}
 
-# ------------------------------------------------------------------ taken back
-
 
 async def _ask_and_withdraw(call: Call) -> Outcome:
     """Send a request and cancel it.
@@ -142,8 +140,6 @@ def _answer_before_deadline(call: Call, requested: types.ElicitRequest, seconds:
         return text(f"The answer came too late: the question was open for {seconds:g} s.")
     return text(f"Answered in time: {response.action}.")
 
-
-# ------------------------------------------------------------------ malformed
 
 _OBJECT: Schema = {"type": "object", "properties": {}}
 

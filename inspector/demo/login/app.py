@@ -153,8 +153,6 @@ class Pages:
         self._robot = robot
         self._workloads = workloads
 
-    # ------------------------------------------------------------------ what this is
-
     async def home(self, request: Request) -> Response:
         notes, company = self._notes, self._company
         people = _table(("Name", "Password"), PEOPLE.items())
@@ -221,8 +219,6 @@ process on your machine. Nothing here is secret, and nothing is kept.</p>
     async def workload_token(self, request: Request) -> Response:
         token = self._workloads.token(self._notes.issuer)
         return PlainTextResponse(token, headers={"Cache-Control": "no-store"})
-
-    # ------------------------------------------------------------------ the bench
 
     async def faults(self, request: Request) -> Response:
         if request.method == "POST":

@@ -54,8 +54,6 @@ class Authorize:
             )
         return self._login_page(self._realm.requested.put(requested), requested)
 
-    # ------------------------------------------------------------------ the request
-
     async def _origin_of(self, parameters: Mapping[str, str]) -> tuple[Client, str]:
         """Return the client and its redirect URI; errors here are shown on this page."""
         bench, client_id = self._realm.bench, parameters.get("client_id", "")
@@ -117,8 +115,6 @@ class Authorize:
             raise Refused("invalid_target", "No such resource here.")
         return resource or realm.resource
 
-    # ------------------------------------------------------------------ the page
-
     def _login_page(self, name: str, requested: Asked, problem: str = "") -> Response:
         rows = "".join(
             f"<li>{escape(self._realm.scopes[scope])} <code>{escape(scope)}</code></li>"
@@ -161,8 +157,6 @@ class Authorize:
         realm.requested.drop(name)
         code = realm.codes.put(Agreed(requested, person))
         return self._back(requested.redirect, requested.state, {"code": code})
-
-    # ------------------------------------------------------------------ the way back
 
     def _back(self, redirect: str, state: str, response: Mapping[str, str]) -> Response:
         bench, reply = self._realm.bench, dict(response)

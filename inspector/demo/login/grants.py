@@ -84,8 +84,6 @@ class Grants:
             self._from_company(form, client) if grant_type == JWT_BEARER else self._to_assertion(form, client)
         )
 
-    # ------------------------------------------------------------------ a person
-
     def _code(self, form: Form, client: Client, jkt: str) -> Reply:
         realm, code = self._realm, form.get("code", "")
         agreed = realm.codes.get(code)
@@ -154,8 +152,6 @@ class Grants:
         }
         return id_token_reply({**claims, "nonce": nonce} if nonce else claims, realm)
 
-    # ------------------------------------------------------------------ a machine
-
     def _machine(self, form: Form, client: Client, jkt: str) -> Reply:
         scopes = self._scopes(form.get("scope", ""))
         grant = Grant(client.id, client.id, scopes, self._resource(form.get("resource", "")), jkt)
@@ -171,8 +167,6 @@ class Grants:
             raise Refusal("invalid_grant", "The assertion is not one of our platform's, or does not hold.")
         scopes, resource = self._scopes(form.get("scope", "")), self._resource(form.get("resource", ""))
         return realm.tokens.issue(Grant("workload", claims["sub"], scopes, resource), refreshable=False)
-
-    # ------------------------------------------------------------------ a company's person
 
     def _to_assertion(self, form: Form, client: Client) -> Reply:
         """At the company: exchange an ID token for an assertion for another authorization server."""

@@ -43,9 +43,6 @@ def on_localhost(url: str) -> str:
     return url.replace("//127.0.0.1", "//localhost", 1)
 
 
-# ---------------------------------------------------------------------- the protected resource
-
-
 class ResourceDocument:
     """Protected resource metadata, at the server's path and at the root."""
 
@@ -119,9 +116,6 @@ _RESOURCE_FAULTS: dict[str, Spoil] = {
     "no_scopes": _remove("scopes_supported"),
     "offline_in_challenge": _replace("scopes_supported", lambda realm: [READ, WRITE, "offline_access"]),
 }
-
-
-# ---------------------------------------------------------------------- the authorization server
 
 
 class ServerDocument:

@@ -83,8 +83,6 @@ class Gate:
             return "bearer", values[0]
         return "", ""
 
-    # ------------------------------------------------------------------ no token
-
     def _without_token(self, scope: Scope, message: dict[str, Any]) -> Response | None:
         bench = self._realm.bench
         if bench.on("crash_without_token"):
@@ -98,8 +96,6 @@ class Gate:
         if is_open or (bench.on("get_is_open") and scope["method"] != "POST"):
             _become(scope, self._realm.guest)
         return None
-
-    # ------------------------------------------------------------------ proofs
 
     def _check_proof(self, scope: Scope, scheme: str, token: str) -> Response | None:
         realm = self._realm
@@ -130,8 +126,6 @@ class Gate:
         challenge = self._challenge([("error", error), ("error_description", description)])
         return Response(status_code=401, headers={"WWW-Authenticate": challenge})
 
-    # ------------------------------------------------------------------ scopes
-
     def _missing(self, message: dict[str, Any], grant: Grant) -> str:
         """Return the scope that this call lacks, or ""."""
         if message.get("method") != "tools/call":
@@ -160,8 +154,6 @@ class Gate:
             401 if bench.on("codes_swapped") else 403,
             {"WWW-Authenticate": self._challenge(parts)},
         )
-
-    # ------------------------------------------------------------------ the SDK's own answers
 
     def _rewriting(self, scope: Scope, send: Send) -> Send:
         has_token = bool(Headers(scope=scope).get("authorization"))

@@ -216,8 +216,6 @@ class Tokens:
         self._access.clear()
         self._refresh.clear()
 
-    # ------------------------------------------------------------------ issuing
-
     def issue(self, grant: Grant, *, refreshable: bool, family: str = "", token: str = "") -> dict[str, Any]:
         """Build a token response. `token` is the refresh token to return instead of a new one."""
         family = family or secrets.token_hex(8)
@@ -269,8 +267,6 @@ class Tokens:
         from_refresh = any(known.family == family for known in self._refresh.values())
         self._refresh[token] = _Refresh(grant, family, from_refresh=from_refresh)
         return token
-
-    # ------------------------------------------------------------------ using
 
     def check(self, token: str, audiences: Sequence[str]) -> Grant | None:
         """Return the grant of a valid access token for one of these resources, or None."""

@@ -92,8 +92,6 @@ class CallLibrary:
         """Write the rest of the history."""
         await asyncio.to_thread(self.history.close)
 
-    # -------------------------------------------------------------- what was chosen
-
     async def prefs(self) -> CallPrefs:
         return self._prefs
 
@@ -110,8 +108,6 @@ class CallLibrary:
         self._prefs = prefs
         self.history.is_on = prefs.keep_history
         self.history.keep_secrets = prefs.keep_secrets
-
-    # -------------------------------------------------------------- history
 
     async def history_of(self, server: str, tool: str) -> ToolHistory:
         return await asyncio.to_thread(self.history.of, server, tool)
@@ -152,8 +148,6 @@ class CallLibrary:
                         f"The saved call “{shorten(call.name, 60)}” is still for {before!r}: {exc}"
                     )
         return problems
-
-    # -------------------------------------------------------------- saved calls
 
     async def saved(self) -> tuple[SavedFolder, ...]:
         """Return all saved calls, our own folder first. Errors are in each folder's `problems`."""
@@ -250,8 +244,6 @@ class CallLibrary:
         if path is None or path not in self._paths():
             raise ConfigError("There is no folder for saved calls.", "Add one under Manage saved calls.")
         return SavedCallFolder(path, is_private=path == self._own)
-
-    # -------------------------------------------------------------- variables
 
     async def variables(self, folder: Path | None = None) -> Variables:
         """Return what `${name}` may stand for in a call of this folder.

@@ -242,9 +242,6 @@ async def _sighting(
     return Observation(latest.number + 1, at, outcome, before, has_changed, diff, changes)
 
 
-# ------------------------------------------------------------------ comparing
-
-
 def pack(before: bytes, after: bytes, ignoring: Ignoring) -> bytes:
     """Pickle the input of `compare_packed`."""
     return pickle.dumps((before, after, ignoring))

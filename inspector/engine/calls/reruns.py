@@ -195,8 +195,6 @@ class Reruns:
     async def close(self) -> None:
         await self._tasks.close()
 
-    # -------------------------------------------------------------- a run
-
     async def _run(self, server: str, cause: str, before: _Run | None) -> None:
         view = await self._new_run(server, cause, before)
         if not view.results:
@@ -286,8 +284,6 @@ class Reruns:
             return replace(result, state=RerunState.DIFFERENT, problem=str(exc))
         state = RerunState.SAME if diff.is_same else RerunState.DIFFERENT
         return replace(result, state=state, diff=diff)
-
-    # --------------------------------------------------------------
 
     async def _watched(self, server: str) -> Sequence[SavedCall]:
         """Return the watched calls that name this server: none runs automatically on another."""

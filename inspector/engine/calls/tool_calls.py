@@ -91,8 +91,6 @@ class ToolCaller:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    # -------------------------------------------------------------- one call
-
     async def call(
         self,
         server: str,
@@ -177,15 +175,11 @@ class ToolCaller:
                 options=call.options(),
             )
 
-    # -------------------------------------------------------------- many
-
     async def repeat(
         self, server: str, call: ToolCall, plan: RepeatPlan, on_report: Callable[[RepeatReport], None]
     ) -> RepeatReport:
         """Repeat a call (`repeating.repeat`). Variables are expanded once. Raises UserError."""
         return await repeat(partial(self.call, server, call.expanded()), plan, self._engine.clock, on_report)
-
-    # -------------------------------------------------------------- watching
 
     async def watch_tool(
         self, server: str, call: ToolCall, plan: WatchPlan, on_observation: Callable[[Observation], None]
@@ -240,8 +234,6 @@ class ToolCaller:
             self._engine.server_changed.disconnect(on_changed)
             self._engine.server_removed.disconnect(on_removed)
 
-    # -------------------------------------------------------------- results
-
     async def check_output(self, response: bytes, output_schema: JSON) -> OutputCheck:
         """Check the result against the tool's outputSchema, in another process with a time limit."""
         if output_schema is None:
@@ -253,8 +245,6 @@ class ToolCaller:
             return OutputCheck(OutputState.UNCHECKED, reason=exc.summary)
         except RecursionError:
             return OutputCheck(OutputState.UNCHECKED, reason="The output schema is nested too deeply.")
-
-    # --------------------------------------------------------------
 
     def _since(self, started: int) -> int:
         return self._engine.clock.monotonic_ns() - started
@@ -294,9 +284,6 @@ def responded(response: Message, row: int, elapsed_ns: int) -> CallOutcome:
     except JSONProblem as exc:
         kind, summary = OutcomeKind.RPC_ERROR, f"The answer cannot be read: {response.problem or exc}"
     return CallOutcome(kind, elapsed_ns, response.raw, row, summary)
-
-
-# ------------------------------------------------------------------ calls that became tasks
 
 
 async def conclude_task(

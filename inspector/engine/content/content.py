@@ -79,9 +79,6 @@ class PromptContent:
     description: str = ""
 
 
-# ------------------------------------------------------------------ answers
-
-
 def read_contents(raw: bytes) -> tuple[Content, ...]:
     """Parse a resources/read response. Unusable entries are included as unknown."""
     contents = _result(raw).get("contents")
@@ -113,9 +110,6 @@ def _message(item: JSON) -> Message:
     if isinstance(content, list):
         return Message(role, unknown(content, "“content” must be one block, and is an array"))
     return Message(role, block_content(content))
-
-
-# ------------------------------------------------------------------ parts of answers
 
 
 def block_content(item: JSON) -> Content:
@@ -183,8 +177,6 @@ def _file(data: bytes, mime_type: str, uri: str) -> Content:
     problem = f"it is said to be {mime_type}, and is {found.mime_type}" if is_other else ""
     return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
 
-
-# ------------------------------------------------------------------ text
 
 _KINDS: dict[TextFormat, ContentKind] = {
     "plain": ContentKind.TEXT,

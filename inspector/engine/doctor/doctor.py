@@ -135,8 +135,6 @@ class Doctor:
     async def close(self) -> None:
         await self._tasks.close()
 
-    # --------------------------------------------------------------
-
     async def _run(self, server: str, its: Server) -> None:
         try:
             await self._walk(server, its)

@@ -101,8 +101,6 @@ class Exam:
     def is_over(self) -> bool:
         return self.failure is not None
 
-    # -------------------------------------------------------------- telling
-
     def now(self) -> int:
         return self.tools.clock.monotonic_ns()
 
@@ -128,8 +126,6 @@ class Exam:
 
     def skipped(self, id: str, why: str) -> CheckResult:
         return CheckResult(id, CheckState.SKIPPED, why)
-
-    # -------------------------------------------------------------- talking
 
     def new_session(
         self, entry: Entry, is_hopeless: Callable[[ObservedTraffic], bool] | None = None

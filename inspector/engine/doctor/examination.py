@@ -67,9 +67,6 @@ def _why_left_out(exam: Exam) -> str:
     return "" if exam.tools.may_contact else "Not before you trust it."
 
 
-# ------------------------------------------------------------------ masking
-
-
 def masker(credentials: Credentials) -> Callable[[str], str]:
     """Return a function that masks known credentials and anything that looks like one."""
 

@@ -94,8 +94,6 @@ class ProcessExam(Exam):
             return result
         return self.check_result("runtime", found, elapsed, replace(too_old, is_warning=True))
 
-    # -------------------------------------------------------------- the conversation
-
     async def _open_session(
         self, entry: StdioEntry, too_old: Diagnosis | None
     ) -> AsyncGenerator[CheckResult, None]:

@@ -83,8 +83,6 @@ class UrlExam(Exam):
                 async for result in results:
                     yield result
 
-    # -------------------------------------------------------------- the way
-
     async def _reach(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
         network = network_of(entry, self.settings)
         limit = min(10.0, self.settings.connect_timeout)
@@ -137,8 +135,6 @@ class UrlExam(Exam):
         diagnosis = diagnose_tls(observed, entry.url, banner)
         found = _tls_text(observed) if diagnosis is None or diagnosis.is_warning else ""
         return self.check_result("tls", found, observed.elapsed_ns or self.now() - began, diagnosis, details)
-
-    # -------------------------------------------------------------- the conversation
 
     async def _open_session(self, entry: HttpEntry | WebSocketEntry) -> AsyncGenerator[CheckResult, None]:
         yield self.running("http")
@@ -311,8 +307,6 @@ class UrlExam(Exam):
             return session.listener.traffic.agreement is not None
         finally:
             await session.close()
-
-    # -------------------------------------------------------------- telling
 
     def _http(self, traffic: ObservedTraffic, diagnosis: Diagnosis | None = None) -> CheckResult:
         observed = traffic.deciding

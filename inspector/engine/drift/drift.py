@@ -122,8 +122,6 @@ class Drift:
         is_saved = bool(checked.changes) and self._kept.get(server) == checked.digest
         return DriftView(server, checked.taken_ns, checked.changes, is_saved, checked.problem, checked.digest)
 
-    # -------------------------------------------------------------- what the person does
-
     async def get(self, server: str) -> DriftView:
         """Like `view`, for other threads."""
         return self.view(server)
@@ -163,8 +161,6 @@ class Drift:
         if watched is None:
             raise UserError(f"Nothing is known of what {server!r} offers.", "Connect to it first.")
         return watched
-
-    # -------------------------------------------------------------- following the servers
 
     def _on_server_changed(self, view: ServerView) -> None:
         if view.status is not ServerStatus.CONNECTED:
@@ -207,8 +203,6 @@ class Drift:
         if watched.stale and not watched.is_refreshing:
             watched.is_refreshing = True
             self._tasks.spawn(f"lists of {server}", self._refresh(server, watched))
-
-    # -------------------------------------------------------------- asking for lists
 
     async def _settle(self, server: str, watched: _Watched) -> None:
         """Fetch the lists of a new connection that nothing else has fetched."""
@@ -253,8 +247,6 @@ class Drift:
 
     def _is_current(self, server: str, watched: _Watched) -> bool:
         return server in self._connected and self._watched.get(server) is watched
-
-    # -------------------------------------------------------------- comparing
 
     def _check_soon(self, server: str, watched: _Watched) -> None:
         watched.is_behind = True

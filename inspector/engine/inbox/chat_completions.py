@@ -288,9 +288,6 @@ def _tool(tool: Tool) -> JSONObject:
     return {"type": "function", "function": function}
 
 
-# ------------------------------------------------------------------ the answer
-
-
 def read_chat_response(body: JSON, model: str = "") -> JSONObject:
     """Return the result for `sampling/createMessage`. `model` is used if none is named.
 

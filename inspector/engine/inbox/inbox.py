@@ -110,8 +110,6 @@ class Inbox:
         """Return recently ended cards, most recent last."""
         return self._past.inbox_requests()
 
-    # -------------------------------------------------------------- what a person does
-
     def begin(self) -> None:
         """Load the preferences; problems are reported."""
         if self._prefs is not None:
@@ -169,8 +167,6 @@ class Inbox:
         if not waiting.inbox_request.awaits_page:
             raise UserError("This card waits for an answer.", "Accept, decline or cancel it.")
         return waiting
-
-    # -------------------------------------------------------------- what servers do
 
     def responder(
         self, server: str, known: Mapping[str, RequestHandler], note: Callable[[str], None]
@@ -267,8 +263,6 @@ class Inbox:
         if waiting is not None and waiting.inbox_request.is_open:
             waiting.inbox_request = replace(waiting.inbox_request, note=text)
             self._changed(waiting)
-
-    # -------------------------------------------------------------- cards
 
     def _make(
         self,

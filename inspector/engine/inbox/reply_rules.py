@@ -98,8 +98,6 @@ class ReplyRules:
         self._per_minute = RateLimit(clock or SystemClock())
         self._turn = asyncio.Lock()  # a script answers one request at a time
 
-    # -------------------------------------------------------------- rules
-
     async def rules(self) -> tuple[ReplyRule, ...]:
         """Return the current rules from the file, which may be edited externally.
 
@@ -135,8 +133,6 @@ class ReplyRules:
     def _save(self, file: ReplyRulesFile, rules: tuple[ReplyRule, ...]) -> None:
         file.save(rules)
         self._loaded = file.load()
-
-    # -------------------------------------------------------------- answering
 
     async def reply(self, server: str, input_request: RequestItem, revision: Revision) -> Reply | None:
         """Return the automatic reply; None leaves the request to the user.
@@ -254,9 +250,6 @@ def _read_script(path: str, folder: Path) -> list[JSON]:
         raise UserError(f"The path of its script cannot be used: {exc}.", "Choose the file again.") from exc
 
 
-# ------------------------------------------------------------------ which rule
-
-
 def suits(rule: ReplyRule, input_request: RequestItem) -> bool:
     """True if the rule can answer this kind of request at all."""
     match rule.kind:
@@ -319,9 +312,6 @@ def _filter_problem(rule: ReplyRule) -> str:
     except UserError as exc:
         return f"The filter of the answer rule “{rule.title}” cannot be read, so it fits nothing: {exc}"
     return ""
-
-
-# ------------------------------------------------------------------ what it answers
 
 
 def _suits_reply(reply: JSON, input_request: RequestItem) -> bool:

@@ -132,8 +132,6 @@ class LoginController:
         """Return the OAuth settings of a server. Raises ConfigError if it has none."""
         return self._account(server).target.settings
 
-    # -------------------------------------------------------------- a login that a person walks through
-
     async def start(self, server: str, overrides: Overrides | None = None) -> LoginView:
         """Start a login, up to its first step. Raises UserError.
 
@@ -186,8 +184,6 @@ class LoginController:
 
     def cancel(self, server: str) -> None:
         self._login(server).cancel()
-
-    # -------------------------------------------------------------- tokens
 
     async def tokens(self, server: str) -> TokenInfo | None:
         """Return the tokens in use, None if there are none."""
@@ -246,8 +242,6 @@ class LoginController:
         for account in self._accounts.values():
             if account.login is not None:
                 await account.login.close()
-
-    # -------------------------------------------------------------- logins that happen by themselves
 
     async def log_in_to_connect(self, server: str, refusal: NeedsLogin) -> bool:
         """Log in so that connecting can continue; False if not possible here. Raises UserError."""
@@ -374,8 +368,6 @@ class LoginController:
             account.authorizer.adopt(login.held)
             self.tokens_changed.emit(server)
         self.changed.emit(view)
-
-    # --------------------------------------------------------------
 
     async def _drive(self, server: str, act: Callable[[Login], Awaitable[None]]) -> LoginView:
         login = self._login(server)

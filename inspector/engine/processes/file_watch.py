@@ -128,9 +128,6 @@ def _walks(
     return walks
 
 
-# ------------------------------------------------------------------ globs
-
-
 def _expanded(glob: str, folder: Path) -> str:
     """Return the absolute glob, with `/` as separator."""
     glob = os.path.expanduser(glob.strip()).replace(os.sep, "/")
@@ -181,9 +178,6 @@ def _regex(glob: str) -> str:
             parts.append(re.escape(glob[position]))
             position += 1
     return "".join(parts)
-
-
-# ------------------------------------------------------------------ files
 
 
 def _walk(root: str, depth: int | None) -> Iterator[str]:
@@ -287,8 +281,6 @@ class FileWatch:
     async def close(self) -> None:
         await self._tasks.close()
 
-    # -------------------------------------------------------------- beginning and ending
-
     def _on_server_changed(self, view: ServerView) -> None:
         server, is_watching = view.name, view.name in self._watching
         if is_watching and self._views[server].is_restarting:
@@ -319,8 +311,6 @@ class FileWatch:
     def _forget(self, server: str) -> None:
         self._end(server)
         self._views.pop(server, None)
-
-    # -------------------------------------------------------------- watching
 
     async def _watch(self, server: str, globs: tuple[str, ...]) -> None:
         try:
@@ -404,8 +394,6 @@ class FileWatch:
         elif failure:
             self.not_restarted.emit(server, cause, failure)
         return is_wanted
-
-    # --------------------------------------------------------------
 
     def _globs(self, server: str) -> tuple[str, ...]:
         """Return the globs of stdio servers; other servers have no files here."""

@@ -84,8 +84,6 @@ class Processes:
         self._folders: dict[str, str] = {}
         self._left: tuple[str, deque[EndedProcess]] | None = None  # history of the last forgotten server
 
-    # -------------------------------------------------------------- what is heard
-
     def on_event(self, server: str, event: ProcessStarted | ProcessExited, *, was_requested: bool) -> None:
         """Handle the start or end of a process; `was_requested` if we closed the connection."""
         at = self._clock.wall_ns() - (self._clock.monotonic_ns() - event.at)
@@ -112,8 +110,6 @@ class Processes:
         if self._left is not None and self._left[0] == before:
             self._ended[after] = self._left[1]
         self._left = None
-
-    # -------------------------------------------------------------- looking
 
     def folder(self, server: str) -> str:
         """Return the working directory of the latest process; "" if none, or ours."""
@@ -168,8 +164,6 @@ class Processes:
         if ended is not None:
             kept = [known.get((each.pid, each.started_ns), each) for each in ended]
             self._ended[server] = deque(kept, maxlen=MAX_ENDED)
-
-    # -------------------------------------------------------------- calls
 
     async def measured(self, server: str, call: Callable[[], Awaitable[CallOutcome]]) -> CallOutcome:
         """Make a call and add its cost (CPU, output) to the outcome, if we started the server."""

@@ -127,9 +127,6 @@ def tree_cpu_ns(pid: int) -> int | None:
     return sum(known) if known else None
 
 
-# ------------------------------------------------------------------ which processes
-
-
 def _tree(leader: int) -> Iterator[tuple[psutil.Process, int, bool]]:
     """Yield the leader and its descendants with depth, then orphans of its process group."""
     import psutil
@@ -198,9 +195,6 @@ def _group(leader: int) -> set[int]:
             if os.getpgid(pid) == leader:
                 found.add(pid)
     return found
-
-
-# ------------------------------------------------------------------ what is known of one
 
 
 def _facts(

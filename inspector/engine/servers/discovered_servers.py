@@ -177,8 +177,6 @@ class FoundServers:
         }
         return await self._servers.save_with_secrets(entry, values)
 
-    # -------------------------------------------------------------- looking, on a thread
-
     def _scan(self) -> tuple[Found, list[FoundView], str]:
         found = find_servers(self._locations(self.folder))
         approvals, problem = self._approvals()
@@ -291,8 +289,6 @@ class FoundServers:
 
     def _location(self, found: FoundServer) -> tuple[str, str, str]:
         return position_of(found, self.folder)
-
-    # -------------------------------------------------------------- what is trusted
 
     async def _as_seen(self, id: str, seen: str) -> tuple[FoundServer, InspectedServer]:
         """Reread the server. Raises ConfigError if it is not what the user looked at."""

@@ -59,8 +59,6 @@ class ServerRegistry:
         self.changing = asyncio.Lock()  # held while the file and the servers are out of sync
         self.load_problems: tuple[str, ...] = ()  # problems in the file when it was loaded
 
-    # -------------------------------------------------------------- which there are
-
     def get(self, name: str) -> Server:
         """Return a server. Raises ConfigError."""
         try:
@@ -85,8 +83,6 @@ class ServerRegistry:
         """Return `name`, numbered if taken."""
         names = [name, *(f"{name} {number}" for number in range(2, len(self._servers) + 3))]
         return next(candidate for candidate in names if candidate not in self._servers)
-
-    # -------------------------------------------------------------- adding
 
     def load(self) -> None:
         """Add the servers of the server list without connecting."""
@@ -155,8 +151,6 @@ class ServerRegistry:
         if at < len(items):
             self.order_changed.emit(tuple(self._servers))
         return server.view
-
-    # -------------------------------------------------------------- changing
 
     async def draft(self, name: str) -> JSONObject:
         """Return a server's JSON for editing, to be passed to `update`. Raises ConfigError."""
@@ -288,8 +282,6 @@ class ServerRegistry:
         server.entry = entry
         server.announce()
 
-    # -------------------------------------------------------------- removing
-
     async def remove(self, name: str) -> None:
         """Remove a server and its secrets permanently; `removals.remove` can be undone."""
         removed = await self.removals.remove(name)
@@ -312,8 +304,6 @@ class ServerRegistry:
         self._servers = {name: self._servers[name] for name in (*kept, *rest)}
         if tuple(self._servers) != before:
             self.order_changed.emit(tuple(self._servers))
-
-    # --------------------------------------------------------------
 
     def make_again(self, entry: Entry, is_saved: bool) -> Server:
         return self._make_new(entry, is_saved)

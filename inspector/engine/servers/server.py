@@ -149,8 +149,6 @@ class Server:
             raise
         self._logins -= 1
 
-    # -------------------------------------------------------------- what we say of ourselves
-
     @property
     def declared(self) -> ClientCapabilities:
         """Client capabilities chosen for this server, or the default."""
@@ -304,8 +302,6 @@ class Server:
             await asyncio.sleep(self._keep_alive)
             with contextlib.suppress(LensError):
                 await self.client.ping()
-
-    # -------------------------------------------------------------- connecting again by itself
 
     def _begin_restarting(self) -> None:
         """Restart; attempts are only reset after a stable connection, so a crash loop ends too."""

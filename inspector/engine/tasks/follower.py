@@ -122,8 +122,6 @@ class TaskFollower:
             outcome=self.outcome,
         )
 
-    # -------------------------------------------------------------- what is told about it
-
     def receive(self, task: Task) -> None:
         """Take the task's current state, however it arrived."""
         is_change = task != self.task
@@ -151,8 +149,6 @@ class TaskFollower:
         if problem not in self._problems and len(self._problems) < _MAX_PROBLEMS:
             self._problems[problem] = None
             self._calls.note(problem)
-
-    # -------------------------------------------------------------- what the person wants
 
     def follow(self, *, now: bool = False) -> None:
         """Start polling; `now` does not wait for the server's interval.
@@ -216,8 +212,6 @@ class TaskFollower:
         self._stop(TrackingState.STOPPED, reason)
         self._abandon(UserError(reason, ""))
 
-    # -------------------------------------------------------------- asking after it
-
     async def _follow(self) -> None:
         failures = 0
         while await self._is_due():
@@ -280,8 +274,6 @@ class TaskFollower:
         self._stop(TrackingState.UNKNOWN, f"The server no longer knows the task: {why}")
         self._abandon(error)
 
-    # -------------------------------------------------------------- the outcome
-
     async def _conclude(self) -> None:
         self._input_requests.withdraw(self.task)
         if self.outcome is None and (self.wants_outcome or not self._calls.has_waiting_result):
@@ -339,8 +331,6 @@ class TaskFollower:
         self._note = _label(error)
         self._abandon(error)
         self._changed()
-
-    # --------------------------------------------------------------
 
     def _stop(self, tracking: TrackingState, note: str) -> None:
         self.tracking, self._note = tracking, note

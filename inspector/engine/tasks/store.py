@@ -62,8 +62,6 @@ class TaskStore:
     async def close(self) -> None:
         await self._scope.close()
 
-    # -------------------------------------------------------------- calls that became tasks
-
     async def finish(
         self,
         server: str,
@@ -97,8 +95,6 @@ class TaskStore:
         one = self._keep(server, done.task, beginning)
         one.follow()
         return await one.wait()
-
-    # -------------------------------------------------------------- what a person does
 
     async def refresh(self, server: str) -> int:
         """Fetch the server's task list; return how many tasks were new. Raises LensError."""
@@ -185,8 +181,6 @@ class TaskStore:
         with contextlib.suppress(LensError):
             await self.cancel(server, id)
 
-    # -------------------------------------------------------------- what servers tell
-
     def on_event(self, server: str, notification: Message) -> None:
         """Handle a task status or progress notification."""
         with contextlib.suppress(JSONProblem, ValueError):  # visible in the traffic
@@ -224,8 +218,6 @@ class TaskStore:
         for id in tuple(self._tasks.get(server, {})):
             self._drop(server, id, "The server was removed.")
         self._tasks.pop(server, None)
-
-    # --------------------------------------------------------------
 
     def _keep(self, server: str, task: Task, beginning: TaskStart) -> TaskFollower:
         engine = self._engine
@@ -266,8 +258,6 @@ class TaskStore:
         if self._tasks.get(one.server, {}).get(one.task.id) is one:
             self.changed.emit(one.view)
             self._report_soon(one.server)
-
-    # -------------------------------------------------------------- hearing of changes
 
     def _report_soon(self, server: str) -> None:
         """Schedule one update: many tasks may start or end in one loop turn."""

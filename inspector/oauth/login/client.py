@@ -33,8 +33,6 @@ from inspector.protocol.auth.token_request import choose_method, registrable_met
 
 CLIENT_NAME = "MCP Lens"
 
-# ------------------------------------------------------------------ who we are
-
 
 async def prepare_identity(stage: LoginContext) -> LoginRequest | None:
     """Return the registration request, if one is needed."""
@@ -153,9 +151,6 @@ async def _keep(stage: LoginContext, client: Client) -> None:
     await stage.tools.store.keep_client(client if keeps_secret else replace(client, secret=""))
 
 
-# ------------------------------------------------------------------ registration
-
-
 def _registration(stage: LoginContext) -> LoginRequest:
     endpoint = _server(stage).registration_endpoint
     assert endpoint is not None
@@ -226,9 +221,6 @@ def _read(stage: LoginContext, reply: LoginReply, requested: JSONObject) -> Regi
         now=stage.tools.now(),
         revision=stage.revision,
     )
-
-
-# ------------------------------------------------------------------ what we ask for
 
 
 async def prepare_request(stage: LoginContext) -> None:

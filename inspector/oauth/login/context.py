@@ -219,8 +219,6 @@ class LoginContext:
         chosen = self.overrides.revision
         return chosen is None or is_between(chosen, chosen, R2)
 
-    # -------------------------------------------------------------- telling
-
     def decide(self, text: str) -> None:
         self.notes.decisions.append(Decision(masked_addresses(text)))
 
@@ -248,8 +246,6 @@ class LoginContext:
         rows = [("header", key, str(value)) for key, value in view.header.items()]
         rows += [("claims", key, str(value)) for key, value in view.claims.items()]
         self.show(f"The {name}, read (its signature is not checked)", ("", "Name", "Value"), rows)
-
-    # -------------------------------------------------------------- doing
 
     async def send(self, request: LoginRequest) -> LoginReply:
         """Send a request, or the user's edited version, and record the reply. Raises UserError."""

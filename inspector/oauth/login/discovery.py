@@ -134,9 +134,6 @@ async def _ask_for_trust(stage: LoginContext, wanted: str, issuer: str) -> None:
     stage.question = Question(QuestionKind.ISSUER, text, issuer)
 
 
-# ------------------------------------------------------------------ the challenge
-
-
 async def prepare_probe(stage: LoginContext) -> LoginRequest | None:
     return None if stage.facts.refused is not None else initialize_request(stage.target.url, stage.revision)
 
@@ -210,9 +207,6 @@ async def read_challenge(stage: LoginContext) -> None:
     for name in ("resource_metadata", "scope", "error", "error_description"):
         if challenge.get(name):
             stage.use(name, challenge.get(name), "from WWW-Authenticate")
-
-
-# ------------------------------------------------------------------ protected resource metadata
 
 
 async def prepare_resource_lookup(stage: LoginContext) -> LoginRequest | None:
@@ -293,9 +287,6 @@ async def check_resource(stage: LoginContext) -> None:
                 f"The document is about {metadata.resource}, and not about this server.",
                 "Nothing of it is used. Its operator must correct “resource”.",
             )
-
-
-# ------------------------------------------------------------------ the authorization server
 
 
 async def prepare_server_lookup(stage: LoginContext) -> LoginRequest | None:
@@ -396,9 +387,6 @@ def private_endpoints(metadata: ServerMetadata, allowance: Allowance) -> list[st
 
 def _host_in_words(is_issuers: bool, is_allowed: bool) -> str:
     return "the issuer's" if is_issuers else "allowed by you" if is_allowed else "another one"
-
-
-# ------------------------------------------------------------------
 
 
 def _document_request(stage: LoginContext, candidate: Candidate) -> LoginRequest:

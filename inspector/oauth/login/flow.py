@@ -150,8 +150,6 @@ class Login:
     def is_running(self) -> bool:
         return self._task is not None
 
-    # -------------------------------------------------------------- going on
-
     async def begin(self) -> None:
         """Prepare the first step for review."""
         await self._alone(self._make_ready())
@@ -196,8 +194,6 @@ class Login:
         self._require_idle()
         self._stage.edited = request
         self._announce()
-
-    # -------------------------------------------------------------- what only the person can say
 
     async def allow_hosts(self, is_allowed: bool, requested: Question | None = None) -> None:
         """Answer whether to contact these hosts, or to trust this issuer (ISSUER).
@@ -248,8 +244,6 @@ class Login:
             raise UserError("The login does not wait for an answer.")
         listener.wait.paste(text)
 
-    # -------------------------------------------------------------- the end
-
     def cancel(self) -> None:
         """Stop; what was found so far stays visible."""
         if self._task is not None:
@@ -265,8 +259,6 @@ class Login:
         await self._tasks.close()
         await self._stage.close_listener()
         await self._stage.http.close()
-
-    # --------------------------------------------------------------
 
     async def _alone(self, work: Coroutine[Any, Any, None]) -> None:
         """Run one thing at a time. Cancelling the caller cancels the step."""
@@ -401,8 +393,6 @@ class Login:
         for id in self._order[position:]:
             self._steps[id] = Step(id, why=STEP_PURPOSES[id], differs=REVISION_DIFFERENCES.get(id, ""))
             self._before.pop(id, None)
-
-    # -------------------------------------------------------------- showing
 
     def _announce(self) -> None:
         self.changed.emit(self.view)

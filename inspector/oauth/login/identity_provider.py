@@ -43,8 +43,6 @@ from inspector.protocol.auth.url_guard import BlockReason, GuardedUrl, UrlBlocke
 
 _SETTINGS = "Enter it in the server's settings, under its login."
 
-# ------------------------------------------------------------------ where it is
-
 
 def configured(stage: LoginContext) -> IdentityProvider:
     """Return the configured identity provider. Raises Stop if there is not enough to start."""
@@ -199,9 +197,6 @@ async def _settle_client(stage: LoginContext, provider: IdentityProvider) -> Non
     stage.use("authentication", choice.method.value, choice.reason)
 
 
-# ------------------------------------------------------------------ requests to its token endpoint
-
-
 def provider_request(stage: LoginContext, form: Form) -> TokenRequest:
     facts = stage.facts
     assert facts.provider is not None
@@ -213,8 +208,6 @@ def provider_request(stage: LoginContext, form: Form) -> TokenRequest:
 # Token response findings that are about the message itself. The access token in it is for the provider's
 # own use, so its content is not checked.
 _ABOUT_MESSAGE = ("TOK-001", "TOK-002", "TOK-003", "TOK-005", "TOK-006", "TOK-014", "TOK-015", "TOK-018")
-
-# ------------------------------------------------------------------ who signed in before
 
 
 async def prepare_sign_in(stage: LoginContext) -> LoginRequest | None:
@@ -308,9 +301,6 @@ def _use(stage: LoginContext, id_token: str, origin: str) -> None:
     stage.facts.id_token = id_token
     stage.use("ID token", id_token, origin, is_secret=True)
     stage.show_claims("ID token", id_token)
-
-
-# ------------------------------------------------------------------ the ID token
 
 
 async def prepare_id_token(stage: LoginContext) -> LoginRequest | None:

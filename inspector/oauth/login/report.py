@@ -304,9 +304,6 @@ def login_trace(view: LoginView) -> bytes:
     return f"{pretty(whole)}\n".encode(errors="replace")
 
 
-# ------------------------------------------------------------------ as text
-
-
 def _title(view: LoginView) -> str:
     mode = "strict" if view.is_strict else "observe"
     return f"Login at {_Hidden(view).url(view.server_url)} ({view.revision}, {view.grant.value}, {mode})"
@@ -343,9 +340,6 @@ def _table_text(table: Table) -> str:
 
 def _indented(text: str, mark: str) -> str:
     return "\n".join(f"{mark}{line}".rstrip() for line in text.split("\n"))
-
-
-# ------------------------------------------------------------------ as JSON
 
 
 def _step_json(step: Step, hidden: _Hidden) -> JSONObject:

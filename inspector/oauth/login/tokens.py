@@ -37,8 +37,6 @@ _GRANTS = {
     LoginGrant.WORKLOAD: Grant.ASSERTION,
 }
 
-# ------------------------------------------------------------------ the identity provider (enterprise)
-
 
 async def prepare_exchange(stage: LoginContext) -> LoginRequest | None:
     return _exchange(stage).http(stage.tools.now(), stage.tools.nonces)
@@ -92,9 +90,6 @@ def _exchange(stage: LoginContext) -> TokenRequest:
     return provider_request(
         stage, exchange_form(facts.id_token, facts.server.issuer, _resource(stage), scope)
     )
-
-
-# ------------------------------------------------------------------ the token request
 
 
 async def prepare_token(stage: LoginContext) -> LoginRequest | None:
@@ -192,9 +187,6 @@ def _read_file(path: str) -> str:
         return file.read(_MAX_FILE_LENGTH).decode("ascii", "replace")
 
 
-# ------------------------------------------------------------------ what came
-
-
 async def accept_token(stage: LoginContext) -> None:
     facts = stage.facts
     assert facts.requested is not None
@@ -249,9 +241,6 @@ def _next_step(stage: LoginContext) -> str:
     if stage.grant is LoginGrant.CODE:
         return "The code is used up. Go back to “Open browser”."
     return "Look at what was sent, and at the server's settings."
-
-
-# ------------------------------------------------------------------
 
 
 def _issuer(stage: LoginContext) -> str:

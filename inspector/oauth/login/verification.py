@@ -141,9 +141,6 @@ async def look_ahead(stage: LoginContext) -> None:
         stage.decide("The server cannot take it back: signing out forgets it here only.")
 
 
-# ------------------------------------------------------------------
-
-
 async def _send(stage: LoginContext, make: MakeRequest, method: str = "POST") -> LoginReply:
     reply = await stage.send(make(_headers(stage, method)))
     if not is_nonce_challenge(reply.status, reply.headers):

@@ -175,9 +175,6 @@ class Verdict:
         return any(check.name == "state" and check.result is Result.PASSED for check in self.checks)
 
 
-# ------------------------------------------------------------------ reading
-
-
 def read_callback(text: str) -> Callback:
     """Parse a callback: a full URL, a request target, or a query. Never raises."""
     text = text.strip()
@@ -202,9 +199,6 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _is_response(pairs: list[tuple[str, str]]) -> bool:
     return any(name in ("code", "error", "access_token") for name, _ in pairs)
-
-
-# ------------------------------------------------------------------ checking
 
 
 def check_callback(callback: Callback, expected: Expectation) -> Verdict:
@@ -296,9 +290,6 @@ def _failed(
     checks: tuple[Check, ...], found: tuple[Finding, ...], name: str, text: str, problem: str = ""
 ) -> Verdict:
     return Verdict((*checks, Check(name, Result.FAILED, text)), findings=found, problem=problem or text)
-
-
-# ------------------------------------------------------------------ what is odd
 
 
 def _about_place(callback: Callback, expected: Expectation) -> Iterator[Finding]:

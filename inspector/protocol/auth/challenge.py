@@ -112,9 +112,6 @@ def choose_challenge(challenges: Challenges, status: int) -> Challenge | None:
     return next(iter(naming or used), None)
 
 
-# ------------------------------------------------------------------ what the answer means
-
-
 class Answer(Enum):
     """What a response says about logging in."""
 
@@ -207,8 +204,6 @@ def _judge_parameters(challenge: Challenge, revision: Revision) -> Iterator[Find
         if name in challenge.parameters and not challenge.get(name):
             yield finding("AUTH-012", revision, parameter=name, what="empty; we read it as absent")
 
-
-# ------------------------------------------------------------------ reading
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BLANKS = re.compile(r"[ \t]*")

@@ -131,9 +131,6 @@ def document_problem(url: str) -> str:
     return ""
 
 
-# ------------------------------------------------------------------ the branches
-
-
 def _by_hand(inputs: IdentityInputs) -> IdentityDecision:
     question = "Is there a client that was registered by hand?"
     clients = [client for client in inputs.known if client.source is ClientSource.BY_HAND]
@@ -317,9 +314,6 @@ def read_registration(
     return _accepted(status, document, requested, issuer, now, revision)
 
 
-# ------------------------------------------------------------------ refused
-
-
 def _refused(status: int, document: JSONObject, requested: JSONObject, revision: Revision) -> Registration:
     error = read_error(document)
     if error is None:
@@ -340,9 +334,6 @@ def _about_refusal(error: ReportedError, requested: JSONObject, revision: Revisi
         yield finding("REG-001", revision, redirect=redirects, evidence=error.evidence)
     if error.speaks_of("application_type", "application type", "native"):
         yield finding("REG-003", revision, what="refused that", evidence=error.evidence)
-
-
-# ------------------------------------------------------------------ accepted
 
 
 def _accepted(

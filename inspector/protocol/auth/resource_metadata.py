@@ -36,9 +36,6 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _BROAD_SCOPES = frozenset({"*", "all", "admin", "full", "full-access", "full_access", "root"})
 
 
-# ------------------------------------------------------------------ where to look
-
-
 @dataclass(frozen=True, slots=True)
 class ResourceMetadataUrls:
     """Where to look, in order, up to the first document."""
@@ -87,9 +84,6 @@ def _judge_origin(named: str, server_url: str, revision: Revision) -> Iterator[F
     one, other = read_link(named), read_link(server_url)
     if _origin(one) != _origin(other):
         yield finding("AUTH-007", revision, host=_location(one), server=_location(other))
-
-
-# ------------------------------------------------------------------ what came back
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +141,6 @@ def judge_copies(one: JSONObject, other: JSONObject, revision: Revision) -> tupl
     return (finding("PRM-010", revision, fields=fields),) if fields else ()
 
 
-# ------------------------------------------------------------------ is it about this server?
-
-
 class Relation(Enum):
     """How a document's `resource` relates to the URL that we connect to."""
 
@@ -202,9 +193,6 @@ def _judge_resource(
     difference = relation.value if relation is Relation.UNREADABLE else f"character {column} differs"
     id = "PRM-003" if relation is Relation.OTHER_PATH else "PRM-002"
     return relation, (finding(id, revision, difference=difference, **values),)
-
-
-# ------------------------------------------------------------------ reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,9 +298,6 @@ def judge_scopes(
     return tuple(findings)
 
 
-# ------------------------------------------------------------------ which authorization server?
-
-
 @dataclass(frozen=True, slots=True)
 class IssuerChoice:
     """The authorization server to use, and why, as a sentence."""
@@ -346,9 +331,6 @@ def judge_migration(
     if not before or before in issuers:
         return ()
     return (finding("RS-012", revision, old=before, new=choice.issuer),)
-
-
-# ------------------------------------------------------------------ addresses
 
 
 def _origin(link: Link) -> tuple[str, str, int]:

@@ -47,9 +47,6 @@ DEFAULT_GRANTS = ("authorization_code", "implicit")
 DEFAULT_RESPONSE_MODES = ("query", "fragment")
 
 
-# ------------------------------------------------------------------ where to look
-
-
 def server_metadata_urls(issuer: str) -> tuple[Candidate, ...]:
     """Return all candidate URLs of an issuer's document, in order.
 
@@ -108,9 +105,6 @@ def judge_server_copies(oauth: JSONObject, openid: JSONObject, revision: Revisio
     return (finding("ASM-021", revision, fields=fields),) if fields else ()
 
 
-# ------------------------------------------------------------------ as in 2025-03-26
-
-
 def legacy_issuer(server_url: str) -> str:
     """Return the MCP server's origin, which in 2025-03-26 is its own authorization server."""
     parts = urlsplit(server_url)
@@ -131,9 +125,6 @@ def default_content(server_url: str) -> JSONObject:
         "token_endpoint": f"{origin}/token",
         "registration_endpoint": f"{origin}/register",
     }
-
-
-# ------------------------------------------------------------------ the values
 
 
 class MetadataSource(Enum):
@@ -241,9 +232,6 @@ class ServerReading:
         return tuple(dict.fromkeys(one.host for one in self.hosts if not one.is_allowed))
 
 
-# ------------------------------------------------------------------ reading
-
-
 def read_server_metadata(
     content: JSONObject,
     issuer: str,
@@ -287,9 +275,6 @@ def read_server_metadata(
     return ServerReading(metadata, hosts, (*about_issuer, *about_endpoints, *about_hosts, *members.findings))
 
 
-# ------------------------------------------------------------------ the issuer
-
-
 def _judge_issuer(
     stated: str | None, issuer: str, revision: Revision, source: MetadataSource, tolerates_slash: bool
 ) -> tuple[Finding, ...]:
@@ -326,9 +311,6 @@ def _spelled_out(issuer: str) -> tuple[object, ...]:
     link = read_link(issuer)
     port = link.port or {"http": 80}.get(link.scheme, 443)
     return link.problem, link.scheme, link.user, link.ascii_host, port, link.path.rstrip("/")
-
-
-# ------------------------------------------------------------------ endpoints
 
 
 def _read_endpoints(

@@ -90,9 +90,6 @@ def _judge_dpop(metadata: ServerMetadata, revision: Revision) -> Iterator[Findin
         yield finding("ASM-023", revision, algorithms=some(algorithms) or "a list", problem=problem)
 
 
-# ------------------------------------------------------------------ traits
-
-
 @dataclass(frozen=True, slots=True)
 class SupportTrait:
     """A feature that a server has or lacks, for a list."""

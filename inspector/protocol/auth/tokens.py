@@ -163,9 +163,6 @@ def decide_renewal(tokens: TokenSet, now: float) -> RenewalDecision:
     return RenewalDecision(Renewal.LOG_IN, f"The token {state}, and there is no refresh token.")
 
 
-# ------------------------------------------------------------------ reading an answer
-
-
 def read_token_reply(
     status: int, headers: Headers, body: bytes, asked: TokenExpectation, *, now: float, revision: Revision
 ) -> TokenReply:
@@ -297,9 +294,6 @@ def _life(value: JSON) -> float | None:
     return float(max(0, min(value, _MAX_LIFE)))
 
 
-# ------------------------------------------------------------------ what is odd
-
-
 def _about_reply(
     headers: Headers, document: JSONObject, tokens: TokenSet, asked: TokenExpectation, revision: Revision
 ) -> Iterator[Finding]:
@@ -325,9 +319,6 @@ def _about_life(document: JSONObject, tokens: TokenSet, revision: Revision) -> I
     if tokens.expires_at is not None and tokens.expires_at - tokens.received_at > _LONG_LIFE:
         hours = math.floor((tokens.expires_at - tokens.received_at) / 3600)
         yield finding("TOK-013", revision, lifetime=f"{hours:,} hours")
-
-
-# ------------------------------------------------------------------ helpers
 
 
 def _stopped(found: Finding) -> TokenReply:

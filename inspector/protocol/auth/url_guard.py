@@ -158,8 +158,6 @@ def classify(address: Address) -> AddressKind:
     return AddressKind.PUBLIC if address in _GLOBAL_V6 else AddressKind.RESERVED
 
 
-# ------------------------------------------------------------------ reading
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _CONSENT = "Allow it for this server, if you know why it is so."
 
@@ -218,9 +216,6 @@ def _plain(link: Link) -> str:
     """Return the URL as is if all parsers agree on its host, else normalized."""
     as_written = link.host.strip("[]").lower()
     return link.url if link.url.isascii() and as_written == link.ascii_host else link.encoded()
-
-
-# ------------------------------------------------------------------ the map
 
 
 def _v4(*networks: str) -> tuple[IPv4Network, ...]:

@@ -96,9 +96,6 @@ def _url(params: JSONObject) -> UrlElicitation:
     return UrlElicitation(text_of(params, "message"), url, text_of(params, "elicitationId"), params)
 
 
-# ------------------------------------------------------------------ what breaks a rule
-
-
 def notes_on_form(request: FormElicitation, revision: Revision) -> Iterator[str]:
     yield from _about_message(request.message)
     if not is_between(revision, R3, R5):
@@ -288,9 +285,6 @@ def _titled(value: JSON, keyword: str) -> tuple[tuple[str, str], ...]:
     if not pairs or len(pairs) != len(branches):
         raise ValueError(f"the choices (“{keyword}”) are not a list of titled strings")
     return tuple(pairs)
-
-
-# ------------------------------------------------------------------ values
 
 
 def misfit(field: FormField, value: JSON) -> str:

@@ -83,9 +83,6 @@ def listed(roots: Sequence[JSONObject]) -> JSONObject:
     return {"roots": list(roots)}
 
 
-# ------------------------------------------------------------------ what is wrong with an answer
-
-
 def problems_of(request: ServerRequestParams, result: JSONObject, revision: Revision) -> tuple[str, ...]:
     """Return what is wrong with a reply, one sentence each. Only warnings, never enforced."""
     return tuple(_problems(request, result, revision))

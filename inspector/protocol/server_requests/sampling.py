@@ -203,9 +203,6 @@ def _whole(value: JSON) -> int | None:
     return int(value)
 
 
-# ------------------------------------------------------------------ what breaks a rule
-
-
 def notes_on(asked: SamplingRequest, revision: Revision) -> Iterator[str]:
     """Yield what is wrong with an answerable request, one sentence each."""
     yield from _about_limits(asked)

@@ -93,8 +93,6 @@ class DriftDialog(QDialog):
             lines = [f"{one_line(self._server)}: {name_of(self._shown)}", "", self.fields.as_text()]
             QGuiApplication.clipboard().setText("\n".join(lines))
 
-    # --------------------------------------------------------------
-
     def _explain(self, view: DriftView) -> None:
         if view.problem:
             self.accept_action.setEnabled(True)
@@ -166,8 +164,6 @@ class DriftDialog(QDialog):
                 self.close()
 
         self._bridge.start(name, run(), self)
-
-    # -------------------------------------------------------------- building
 
     def _action(self, text: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)

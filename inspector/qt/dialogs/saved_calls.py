@@ -88,8 +88,6 @@ class SavedCallsDialog(QDialog):
         what = item.data(0, _WHAT) if item is not None else None
         return what if isinstance(what, SavedCall | SavedFolder) else None
 
-    # -------------------------------------------------------------- folders
-
     def choose_folder(self) -> QFileDialog:
         dialog = QFileDialog(self, "Add a folder of saved calls")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -117,8 +115,6 @@ class SavedCallsDialog(QDialog):
     async def _forget(self, path: Path) -> None:
         await self._bridge.ask_calls(lambda calls: calls.remove_folder(path))
         await self._load()
-
-    # -------------------------------------------------------------- calls
 
     def _on_open(self) -> None:
         call = self.chosen()
@@ -188,8 +184,6 @@ class SavedCallsDialog(QDialog):
         if self._deleted:
             name = one_line(self._deleted[-1].call.name)
             self.alert.show_message("deleted", f"Deleted “{name}”.", actions=[self.undo_action], tone="wait")
-
-    # -------------------------------------------------------------- showing
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._bridge.start("saved calls", self._complaining(work), self)
@@ -302,8 +296,6 @@ class SavedCallsDialog(QDialog):
         texts = (self.name.text().strip(), self.description.text().strip())
         is_other = isinstance(self.chosen(), SavedCall) and texts != _texts(self.chosen())
         self.change_action.setEnabled(is_other and bool(texts[0]))
-
-    # -------------------------------------------------------------- building
 
     def _action(self, text: str, slot: object) -> QAction:
         action = QAction(text, self)

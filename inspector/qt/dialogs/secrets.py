@@ -110,8 +110,6 @@ class SecretStorageForm(QWidget):
         """The selected place, whether or not it is in use yet."""
         return next((level for level, button in self.buttons.items() if button.isChecked()), self._now)
 
-    # --------------------------------------------------------------
-
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -220,8 +218,6 @@ class SecretsDialog(QDialog):
         self._connect()
         bridge.start_when_attached("secrets", self._begin())
 
-    # -------------------------------------------------------------- building
-
     def _dressed_list(self) -> QTreeWidget:
         self.list.setHeaderLabels(["Kind", "For", "Kept", "Changed"])
         self.list.setRootIsDecorated(False)
@@ -279,8 +275,6 @@ class SecretsDialog(QDialog):
         action = QAction(text, self)
         action.triggered.connect(lambda _: slot())
         return action
-
-    # -------------------------------------------------------------- showing
 
     async def _begin(self) -> None:
         state = await self._bridge.ask_secrets(_state)
@@ -363,8 +357,6 @@ class SecretsDialog(QDialog):
 
     def _chosen(self) -> list[str]:
         return [item.data(0, _NAME) for item in self.list.selectedItems()]
-
-    # -------------------------------------------------------------- doing
 
     def _do(self, text: str, ask: Any) -> None:
         self._running += 1

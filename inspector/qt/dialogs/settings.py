@@ -211,8 +211,6 @@ class SettingsDialog(QDialog):
         assert isinstance(row, ValueRow)
         return row
 
-    # -------------------------------------------------------------- which are shown
-
     def _sift(self) -> None:
         """Show the settings of the selected section, or all matches while searching."""
         text = self.search.text().split()
@@ -239,8 +237,6 @@ class SettingsDialog(QDialog):
         self.search.clear()
         self.search.settle()
         self._sift()
-
-    # -------------------------------------------------------------- values
 
     async def _load(self, *, is_first: bool = False) -> None:
         """Load the values; what the user changes meanwhile is newer and wins."""
@@ -322,8 +318,6 @@ class SettingsDialog(QDialog):
         for row in self.rows.values():
             if isinstance(row, ValueRow) and row.isEnabled():
                 row.editor.finish()
-
-    # -------------------------------------------------------------- building
 
     def _make_rows(self) -> None:
         for section in SECTIONS:

@@ -94,8 +94,6 @@ class VariablesDialog(QDialog):
             row.name.setFocus()
         return row
 
-    # --------------------------------------------------------------
-
     async def _load(self) -> None:
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
         if not shiboken6.isValid(self):

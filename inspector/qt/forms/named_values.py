@@ -55,8 +55,6 @@ class ValueCompleter(QObject):
         self._cancel()
         self._ref = ref
 
-    # --------------------------------------------------------------
-
     def _on_wanted(self, name: str, text: str) -> None:
         self._cancel()
         self._task = self._bridge.start(f"complete {name}", self._complete(name, text), self._form)
@@ -252,8 +250,6 @@ class NamedRow(QWidget):
         self.setFocusProxy(editor)
         self.empty.toggled.connect(self._on_empty_toggled)
 
-    # -------------------------------------------------------------- values
-
     def text(self) -> str | None:
         """Return the text as typed; None if nothing is sent."""
         typed = self._typed()
@@ -295,8 +291,6 @@ class NamedRow(QWidget):
         if self.line is not None:
             return self.line.text()
         return self.lines.toPlainText() if self.lines is not None else ""
-
-    # --------------------------------------------------------------
 
     def _make_line(self, completes: bool) -> CompletedLine:
         self.line = CompletedLine(self._theme)

@@ -175,8 +175,6 @@ class FeatureListModel(QAbstractListModel):
         self._timer.timeout.connect(self._go_on)
         self.cache: CacheHints | None = None  # the server's cache hints for the list
 
-    # -------------------------------------------------------------- what is shown
-
     def set_listing(self, listing: Listing[Any]) -> None:
         """Show a new list. `take_changes` returns what changed in it."""
         key = self._describe.key
@@ -253,8 +251,6 @@ class FeatureListModel(QAbstractListModel):
     def _row_at(self, position: int | None) -> int | None:
         return self._shown.index(position) if position is not None and position in self._shown else None
 
-    # -------------------------------------------------------------- marks
-
     def set_marks(self, marks: Mapping[str, tuple[str, Tone]]) -> None:
         """Set labels shown instead of the items' notes; "" removes one."""
         before = dict(self._marks)
@@ -284,8 +280,6 @@ class FeatureListModel(QAbstractListModel):
         if self._shown:
             self.dataChanged.emit(self.index(0), self.index(len(self._shown) - 1), [NoteRole, ToneRole])
 
-    # -------------------------------------------------------------- for views
-
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._shown)
 
@@ -314,8 +308,6 @@ class FeatureListModel(QAbstractListModel):
         if isinstance(item, Malformed):
             return f"⚠ not usable: {one_line(item.reason)}"
         return one_line(self._describe.text(item))
-
-    # -------------------------------------------------------------- searching
 
     def _begin(self) -> None:
         """Start searching; the first slice runs at once."""

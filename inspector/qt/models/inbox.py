@@ -140,8 +140,6 @@ class InboxModel(QAbstractListModel):
         if self._open:
             self.dataChanged.emit(self.index(0), self.index(len(self._open) - 1), [AgeRole])
 
-    # --------------------------------------------------------------
-
     def _put_open(self, position: int | None, inbox_request: InboxRequest) -> None:
         if position is not None:
             self._open[position] = inbox_request
@@ -175,8 +173,6 @@ class InboxModel(QAbstractListModel):
             self.beginRemoveRows(_NOWHERE, last, last)
             self._earlier.pop()
             self.endRemoveRows()
-
-    # --------------------------------------------------------------
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         if parent.isValid():
@@ -404,9 +400,6 @@ def age_text(inbox_request: InboxRequest, now_ns: int) -> str:
         return f"{seconds} s"
     minutes = seconds // 60
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-# ------------------------------------------------------------------ answers and ends
 
 
 def reply_text(reply: Reply) -> str:

@@ -233,8 +233,6 @@ class PaletteModel(QAbstractListModel):
     def pick(self, row: int) -> PaletteItem | None:
         return self._rows[row].pick if 0 <= row < len(self._rows) else None
 
-    # -------------------------------------------------------------- for views
-
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
@@ -256,8 +254,6 @@ class PaletteModel(QAbstractListModel):
             int(PlacesRole): row.positions,
         }
         return values.get(int(role))
-
-    # -------------------------------------------------------------- searching
 
     def _begin(self) -> None:
         """Start searching; the first slice runs at once."""

@@ -178,8 +178,6 @@ class ResourceTreeModel(QAbstractItemModel):
             if node.item is None:
                 yield "".join(self._parts[node.items[0]][: node.depth]), self.createIndex(row, 0, at)
 
-    # -------------------------------------------------------------- Qt's questions
-
     def index(self, row: int, column: int, parent: Index | None = None) -> QModelIndex:
         children = self._children_of(parent)
         if column != 0 or not 0 <= row < len(children):
@@ -220,8 +218,6 @@ class ResourceTreeModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{node.label}, {plural(len(node.items), 'resource')}"
         return "muted" if role == ToneRole else None
-
-    # -------------------------------------------------------------- made when opened
 
     def _children_of(self, parent: Index | None) -> list[int]:
         if parent is None or not parent.isValid():

@@ -34,8 +34,6 @@ class LogRowsModel(QAbstractTableModel):
         self._seen = 0
         self._first = 0
 
-    # -------------------------------------------------------------- for subclasses
-
     def matching(self, numbers: range) -> Iterable[int]:
         """Return which of these log rows belong here, in order."""
         raise NotImplementedError
@@ -46,8 +44,6 @@ class LogRowsModel(QAbstractTableModel):
         self._seen = len(self._log)
         self._rows = array("q", self.matching(range(self._first, self._seen)))
         self.endResetModel()
-
-    # -------------------------------------------------------------- for views
 
     def extend(self, length: int) -> None:
         """Extend to this length of the log. A stale, smaller length is ignored."""

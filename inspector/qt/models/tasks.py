@@ -61,8 +61,6 @@ class TasksModel(QAbstractTableModel):
         self._positions: dict[str, int] = {}
         theme.changed.connect(self._on_theme_changed)
 
-    # -------------------------------------------------------------- what others ask
-
     def set_all(self, views: Iterable[TaskView]) -> None:
         self.beginResetModel()
         self._views = list(views)
@@ -131,8 +129,6 @@ class TasksModel(QAbstractTableModel):
         if self._views:
             self.dataChanged.emit(self.index(0, Column.AGE), self.index(len(self._views) - 1, Column.POLL))
 
-    # -------------------------------------------------------------- Qt's questions
-
     def rowCount(self, parent: Index = _TOP) -> int:
         return 0 if parent.isValid() else len(self._views)
 
@@ -171,8 +167,6 @@ class TasksModel(QAbstractTableModel):
                 return f"{HEADS[column]}: {cell(view, column, time.monotonic_ns())}"
         return None
 
-    # --------------------------------------------------------------
-
     def _row(self, position: int) -> int:
         """Convert a list position to a row, or back."""
         return len(self._views) - 1 - position
@@ -183,9 +177,6 @@ class TasksModel(QAbstractTableModel):
     def _on_theme_changed(self) -> None:
         if self._views:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._views) - 1, len(Column) - 1))
-
-
-# ------------------------------------------------------------------ words
 
 
 def tone_of(view: TaskView) -> Tone:

@@ -128,8 +128,6 @@ class RawConsole(QWidget):
         self._connect()
         self._explain()
 
-    # -------------------------------------------------------------- what others ask
-
     def set_view(self, view: ServerView) -> None:
         self.composer.set_view(view)
         if view.status is ServerStatus.CONNECTED:
@@ -159,8 +157,6 @@ class RawConsole(QWidget):
             self._draft = editor.raw()
         self._position = position
         self.composer.set_raw(self._draft if position == len(self._history) else self._history[position])
-
-    # -------------------------------------------------------------- sending
 
     def _on_begun(self, length: int) -> None:
         raw = self.composer.editor.raw()
@@ -206,8 +202,6 @@ class RawConsole(QWidget):
         else:
             sentence = "Write any JSON-RPC message, or something that is none, and see what the server does."
             self.gate.explain("empty", "edit", "Nothing sent yet", sentence)
-
-    # -------------------------------------------------------------- building
 
     def _make_right(self, server: str) -> QWidget:
         self.table.setAccessibleName(f"Sent to {one_line(server)} and come back")

@@ -87,8 +87,6 @@ class WelcomePanel(QWidget):
         super().showEvent(event)
         self.box.clear()
 
-    # --------------------------------------------------------------
-
     def _action(self, text: str, act: object) -> QAction:
         action = QAction(text, self)
         action.triggered.connect(act)

@@ -89,8 +89,6 @@ class PartsView(QWidget):
         """True if the part is shown incompletely."""
         return self.view.text.is_partial
 
-    # --------------------------------------------------------------
-
     def _on_current_changed(self, current: QModelIndex) -> None:
         content = self.model.content(current.row())
         if self.model.is_overview(current.row()):
@@ -278,8 +276,6 @@ class ContentView(QWidget):
         The suggested name is not the server's: server text must not get into a path.
         """
         self.saver.ask(BytesBody(self._content.data), f"content.{ending(self._content)}")
-
-    # --------------------------------------------------------------
 
     def _show_form(self, *, keeps_position: bool = False) -> None:
         """Show the current form. `keeps_position`: it is a new version, and must not jump."""

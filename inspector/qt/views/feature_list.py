@@ -102,8 +102,6 @@ class FeatureList(QTableView):
         self.setCurrentIndex(self._offered.index(row) if row is not None else QModelIndex())
         self._is_moving = False
 
-    # -------------------------------------------------------------- when the rows become others
-
     def _on_about_to_change(self) -> None:
         row = self.rowAt(0)
         item = self._offered.item(row)
@@ -129,8 +127,6 @@ class FeatureList(QTableView):
         row = self._offered.row_of(self._top[0]) if self._top is not None else None
         if self._top is not None and row is not None:
             self.verticalScrollBar().setValue(row * self.verticalHeader().defaultSectionSize() - self._top[1])
-
-    # --------------------------------------------------------------
 
     def _on_current_changed(self, current: QModelIndex) -> None:
         item = self._offered.item(current.row())

@@ -68,8 +68,6 @@ class FeaturePanel(QWidget):
         """Fetch everything again; the selection, input and results stay."""
         self._refreshing.refresh()
 
-    # -------------------------------------------------------------- what each panel has of its own
-
     @property
     def total(self) -> int:
         """The number of items in the latest list."""
@@ -80,8 +78,6 @@ class FeaturePanel(QWidget):
 
     def _on_connected(self, agreement: Agreement) -> None:
         """Called on connect if the server offers this kind; other capabilities may matter."""
-
-    # -------------------------------------------------------------- for them
 
     @property
     def _is_connected(self) -> bool:
@@ -239,8 +235,6 @@ class SingleListPanel(FeaturePanel):
             self.choose(name)
         self._on_chosen_soon(name)
 
-    # -------------------------------------------------------------- what each panel has of its own
-
     async def _fetch(self) -> Listing[Any]:
         raise NotImplementedError
 
@@ -253,8 +247,6 @@ class SingleListPanel(FeaturePanel):
 
     def _on_chosen_soon(self, name: str) -> None:
         """Called when the item requested by `choose_soon` is shown."""
-
-    # --------------------------------------------------------------
 
     def _lay_out_side_by_side(self, page: QWidget, width: int) -> None:
         left = QWidget()

@@ -96,8 +96,6 @@ class RawResponse(QWidget):
             if turn == self._turn:
                 self._show_text(pretty.text, is_json=pretty.is_json)
 
-    # --------------------------------------------------------------
-
     def _begin(self, row: int | None, text: str, tone: Tone, facts: str) -> None:
         self._turn += 1
         self.row = row
@@ -182,8 +180,6 @@ class RawComposer(QWidget):
         self._connect()
         self._report()
 
-    # -------------------------------------------------------------- what others ask
-
     @property
     def is_waiting(self) -> bool:
         return bool(self._tasks)
@@ -230,8 +226,6 @@ class RawComposer(QWidget):
         self.set_raw(indented(self.editor.raw()))
         self.compact.setChecked(True)
 
-    # -------------------------------------------------------------- sending
-
     async def _send(self, view: ServerView, raw: bytes, split: bool) -> None:
         try:
             if self.ids.index() == _NEW_ID and has_id(raw):
@@ -272,8 +266,6 @@ class RawComposer(QWidget):
     def _on_compact_and_send(self) -> None:
         self.compact.setChecked(True)
         self.send()
-
-    # -------------------------------------------------------------- what is said
 
     def _report(self) -> None:
         is_waiting = self.is_waiting
@@ -326,8 +318,6 @@ class RawComposer(QWidget):
     def _is_stdio(self) -> bool:
         return self._view is not None and self._view.transport == "stdio"
 
-    # -------------------------------------------------------------- keys
-
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
             event.accept()
@@ -339,8 +329,6 @@ class RawComposer(QWidget):
             self.send()
         else:
             super().keyPressEvent(event)
-
-    # -------------------------------------------------------------- building
 
     def _make_actions(self, theme: Theme) -> None:
         self.send_action = QAction("Send", self)

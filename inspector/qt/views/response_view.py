@@ -84,8 +84,6 @@ class ResponseView(QWidget):
         self._offer()
         self._open()
 
-    # -------------------------------------------------------------- for subclasses
-
     def _page(self, view: int) -> QWidget:
         """Return the page of a view, filled."""
         raise NotImplementedError

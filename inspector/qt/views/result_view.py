@@ -230,8 +230,6 @@ class ResultView(QWidget):
         if self.tabs.isTabVisible(was):
             self.tabs.setCurrentIndex(was)
 
-    # --------------------------------------------------------------
-
     def _begin(self, response: bytes) -> int:
         self._turn += 1
         self._response = response
@@ -348,8 +346,6 @@ class ResultView(QWidget):
         else:
             text = f"Changed since the look before: {observation.diff.summary()}."
         self.alert.show_message("change", text, tone="accent")
-
-    # --------------------------------------------------------------
 
     def _save(self) -> None:
         self.saver.ask(BytesBody(self._response), "answer.json")

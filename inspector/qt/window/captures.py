@@ -141,8 +141,6 @@ class CaptureDocks(QObject):
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._on_focus_changed)
 
-    # -------------------------------------------------------------- which one
-
     def in_front(self) -> TrafficPanel:
         return self._front
 
@@ -159,8 +157,6 @@ class CaptureDocks(QObject):
             dock.show()
             dock.raise_()
         self._set_front(panel)
-
-    # -------------------------------------------------------------- opening and closing
 
     def choose_and_open(self) -> None:
         dialog = self._file_dialog("Open a capture")
@@ -228,8 +224,6 @@ class CaptureDocks(QObject):
         timer.timeout.connect(save)
         capture.log.noted.connect(lambda row: timer.start())
 
-    # -------------------------------------------------------------- saving
-
     def choose_and_save(self) -> None:
         """Save the current capture completely, under a name the user chooses."""
         opened = self.of(self._front)
@@ -267,8 +261,6 @@ class CaptureDocks(QObject):
         job.stopped.connect(task.cancel)
         task.add_done_callback(lambda _: job.end())
 
-    # -------------------------------------------------------------- dialogs
-
     def open_export(self) -> None:
         """Export the current panel: its filtered rows, the selected ones or all."""
         from inspector.qt.dialogs.traffic.export import ExportDialog
@@ -295,8 +287,6 @@ class CaptureDocks(QObject):
         dialog = CapturesDialog(self._bridge, self._theme, self._window)
         dialog.open_requested.connect(lambda path: self.open([path]))
         dialog.show()
-
-    # -------------------------------------------------------------- front
 
     def _on_focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
         if new is None:

@@ -135,8 +135,6 @@ class CommandPalette(QObject):
         popup.open_over(self._window, _WIDTH)
         self._bridge.start_when_attached("fill the palette", self._fill(model, popup))
 
-    # -------------------------------------------------------------- what there is
-
     def _known(self) -> Iterator[PaletteItem]:
         yield from self._commands()
         for view in self._window.servers.model.views():
@@ -215,8 +213,6 @@ class CommandPalette(QObject):
 
     def _on_popup_closed(self) -> None:
         self.popup = None
-
-    # -------------------------------------------------------------- going there
 
     def _on_picked(self, model: PaletteModel, row: int) -> None:
         pick = model.pick(row)

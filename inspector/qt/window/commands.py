@@ -329,8 +329,6 @@ class TrafficCommands(QObject):
 
         return CompareOptions(self._layout, self)
 
-    # -------------------------------------------------------------- who asks
-
     def watch(self, panel: TrafficPanel) -> None:
         """Connect a new traffic panel."""
         self._panels.append(panel)
@@ -344,8 +342,6 @@ class TrafficCommands(QObject):
     def watch_workspace(self, workspace: Workspace) -> None:
         workspace.raw.row_requested.connect(self.show_in_traffic)
         workspace.row_requested.connect(self.show_in_traffic)
-
-    # -------------------------------------------------------------- raw messages
 
     def show_in_traffic(self, row: int) -> None:
         """Go to a row of the running traffic."""
@@ -377,8 +373,6 @@ class TrafficCommands(QObject):
         self.open_compare(
             left, self._side(self._window.traffic, new if new_response is None else new_response)
         )
-
-    # -------------------------------------------------------------- comparing
 
     def open_compare(self, left: Side, right: Side) -> None:
         from inspector.qt.dialogs.traffic.compare import CompareDialog

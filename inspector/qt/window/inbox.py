@@ -77,8 +77,6 @@ class InboxController(QObject):
         """Return whether the cards of a server are visible."""
         return any(each.isVisible() and each.model.server in (None, server) for each in self._panels)
 
-    # -------------------------------------------------------------- cards come and go
-
     def _on_counted(self, server: str) -> None:
         inbox_requests = self.inbox_requests.of(server)
         self._window.servers.set_waiting(server, len(inbox_requests), self.inbox_requests.count)
@@ -110,8 +108,6 @@ class InboxController(QObject):
     def _forget_unseen(self) -> None:
         self._unseen.clear()
         self._window.strips.withdraw("inbox")
-
-    # -------------------------------------------------------------- ways to a card, and from it
 
     async def _show(self, panel: InboxPanel, inbox_id: int) -> None:
         if not panel.show_request(inbox_id):
@@ -164,8 +160,6 @@ class InboxController(QObject):
 
     def _update_traffic(self) -> None:
         self._window.traffic.actions_here[_SHOW].setEnabled(self._requested_in_traffic() is not None)
-
-    # --------------------------------------------------------------
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Show and isinstance(watched, InboxPanel):

@@ -107,8 +107,6 @@ class MainWindow(QMainWindow):
         self._restore()
         QTimer.singleShot(_ICONS_MS, theme.dress_waiting)
 
-    # -------------------------------------------------------------- what others ask
-
     def workspace(self) -> Workspace | None:
         """Return the current workspace."""
         widget = self._stack.currentWidget()
@@ -193,8 +191,6 @@ class MainWindow(QMainWindow):
         from inspector.qt.dialogs.help import AboutDialog
 
         AboutDialog(self._theme, self).show()
-
-    # -------------------------------------------------------------- building
 
     def _lay_out(self) -> None:
         self.setWindowTitle("MCP Lens")
@@ -338,8 +334,6 @@ class MainWindow(QMainWindow):
             action = self.actions_table["app.secrets"]
             self.secrets_status = add_to_status_bar(self, self._bridge, self._theme, action, state)
 
-    # -------------------------------------------------------------- servers
-
     def _on_server_changed(self, view: ServerView) -> None:
         workspace = self.workspaces.get(view.name)
         if workspace is not None:
@@ -436,8 +430,6 @@ class MainWindow(QMainWindow):
     def _current_name(self) -> str:
         view = self.current_view()
         return view.name if view is not None else ""
-
-    # -------------------------------------------------------------- layout
 
     def _check_scheme(self) -> None:
         for scheme in Scheme:

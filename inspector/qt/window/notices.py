@@ -239,8 +239,6 @@ class LoginNotice(QObject):
                 raise
             self._window.notices.show_problem(f"{exc.summary} {exc.next_step}".strip())
 
-    # --------------------------------------------------------------
-
     def _is_in_view(self, server: str) -> bool:
         workspace = self._window.workspaces.get(server)
         return workspace is not None and workspace.is_at("auth")

@@ -135,8 +135,6 @@ class ServerCommands(QObject):
         if workspace is not None and tool is not None:
             self._copy(namespaced(workspace.view.name, tool.name))
 
-    # --------------------------------------------------------------
-
     def _start(self, what: str, work: Callable[[ServerView], Coroutine[Any, Any, None]]) -> None:
         view = self._window.current_view()
         if view is not None:

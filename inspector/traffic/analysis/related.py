@@ -79,9 +79,6 @@ def related_messages(log: TrafficLog, row: int, maximum: int = MAX_STEPS) -> Rel
     return RelatedMessages(first, (*steps[:half], *steps[-half:]), len(steps) - 2 * half, note)
 
 
-# ------------------------------------------------------------------ which rows
-
-
 def _members(log: TrafficLog, root: int) -> list[int]:
     last = min(len(log), root + _MEMBER_SPAN)
     # Include the root whatever its column says: a file can hold anything.
@@ -139,8 +136,6 @@ def _resends(log: TrafficLog, members: Iterable[int]) -> dict[int, Role]:
     later = {new: Role.RESENT for new, old in resent.items() if old in requests}
     return later | {resent[row]: Role.ORIGINAL for row in requests if row in resent}
 
-
-# ------------------------------------------------------------------ what they are
 
 _EVENTS: dict[int, Role] = {
     RecordKind.STDERR: Role.STDERR,

@@ -315,8 +315,6 @@ class Statistics:
                 self._count_outcome(group, row)
         return bool(settled)
 
-    # -------------------------------------------------------------- asking
-
     def summary(self) -> tuple[MethodStats, ...]:
         """Return statistics by server and method, each method followed by its subjects.
 
@@ -366,8 +364,6 @@ class Statistics:
 
     def _subject(self, number: int) -> str:
         return OTHERS if number == _OTHER_SUBJECT else self._log.strings.text(number)
-
-    # -------------------------------------------------------------- counting
 
     def _new_group(self, server: int, method: int, subject: int, sender: int) -> _Group:
         if subject:

@@ -161,8 +161,6 @@ class Timeline:
                 changed = True
         return changed
 
-    # -------------------------------------------------------------- painting
-
     def span(self) -> tuple[int, int] | None:
         """Return the first start and the last known time."""
         return self._span
@@ -200,8 +198,6 @@ class Timeline:
                 if RANKS[piece.status] > RANKS[worst[pixel]]:
                     worst[pixel] = piece.status
         return Overview(start, end, tuple(counts), tuple(worst))
-
-    # -------------------------------------------------------------- one operation
 
     def at(self, at: int, server: int, subrow: int, slack: int = 0) -> int | None:
         """Return the operation at a time in a sub-row, or one at most `slack` away."""
@@ -260,8 +256,6 @@ class Timeline:
                     at = start + step.offset_ns + http.first_byte_ns
                     marks.append(Mark(at, MarkKind.FIRST_BYTE, step.row))
         return tuple(sorted(marks, key=lambda mark: mark.at_ns))
-
-    # -------------------------------------------------------------- keeping up
 
     def _begin(self, operation: int) -> None:
         """Make the bar, as long as the operation's first request."""

@@ -77,9 +77,6 @@ _SLICE = 1024 * 1024
 UNREADABLE = (sqlite3.Error, ValueError, OverflowError)
 
 
-# ------------------------------------------------------------------ opening
-
-
 def create(path: Path, about: dict[str, str]) -> sqlite3.Connection:
     """Create a capture, readable by its owner only: it holds wire traffic.
 
@@ -207,9 +204,6 @@ def cannot_open(path: Path, exc: Exception) -> UserError:
     return UserError(f"{path.name} is damaged: {reason}.", "Open a copy of it, if there is one.")
 
 
-# ------------------------------------------------------------------ writing: few statements, much in each
-
-
 def put_about(connection: sqlite3.Connection, about: dict[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
 
@@ -279,9 +273,6 @@ def _put_blobs(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[
 
 def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-# ------------------------------------------------------------------ reading: nothing is believed
 
 
 def about(connection: sqlite3.Connection) -> dict[str, str]:

@@ -130,8 +130,6 @@ class CaptureReader:
             self.on_step(len(log.columns.kind), total)
         log.restore(servers, self._other_ids(total), self._notes(total), self._resent(total))
 
-    # --------------------------------------------------------------
-
     def _texts(self, table: str, empty: int) -> list[str]:
         texts = [""] * empty
         for first, value in self._rows(f"SELECT first, texts FROM {table} ORDER BY first"):  # noqa: S608
@@ -334,8 +332,6 @@ class FileBodyStore:
         """Close idle connections; the next read opens a new one."""
         while self._idle:
             self._idle.popleft().close()
-
-    # --------------------------------------------------------------
 
     def _one(self, statement: str, number: int) -> object:
         try:

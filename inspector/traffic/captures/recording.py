@@ -98,8 +98,6 @@ class Recording:
     def path(self) -> Path:
         return self._path
 
-    # -------------------------------------------------------------- from any thread
-
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything published before is in the file; False if that failed."""
         with self._turn:
@@ -160,8 +158,6 @@ class Recording:
             source = self._path if self._is_there() else self._connection
             copy_capture(source, path, self._finish_copy, on_progress, is_cancelled)
 
-    # -------------------------------------------------------------- being told, on the threads of others
-
     def _on_grew(self, length: int) -> None:
         # Runs for every batch that arrives: must cost next to nothing.
         if length >= self._hurry_at:
@@ -176,8 +172,6 @@ class Recording:
     def _ring(self) -> None:
         self._hurry.set()
         self._wake.set()
-
-    # -------------------------------------------------------------- the recorder's thread
 
     def _run(self) -> None:
         while not self._is_closing:
@@ -263,8 +257,6 @@ class Recording:
                     noted_rows = set()
             finally:
                 self._writer.roll_back()
-
-    # -------------------------------------------------------------- telling
 
     def _report(self, written: Written) -> None:
         at = self._writer.at.rows

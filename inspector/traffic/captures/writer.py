@@ -111,8 +111,6 @@ class LogWriter:
         columns = self._log.columns
         del columns.chunk[self.at.rows :], columns.offset[self.at.rows :]
 
-    # --------------------------------------------------------------
-
     def _write(self, touched: int, published: int, noted_rows: Collection[int]) -> tuple[Written, Progress]:
         log, at, connection = self._log, self.at, self._connection
         stop = self._stop(min(published, at.rows + _MAX_ROWS))

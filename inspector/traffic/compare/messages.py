@@ -144,8 +144,6 @@ class CaptureDiff:
             for requested, t in zip(self._requested, self._tallies, strict=True)
         ]
 
-    # --------------------------------------------------------------
-
     def _collect(self, side: int, rows: array[int], tokens: array[int]) -> Iterator[float]:
         """Collect the requests of one capture, with a token for what each requests."""
         log = self.logs[side]

@@ -73,8 +73,6 @@ class _Report:
         # Exchanges are summarized in one line with the messages that they carried.
         self._carriers = {log.columns.exchange[row] for row in numbering.rows}
 
-    # -------------------------------------------------------------- summary
-
     def head(self) -> Iterator[str]:
         yield "# MCP traffic\n\n"
         yield f"{plural(len(self.rows), 'row')}, {self._span()}exported by {APP} {APP_VERSION}.\n"
@@ -105,8 +103,6 @@ class _Report:
             count.problems += bool(log.problem(row))
             count.bytes += log.size(row)
         return counts
-
-    # -------------------------------------------------------------- rows
 
     def row(self, row: int) -> Iterator[str]:
         """Yield the report of a row that is not covered by another."""

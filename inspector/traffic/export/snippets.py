@@ -139,9 +139,6 @@ def _refused(reason: str) -> UserError:
     return UserError(f"The request cannot be copied: {reason}.", "Copy it as JSON, or export it.")
 
 
-# ------------------------------------------------------------------ cURL
-
-
 def _method(request: _Request) -> list[str]:
     method = request.exchange.method
     if method == "HEAD":
@@ -187,9 +184,6 @@ def _joined(words: list[str]) -> list[str]:
         else:
             lines[-1] += f" {shlex.quote(word)}"
     return lines
-
-
-# ------------------------------------------------------------------ Python and JSON
 
 
 def _python_header(name: str, value: str) -> str:

@@ -101,9 +101,6 @@ def complete(text: str, cursor: int, log: TrafficLog) -> Completions:
     return Completions(cursor, cursor)
 
 
-# ------------------------------------------------------------ words
-
-
 def _word_offers(typing: TypingWord, log: TrafficLog, *, has_operator: bool) -> Iterator[Completion]:
     if typing.compared is not None:
         yield from _operators(FIELDS[typing.compared.word], "", is_glued=False)
@@ -138,9 +135,6 @@ def _paths(typed: str, log: TrafficLog) -> Iterator[Completion]:
 def _end_of_word(text: str, cursor: int) -> int:
     match = BARE_TEXT.match(text, cursor)
     return match.end() if match is not None else cursor
-
-
-# ------------------------------------------------------------ values
 
 
 def _values(typing: TypingValue, log: TrafficLog) -> tuple[Completion, ...]:

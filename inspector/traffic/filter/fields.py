@@ -18,8 +18,6 @@ from inspector.traffic.filter.tree import Member, Operator, Path
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import DIRECTION_LABELS, KIND_LABELS, STATUS_LABELS
 
-# ------------------------------------------------------------ where the columns have it
-
 
 @dataclass(frozen=True, slots=True)
 class Coded:

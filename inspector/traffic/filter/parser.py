@@ -64,8 +64,6 @@ class _Parser:
             raise QueryError(end, "Expected a word such as method, or a path such as params.name.")
         return self._path(steps, 0)
 
-    # -------------------------------------------------------------- and, or, not
-
     def _alternatives(self) -> Node:
         nodes = [self._conjunction()]
         while self._take_keyword("or"):
@@ -107,8 +105,6 @@ class _Parser:
             raise QueryError(
                 column, f"The filter is nested more than {_MAX_DEPTH} deep.", "Write it flatter."
             )
-
-    # -------------------------------------------------------------- terms
 
     def _term(self) -> Node:
         start, keyword = self._at, self._keyword()
@@ -182,8 +178,6 @@ class _Parser:
         value = self._value(field, operator)
         return Compare(path, operator, (value,))
 
-    # -------------------------------------------------------------- values
-
     def _list(self, field: Field) -> tuple[str, ...]:
         opened = self._at
         self._advance(opened + 1)
@@ -230,8 +224,6 @@ class _Parser:
             raise QueryError(self._at, "The quote is not closed.", 'Expected another " after the text.')
         self._at = match.end()
         return unescape(match[0][1:-1])
-
-    # -------------------------------------------------------------- where we are
 
     def _end_piece(self, end: int, stops: str = ")") -> None:
         """Advance past a text or value, which must not run into a quote, group or another text."""

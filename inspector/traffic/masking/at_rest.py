@@ -61,8 +61,6 @@ class AtRestMasker:
         self._originals: dict[bytes, bytes] = {}
         self._seen: dict[tuple[str, str], str] = {}  # headers recur with every exchange
 
-    # -------------------------------------------------------------- rows
-
     def rows(self, log: TrafficLog, first: int, last: int) -> dict[int, bytes]:
         """Return the rows of this range (in memory) that need masking, with their masked bytes."""
         self._learn()
@@ -105,8 +103,6 @@ class AtRestMasker:
         if not self._spelled:
             return raw
         return self._replaced(raw, self._known(raw, 0, len(raw)))
-
-    # -------------------------------------------------------------- exchanges and words
 
     def exchange(self, exchange: HttpExchange) -> HttpExchange:
         """Return an exchange as it is to be written."""
@@ -155,8 +151,6 @@ class AtRestMasker:
                 self._seen[header, text] = known
         return known
 
-    # -------------------------------------------------------------- the way back
-
     def can_restore(self, exchange: HttpExchange) -> bool:
         """True if an exchange can be restored: it holds no text that looks like a placeholder."""
         headers = (*exchange.request_headers, *exchange.response_headers)
@@ -183,8 +177,6 @@ class AtRestMasker:
 
     def _restored(self, raw: bytes) -> bytes:
         return _PLACEHOLDER.sub(lambda found: self._originals.get(found[0], found[0]), raw)
-
-    # --------------------------------------------------------------
 
     def _learn(self) -> None:
         version = self._credentials.version

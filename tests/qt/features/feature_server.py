@@ -72,8 +72,6 @@ class Server:
             "serverInfo": {"name": "offering", "version": "1"},
         }
 
-    # -------------------------------------------------------------- resources
-
     def _resources_list(self, params: Params) -> Params:
         resources = self._list("resources")
         start = int(params.get("cursor", 0))
@@ -130,8 +128,6 @@ class Server:
 
     def _resources_unsubscribe(self, params: Params) -> Params:
         return {}
-
-    # -------------------------------------------------------------- prompts and completion
 
     def _prompts_list(self, params: Params) -> Params:
         return {"prompts": self._list("prompts")}

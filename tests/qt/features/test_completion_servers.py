@@ -54,9 +54,6 @@ def choose_prompt(panel: PromptsPanel, name: str) -> None:
     panel.list.setCurrentIndex(panel.model.index(row))
 
 
-# ------------------------------------------------------------------ our demo server
-
-
 def test_an_argument_of_a_prompt_is_completed(lens: Lens, demo: Entry) -> None:
     panel = open_prompts(lens, demo)
     choose_prompt(panel, "greet")
@@ -89,9 +86,6 @@ def test_variables_of_a_template_are_completed_one_after_the_other(lens: Lens, d
     QTest.keyClick(title, Qt.Key.Key_Return)
     read(lens, panel)
     assert panel.reading.content.text.shown_text() == f"“{title.text()}” by {author.text()}."
-
-
-# ------------------------------------------------------------------ the reference server
 
 
 def test_reference_server_completes_an_argument_based_on_another(lens: Lens, reference: Entry) -> None:

@@ -56,9 +56,6 @@ def test_first_list_is_not_a_change_and_templates_are_named_by_their_uri_templat
     assert asyncio.run(model.take_changes()).sentence() == "1 removed: x://{a}."
 
 
-# ------------------------------------------------------------------ news
-
-
 def news_of(before: list[JSONObject], after: list[JSONObject]) -> ListChanges:
     model = FeatureListModel(TOOLS)
     model.set_listing(Listing(tuple(Tool.read(tool) for tool in before)))
@@ -112,9 +109,6 @@ def test_list_that_failed_at_first_is_not_a_change_when_it_arrives() -> None:
 )
 def test_consecutive_changes_are_merged(first: ListChanges, later: ListChanges, both: ListChanges) -> None:
     assert first.then(later) == both
-
-
-# ------------------------------------------------------------------ the chosen one
 
 
 def test_items_with_equal_names_and_unusable_items_are_distinguished() -> None:

@@ -105,9 +105,6 @@ async def turns_of(work: asyncio.Future[Any]) -> int:
     return turns
 
 
-# ------------------------------------------------------------------ a few at a time
-
-
 @pytest.mark.usefixtures("ticking")
 def test_many_tools_are_searched_in_slices_and_parsed_once(qtbot: QtBot) -> None:
     turns = Turns()
@@ -183,9 +180,6 @@ def test_window_stays_responsive_while_a_tree_is_built(qtbot: QtBot) -> None:
         return await turns_of(asyncio.ensure_future(tree.learn(resources())))
 
     assert asyncio.run(learn()) >= MANY // MAX_PER_SLICE
-
-
-# ------------------------------------------------------------------ in the window
 
 
 @pytest.fixture

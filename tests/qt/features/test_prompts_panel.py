@@ -70,9 +70,6 @@ def texts(panel: PromptsPanel) -> list[str]:
     return [visible_text(inbox_request) for inbox_request in panel.view.result.messages.cards]
 
 
-# ------------------------------------------------------------------ finding
-
-
 def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     panel = open_prompts(lens, offered())
     assert rows(panel) == ["greet", "mixed", "refused"]
@@ -84,9 +81,6 @@ def test_prompts_are_listed_described_and_searched(lens: Lens) -> None:
     assert "greet" in visible_text(panel.view), "a search takes nobody elsewhere"
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.list.currentIndex().data() == "greet"
-
-
-# ------------------------------------------------------------------ arguments
 
 
 def test_only_filled_in_arguments_are_sent_and_empty_text_on_request(lens: Lens) -> None:
@@ -166,9 +160,6 @@ def test_more_arguments_than_a_form_can_hold_are_reported(lens: Lens) -> None:
     words = visible_text(panel.view)
     assert "3 more arguments can only be sent as a raw message." in words
     assert "1 of its arguments cannot be used" in words
-
-
-# ------------------------------------------------------------------ messages
 
 
 def test_messages_are_shown_by_role_with_every_content_type(lens: Lens) -> None:
@@ -254,9 +245,6 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     lens.until(lambda: "Cancelled" in visible_text(panel.view.result))
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert lens.actions["prompt.get"].isEnabled()
-
-
-# ------------------------------------------------------------------ states
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,6 @@ def test_details_show_the_resource_metadata(lens: Lens) -> None:
         assert reported in words
 
 
-# ------------------------------------------------------------------ lists that change
-
-
 def test_changed_list_keeps_the_selection_and_says_what_is_new(lens: Lens) -> None:
     panel = open_resources(lens, offered())
     go_to(panel, "counter://it")
@@ -171,9 +168,6 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
     assert not lens.actions["resource.read"].isEnabled()
     lens.do("resource.tree")
     assert rows(panel.lists.tree_model)[-1].startswith("⚠ not usable")
-
-
-# ------------------------------------------------------------------ states
 
 
 def test_panel_shows_its_state(lens: Lens) -> None:

@@ -193,9 +193,6 @@ def test_error_shows_the_message_and_the_next_result_its_content(lens: Lens) -> 
     assert panel.reading.message.isVisibleTo(panel), "somebody did"
 
 
-# ------------------------------------------------------------------ what was read so far
-
-
 def content(words: str) -> tuple[Content, ...]:
     return (Content(ContentKind.TEXT, words.encode()),)
 
@@ -215,9 +212,6 @@ def test_last_change_is_remembered_across_unchanged_reads_and_errors() -> None:
     assert (back.is_changed, back.before, back.same_since) == (False, content("a"), 2)
     other = readings.keep("x", RESULT, content("c"), 6)
     assert (other.is_changed, other.before, other.before_at) == (True, content("b"), 5)
-
-
-# ------------------------------------------------------------------ a tool that is watched
 
 
 def response(number: int) -> CallOutcome:

@@ -72,9 +72,6 @@ def put_cursor(box: JsonEdit, before: str) -> None:
     box.setTextCursor(cursor)
 
 
-# ------------------------------------------------------------------ completion
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -116,9 +113,6 @@ def test_escape_closes_the_completions_and_keeps_the_text(qtbot: QtBot, editor: 
     QTest.keyClick(box, Qt.Key.Key_Escape)
     assert not box.offers.shown()
     assert editor.json_view.text() == "{}"
-
-
-# ------------------------------------------------------------------ writing
 
 
 def test_return_between_brackets_makes_an_indented_line(editor: ArgumentsEditor) -> None:
@@ -164,9 +158,6 @@ def test_matching_bracket_is_highlighted(editor: ArgumentsEditor) -> None:
     assert positions == [cursor.position(), box.toPlainText().index("\n  }\n") + 3]
 
 
-# ------------------------------------------------------------------ folds
-
-
 def test_a_fold_hides_lines_and_changes_no_text(editor: ArgumentsEditor) -> None:
     box = editor.json_view.box
     editor.set_arguments({"path": "x", "filter": {"name": "a", "tags": [1, 2]}, "count": 1})
@@ -201,9 +192,6 @@ def test_find_counts_matches_and_moves_between_them(qtbot: QtBot, editor: Argume
     assert box.hasFocus()
 
 
-# ------------------------------------------------------------------ large texts
-
-
 def test_one_megabyte_single_line_is_edited_and_round_trips(editor: ArgumentsEditor) -> None:
     long = "x y\\n" * 200_000
     editor.set_arguments({"path": long, "count": 1})
@@ -230,8 +218,6 @@ def test_display_rows_map_back_to_the_original_text(text: str, times: int) -> No
         assert text_offset(rows, row_offset(rows, offset)) == offset
         assert rows[row_offset(rows, offset)] == whole[offset]
 
-
-# ------------------------------------------------------------------ places
 
 values: st.SearchStrategy[JSON] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),

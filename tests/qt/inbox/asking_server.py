@@ -71,8 +71,6 @@ class Server:
         if not any(each == call for each in self.open.values()):
             send(id=call, result=text(list(responses.values())))
 
-    # -------------------------------------------------------------- tools
-
     def _ask(self, id: object, params: Params) -> None:
         arguments = params.get("arguments", {})
         if "required" in arguments:

@@ -79,8 +79,6 @@ class InboxStage:
         self.opened.append(url.toString())
         return self.browser_works
 
-    # -------------------------------------------------------------- the server's side
-
     def call(self, server: str = "asking", tool: str = "ask", **arguments: JSON) -> asyncio.Task[CallOutcome]:
         """Let a call run meanwhile."""
         work = self.lens.app.bridge.call_tool(server, tool, arguments, lambda progress: None)
@@ -91,8 +89,6 @@ class InboxStage:
         self.lens.until(call.done)
         result = json.loads(call.result().response)["result"]
         return json.loads(result["content"][0]["text"])
-
-    # -------------------------------------------------------------- the person's side
 
     def wait_for(self, count: int, panel: InboxPanel | None = None) -> tuple[InboxRequest, ...]:
         """Until so many cards wait."""

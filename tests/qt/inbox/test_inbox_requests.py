@@ -25,9 +25,6 @@ def make_card(id: int, **more: Any) -> InboxRequest:
     return InboxRequest(**{**given, "requested_ns": 0, "requested_wall_ns": 0, **more})
 
 
-# ------------------------------------------------------------------ the list
-
-
 def test_model_orders_pending_by_age_and_finished_latest_first(
     qtmodeltester: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,9 +73,6 @@ def test_inbox_is_empty_at_first(lens: Lens) -> None:
     stage = InboxStage(lens)
     assert "Nobody asks anything" in visible_text(stage.panel)
     assert stage.panel.request_view is None
-
-
-# ------------------------------------------------------------------ several cards
 
 
 def test_cards_are_answered_in_any_order_and_drafts_stay(lens: Lens) -> None:
@@ -210,9 +204,6 @@ def test_pending_call_can_be_opened_from_its_card(lens: Lens) -> None:
     stage.wait_for(0)
 
 
-# ------------------------------------------------------------------ several questions, several rounds
-
-
 def test_several_requests_on_one_card_are_sent_together(lens: Lens) -> None:
     stage = InboxStage(lens, server_request(era="2026-07-28"))
     call = stage.call(rounds=[{"who": form(), "sum": sampling(), "why": form("Why?")}])
@@ -290,9 +281,6 @@ def test_rounds_are_steps_and_the_next_one_comes_to_the_front(lens: Lens) -> Non
     states = [each.get("requestState") for each in lens.sent("tools/call")]
     assert states[0] is None
     assert all(isinstance(state, str) for state in states[1:])
-
-
-# ------------------------------------------------------------------ ends that nobody here chose
 
 
 def test_cancelled_card_leaves_a_note_and_typed_input_stays(lens: Lens) -> None:

@@ -85,9 +85,6 @@ def strip(lens: Lens) -> str:
     return lens.window.strips.text("inbox")
 
 
-# ------------------------------------------------------------------ counts
-
-
 @pytest.mark.parametrize("is_last_first", [False, True])
 def test_two_servers_ask_at_once_and_are_answered_in_either_order(lens: Lens, is_last_first: bool) -> None:
     inbox_requests = two_ask(lens)
@@ -130,9 +127,6 @@ def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
     assert "two" not in lens.window.workspaces
     lens.choose("two")
     assert tab_text(lens, "two") == "Inbox 1"
-
-
-# ------------------------------------------------------------------ the way there and back
 
 
 def test_global_inbox_comes_to_the_front_and_the_previous_server_returns(lens: Lens) -> None:
@@ -195,9 +189,6 @@ def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     lens.do("view.inbox")
     assert lens.workspace.inbox.isVisible()
     assert "Nobody asks anything" in visible_text(lens.workspace.inbox)
-
-
-# ------------------------------------------------------------------ toasts
 
 
 def test_toast_names_the_server_and_its_request_and_opens_the_card(lens: Lens) -> None:
@@ -281,9 +272,6 @@ def test_toast_sits_in_the_corner_and_does_not_take_the_focus(lens: Lens) -> Non
     assert (lens.window.rect().bottomRight() - corner).manhattanLength() < 40
 
 
-# ------------------------------------------------------------------ toasts by themselves
-
-
 @pytest.fixture
 def toasts(lens: Lens) -> Toasts:
     return Toasts(lens.window._theme, lens.window)
@@ -356,9 +344,6 @@ def test_toast_shows_server_text_as_plain_text(lens: Lens, toasts: Toasts) -> No
     reported = visible_text(toasts)
     assert "<img src='x'>" in reported
     assert toasts.width() < 400
-
-
-# ------------------------------------------------------------------ links
 
 
 def test_pending_call_says_so_and_links_to_its_card(lens: Lens) -> None:

@@ -170,9 +170,6 @@ def server_view(transport: str = "http", **changes: Any) -> ServerView:
     return replace(ServerView("notes", transport, SERVER, ServerStatus.IDLE), **changes)
 
 
-# ------------------------------------------------------------------ views
-
-
 def seen(
     request: LoginRequest, status: int, body: bytes = b"", *headers: tuple[str, str]
 ) -> HttpExchangeView:

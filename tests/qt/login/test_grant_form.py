@@ -203,9 +203,6 @@ def test_each_grant_shows_its_own_fields(form: GrantForm) -> None:
     assert "identity_provider.id_token" in shown[LoginGrant.ENTERPRISE]
 
 
-# ------------------------------------------------------------------ in the window
-
-
 @pytest.fixture
 def demo() -> Iterator[LoginDemo]:
     with LoginDemo() as demo:

@@ -69,9 +69,6 @@ def secret_of(panel: LoginPanel, name: str) -> SecretValue:
     return found[-1]
 
 
-# ------------------------------------------------------------------ before a login
-
-
 def test_login_can_be_started_before_there_is_one(stage: AuthStage) -> None:
     assert "No login yet" in visible_text(stage.panel)
     stage.panel.controls.begin.trigger()
@@ -89,9 +86,6 @@ def test_local_server_shows_an_explanation_instead_of_a_login(stage: AuthStage) 
     stage.panel.set_view(server_view("stdio"))
     assert "environment" in visible_text(stage.panel)
     assert not stage.panel.controls.isVisible()
-
-
-# ------------------------------------------------------------------ steps
 
 
 def test_all_steps_are_listed_and_the_next_one_is_shown(stage: AuthStage) -> None:
@@ -177,9 +171,6 @@ def test_server_text_stays_plain_text(stage: AuthStage) -> None:
     assert all(each.textFormat() is Qt.TextFormat.PlainText for each in shown)
 
 
-# ------------------------------------------------------------------ moving
-
-
 def test_buttons_request_what_their_labels_say(stage: AuthStage) -> None:
     stage.panel.show_login(login(2))
     stage.panel.controls.next.trigger()
@@ -230,9 +221,6 @@ def test_refusal_of_the_login_is_shown_next_to_it(stage: AuthStage) -> None:
     stage.actions.refusal = None
     stage.panel.controls.next.trigger()
     assert stage.panel.alert.text("asked") == ""
-
-
-# ------------------------------------------------------------------ the request before it is sent
 
 
 PREVIEW = LoginRequest(
@@ -292,9 +280,6 @@ def test_unsaved_edits_survive_login_updates(stage: AuthStage) -> None:
     assert preview.body.toPlainText() == "mine"
 
 
-# ------------------------------------------------------------------ HTTP
-
-
 def test_each_request_of_a_step_can_be_viewed_with_its_response(stage: AuthStage) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.RESOURCE_LOOKUP)
@@ -338,9 +323,6 @@ def test_card_and_http_view_alternate_when_space_is_limited(stage: AuthStage) ->
     assert not stage.panel.card.isVisible()
 
 
-# ------------------------------------------------------------------ waiting for the browser
-
-
 def test_while_waiting_for_the_browser_host_time_and_callbacks_are_shown(stage: AuthStage) -> None:
     ends_at = time.monotonic_ns() + 252 * 10**9
     stage.panel.show_login(login(10, StepState.RUNNING, waiting=waiting(ends_at=ends_at), is_running=True))
@@ -373,9 +355,6 @@ def test_the_callback_url_can_be_pasted(stage: AuthStage) -> None:
     assert field.text() == "", "it holds the code"
 
 
-# ------------------------------------------------------------------ questions
-
-
 def test_other_hosts_are_contacted_only_with_the_users_consent(stage: AuthStage) -> None:
     question = Question(QuestionKind.HOSTS, "These are elsewhere.", "https://i", ("a.example", "b.example"))
     stage.panel.show_login(login(7, question=question))
@@ -396,9 +375,6 @@ def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: Au
     box.give_action.trigger()
     assert stage.actions.requested == [("give_client", "abc", "s3cret", question)]
     assert box.secret.text() == ""
-
-
-# ------------------------------------------------------------------ options
 
 
 def test_options_become_overrides_of_the_next_login(stage: AuthStage) -> None:
@@ -450,9 +426,6 @@ def test_new_login_is_brought_into_view(stage: AuthStage) -> None:
     stage.panel.show_view("Options")
     stage.panel.show_login(login(0))
     assert stage.panel.steps.isVisible()
-
-
-# ------------------------------------------------------------------ diagram, findings, token, text
 
 
 def test_diagram_fills_in_and_a_click_selects_the_step(stage: AuthStage) -> None:

@@ -173,9 +173,6 @@ def test_new_process_resets_the_metrics(lens: Lens) -> None:
     assert not item.isExpanded()
 
 
-# ------------------------------------------------------------------ what a call cost
-
-
 def test_result_shows_the_cost_of_its_call_and_its_stderr(lens: Lens) -> None:
     lens.connect(work_entry())
     lens.call("burn", {"ms": 60})
@@ -205,9 +202,6 @@ def test_operation_detail_shows_its_cost(lens: Lens) -> None:
     initialize = next(each for each in lens.records() if each.method == "initialize")
     traffic.detail.show_row(initialize.number)
     assert "CPU time" not in {fact.label for fact in traffic.detail.facts.facts}
-
-
-# ------------------------------------------------------------------ parts
 
 
 def facts(pid: int = 7, **more: object) -> ProcessFacts:

@@ -194,9 +194,6 @@ def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> N
     assert lens.app.bridge.log.method(rows[0]) == "tools/call"
 
 
-# ------------------------------------------------------------------ which files
-
-
 def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage) -> None:
     panel = stage.start(one="first")
     files = panel.files
@@ -243,9 +240,6 @@ def test_watch_status_is_a_sentence_with_a_tone() -> None:
     assert state_text(FileWatchView(SERVER, ("*.py",), "/x"))[0] == "Watched while connected."
     lost = FileWatchView(SERVER, ("*.py",), "/x", is_on=True, problem="No file fits in /x.")
     assert state_text(lost) == ("No file fits in /x.", "warn")
-
-
-# ------------------------------------------------------------------ the model
 
 
 def results(*states: RerunState) -> RerunView:

@@ -233,9 +233,6 @@ def test_unknown_task_can_be_added(lens: Lens) -> None:
     lens.until(lambda: panel.id_line.text() == "of somebody else")
 
 
-# ------------------------------------------------------------------ the table
-
-
 def task_view(id: str = "t", status: str = "working", **more: object) -> TaskView:
     from inspector.engine.tasks.views import TaskOrigin
 

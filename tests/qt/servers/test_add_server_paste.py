@@ -62,9 +62,6 @@ def link(**config: object) -> str:
     return f"vscode:mcp/install?{quote(json.dumps(config))}"
 
 
-# ------------------------------------------------------------------ what was understood
-
-
 @pytest.mark.usefixtures("keychain")
 def test_checked_servers_of_a_file_are_added_and_connected_under_the_given_names(lens: Lens) -> None:
     text = json.dumps(
@@ -152,9 +149,6 @@ def test_hundreds_of_servers_appear_gradually_before_they_can_be_added(lens: Len
     lens.until(lambda: len(dialog.list.servers) == 150)
     lens.until(lambda: dialog.add_action.text() == "Add 150 and connect" and dialog.add_action.isEnabled())
     dialog.close()
-
-
-# ------------------------------------------------------------------ made by somebody else
 
 
 def test_link_shows_its_full_command_and_return_does_not_add_it(lens: Lens, tmp_path: Path) -> None:
@@ -271,9 +265,6 @@ def test_hostile_text_stays_plain_and_visible_and_does_not_stretch_the_dialog(
     assert_visible(dialog.error_text())
     assert len(dialog.error_text()) < 500
     dialog.close()
-
-
-# ------------------------------------------------------------------ secrets
 
 
 @pytest.mark.parametrize("is_moved", [True, False], ids=["moved", "left there"])

@@ -74,9 +74,6 @@ def declared_at(lens: Lens, number: int) -> object:
     return lens.sent("initialize")[number]["capabilities"]
 
 
-# ------------------------------------------------------------------ switches
-
-
 def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     assert declared_at(lens, 0) == ALL.capabilities(R4)
@@ -149,9 +146,6 @@ def test_stateless_call_sends_new_capabilities_without_reconnecting(lens: Lens) 
     assert reported[CLIENT_CAPABILITIES_KEY] == ALL.switched(("roots",), None).capabilities(R5)
 
 
-# ------------------------------------------------------------------ written by hand
-
-
 def test_edited_json_is_declared_verbatim(lens: Lens) -> None:
     panel = open_panel(lens, scripted())
     odd: JSONObject = {"sampling": True, "x": {"y": [None, 1.5]}}
@@ -194,9 +188,6 @@ def test_unsaved_edits_survive_a_reconnect(lens: Lens) -> None:
     assert panel.exact.text.text() == '{"mine": {}}'
 
 
-# ------------------------------------------------------------------ roots
-
-
 def test_roots_are_added_ordered_and_removed_with_a_notification_each(lens: Lens, tmp_path: Path) -> None:
     panel = open_panel(lens, scripted())
     first, second = str(tmp_path / "one"), "file:///two%20words"
@@ -237,9 +228,6 @@ def test_folder_can_be_picked(lens: Lens, tmp_path: Path) -> None:
     lens.until(lambda: ours(lens).roots == (str(tmp_path),))
 
 
-# ------------------------------------------------------------------ kept
-
-
 def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: Lens) -> None:
     lens.run(lens.app.bridge.save_server(scripted()))
     lens.until(lambda: lens.window.servers.model.row_of("scripted") is not None)
@@ -262,9 +250,6 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.press("Declare this", panel)
     lens.until(lambda: not panel.exact.is_edited)
     assert ours(lens).declared.whole == {"mine": {}}
-
-
-# ------------------------------------------------------------------ for one call
 
 
 def test_per_call_capabilities_do_not_carry_over_to_the_next_tool(lens: Lens) -> None:

@@ -157,9 +157,6 @@ def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     assert stored(lens, "header/mine/X-Key") == SECRET
 
 
-# ------------------------------------------------------------------ in arguments, URLs and proxies
-
-
 def entry_of(lens: Lens, server: str = "mine") -> dict[str, Any]:
     found: dict[str, Any] = json.loads(lens.catalogue.read_text())["mcpServers"][server]
     return found

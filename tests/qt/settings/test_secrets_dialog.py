@@ -100,9 +100,6 @@ def on_disk(lens: Lens) -> str:
     return "".join(path.read_text(errors="replace") for path in (lens.folder / "secrets").iterdir())
 
 
-# ------------------------------------------------------------------ the dialog
-
-
 def test_the_list_shows_names_and_never_values(lens: Lens, keychain: MemoryKeychain) -> None:
     put(lens)
     put(lens, "answers/endpoint/7", "other", for_this_run=True)
@@ -245,9 +242,6 @@ def test_deleting_everything_needs_confirmation_and_removes_the_key(
     assert get(lens) is None
 
 
-# ------------------------------------------------------------------ keychains with troubles
-
-
 def test_locked_keychain_is_reported_and_can_be_retried(lens: Lens, failing: FailingKeychain) -> None:
     dialog = open_dialog(lens)
     assert "The keychain is locked." in dialog.alert.text("state")
@@ -302,9 +296,6 @@ def test_unusable_secrets_file_can_be_deleted_from_here(lens: Lens, keychain: Me
     lens.until(lambda: state(lens).status is not StorageStatus.UNREADABLE)
     put(lens, value="new")
     assert get(lens) == "new"
-
-
-# ------------------------------------------------------------------ the status bar
 
 
 def test_status_bar_shows_where_secrets_are_stored_once_there_are_any(

@@ -37,9 +37,6 @@ def press(lens: Lens, panel: ToolsPanel, words: str) -> None:
     QTest.mouseClick(button(panel, words), Qt.MouseButton.LeftButton)
 
 
-# ------------------------------------------------------------------ arguments
-
-
 def test_typed_arguments_are_sent_with_their_types(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
@@ -135,9 +132,6 @@ def test_invalid_json_is_kept_while_another_tool_is_in_front(lens: Lens) -> None
     assert panel.call_view.arguments.json_view.text() == '{"text": '
 
 
-# ------------------------------------------------------------------ ends
-
-
 def test_tool_error_protocol_error_and_result_are_told_apart(lens: Lens) -> None:
     panel = lens.connect(scripted())
     result = panel.call_view.result
@@ -218,9 +212,6 @@ def test_tool_without_a_schema_can_be_called(lens: Lens) -> None:
     lens.connect(scripted(tools=[{"name": "bare"}]))
     assert lens.call("bare").kind is OutcomeKind.RESULT
     assert lens.sent("tools/call")[0]["arguments"] == {}
-
-
-# ------------------------------------------------------------------ several servers
 
 
 def test_call_command_belongs_to_the_server_in_front(lens: Lens) -> None:

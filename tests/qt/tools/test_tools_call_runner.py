@@ -56,9 +56,6 @@ def rows(popup: PickerPopup) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-# ------------------------------------------------------------------ options
-
-
 def test_meta_and_timeout_are_sent_with_the_call_and_saved_with_the_tool(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     view = put(lens, "x")
@@ -116,9 +113,6 @@ def test_run_as_task_is_offered_only_where_the_tool_supports_it(lens: Lens) -> N
     assert not task.isVisibleTo(panel)
 
 
-# ------------------------------------------------------------------ consent
-
-
 def test_destructive_tool_asks_before_its_first_call_of_the_session(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("wipe", annotations=HINTS)]))
     view = put(lens, "all")
@@ -157,9 +151,6 @@ def test_hints_are_badges_and_defaults_are_in_the_tooltip(lens: Lens) -> None:
     panel.choose("silent")
     assert [badge.text for badge in badges] == ["no hints", "", ""]
     assert "it may destroy" in badges[0].toolTip()
-
-
-# ------------------------------------------------------------------ arguments that come back
 
 
 def test_last_arguments_are_restored_after_a_restart(make_lens: Callable[[], Lens]) -> None:
@@ -237,9 +228,6 @@ def test_history_restores_the_options_of_an_earlier_call(lens: Lens) -> None:
     popup = opened(lens, "call.history")
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
     assert options.options() == NO_OPTIONS
-
-
-# ------------------------------------------------------------------ progress
 
 
 def test_progress_shows_its_rate(lens: Lens) -> None:

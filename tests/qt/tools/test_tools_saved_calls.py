@@ -69,9 +69,6 @@ def choose(dialog: SavedCallsDialog, name: str) -> None:
     dialog.tree.setCurrentItem(item)
 
 
-# ------------------------------------------------------------------ keeping and finding
-
-
 def test_call_is_saved_to_a_file_and_restored_with_its_options(lens: Lens) -> None:
     panel = lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     view = put(lens, "kept for good")
@@ -172,9 +169,6 @@ def test_ctrl_z_restores_a_deleted_call(lens: Lens) -> None:
         QTest.keyClick(popup.line, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         lens.until(lambda: rows(popup) == back)  # noqa: B023
     assert files(own(lens)) == before
-
-
-# ------------------------------------------------------------------ managing
 
 
 def test_calls_are_renamed_described_deleted_and_restored(lens: Lens) -> None:

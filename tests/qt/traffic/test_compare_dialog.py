@@ -242,9 +242,6 @@ def test_row_set_as_left_side_is_compared_with_one_selected_later(lens: Lens) ->
     assert ("≠", 'text: "one"', 'text: "two"') in differing(dialog)
 
 
-# ------------------------------------------------------------------ captures
-
-
 def captures(lens: Lens, left: TrafficLog, right: TrafficLog) -> CompareCapturesDialog:
     sources = [TrafficSource(left, "monday"), TrafficSource(right, "tuesday")]
     choices = lens.window.opening._choices
@@ -329,9 +326,6 @@ def test_single_capture_says_that_another_is_needed(lens: Lens) -> None:
     dialog = lens.dialog(CompareCapturesDialog)
     assert "Open a capture" in visible_text(dialog)
     assert not dialog.compare_action.isEnabled()
-
-
-# ------------------------------------------------------------------ long lines
 
 
 def test_difference_far_to_the_right_is_scrolled_into_view() -> None:

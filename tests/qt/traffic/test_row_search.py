@@ -70,9 +70,6 @@ def response(recorder: Recorder, id: int, body: bytes = b'"result":{}') -> None:
     recorder.received([read(b'{"jsonrpc":"2.0","id":%d,%s}' % (id, body))], 1)
 
 
-# ------------------------------------------------------------------ slices
-
-
 class Slow:
     """A filter that takes a while for each row, by the clock of the test."""
 
@@ -131,9 +128,6 @@ def test_small_log_is_searched_immediately(log: TrafficLog, search: RowSearch) -
     assert len(search.rows) == 40
 
 
-# ------------------------------------------------------------------ rows that change
-
-
 def test_row_appears_when_its_late_status_matches_and_disappears_when_it_does_not(
     log: TrafficLog, model: TrafficModel
 ) -> None:
@@ -187,9 +181,6 @@ def test_incremental_search_equals_a_new_search(steps: list[str]) -> None:
     changed_rows.extend(len(log))
     changed_rows.finish()
     assert search.rows == changed_rows.rows
-
-
-# ------------------------------------------------------------------ which rows
 
 
 def test_conditions_on_time_server_and_kind_are_combined(log: TrafficLog, search: RowSearch) -> None:
@@ -273,9 +264,6 @@ def test_each_operation_is_one_row_with_its_rounds_end_and_total_time(
     assert model.rowCount() == 0
 
 
-# ------------------------------------------------------------------ standing still, and clearing
-
-
 def test_paused_table_does_not_move_and_catches_up(log: TrafficLog, model: TrafficModel) -> None:
     fill(log, 2)
     model.extend(len(log))
@@ -294,9 +282,6 @@ def test_cleared_rows_can_be_shown_again(log: TrafficLog, model: TrafficModel) -
     assert (model.rowCount(), model.cleared_count) == (0, 4)
     model.show_cleared()
     assert model.rowCount() == 4
-
-
-# ------------------------------------------------------------------ sorting
 
 
 @given(st.lists(st.integers(-3, 3) | st.integers(), max_size=60), st.booleans(), st.integers(1, 400))

@@ -47,9 +47,6 @@ def theme(qapp: object) -> Theme:
     return Theme(resource_folder() / "icons")
 
 
-# ------------------------------------------------------------------ Markdown
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -129,9 +126,6 @@ def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBo
     assert view._note.isHidden()
 
 
-# ------------------------------------------------------------------ content
-
-
 def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None:
     view = ContentView(theme)
     qtbot.addWidget(view)
@@ -185,9 +179,6 @@ def test_cells_are_shown_on_one_line_and_copied_in_full(qtbot: QtBot, theme: The
     table.show()
     QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "x\ny\t2\n3\t"
-
-
-# ------------------------------------------------------------------ lists and URIs
 
 
 def test_summary_of_many_changes_names_a_few_and_escapes_hidden_characters() -> None:

@@ -68,9 +68,6 @@ def offered(bar: FilterBar) -> list[str]:
     return [each.text for each in bar.field.suggestions()]
 
 
-# ------------------------------------------------------------------ suggestions
-
-
 def test_typing_opens_suggestions_and_tab_accepts_the_first(bar: FilterBar) -> None:
     QTest.keyClicks(bar.field, "m")
     assert offered(bar) == ["method:", "mark"]
@@ -124,9 +121,6 @@ def test_tab_leaves_the_bar_when_there_are_no_suggestions(bar: FilterBar) -> Non
     assert not bar.field.hasFocus()
 
 
-# ------------------------------------------------------------------ the text
-
-
 def test_filter_applies_when_typing_pauses(bar: FilterBar, applied: list[str], qtbot: QtBot) -> None:
     QTest.keyClicks(bar.field, "xyz ")
     assert applied == []
@@ -163,9 +157,6 @@ def test_search_progress_can_be_stopped(bar: FilterBar, qtbot: QtBot) -> None:
         stop.trigger()
     bar.field.set_progress(None)
     assert not stop.isVisible()
-
-
-# ------------------------------------------------------------------ earlier and saved ones
 
 
 def test_filter_history_is_newest_first_without_duplicates(bar: FilterBar) -> None:

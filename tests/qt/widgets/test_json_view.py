@@ -79,9 +79,6 @@ def text_of(parts: list[Page]) -> str:
     return "".join("\n" * (number > 1) + row for row, number in rows)
 
 
-# ---------------------------------------------------------------- paging
-
-
 @given(st.text(alphabet=st.sampled_from('ab"\\\n漢😀\u200b\r'), max_size=300), st.integers(1, 40))
 def test_pages_concatenate_to_the_text(text: str, repeat: int) -> None:
     source = text * repeat * 40
@@ -135,9 +132,6 @@ def test_hex_rows_have_offset_digits_and_characters() -> None:
     assert rows == ['00000000  7b 22 61 22 3a 20 31 7d  0a 00 ff 78 79 7a 31 32  {"a": 1}...xyz12']
 
 
-# ---------------------------------------------------------------- colours
-
-
 def test_keys_strings_numbers_and_literals_are_told_apart() -> None:
     spans, is_open = scan('{"a" : "b", "n": -1.5e3, "t": true, "x": null}')
     assert [span.kind for span in spans] == [
@@ -183,9 +177,6 @@ def test_colours_follow_the_theme(view: JsonView, theme: Theme, qapp: QApplicati
 def test_plain_text_is_not_coloured(view: JsonView) -> None:
     view.set_text("true 1", "text")
     assert not code_of(view).document().firstBlock().layout().formats()
-
-
-# ---------------------------------------------------------------- the view
 
 
 @pytest.mark.parametrize("text", ["<img src='/etc/hostname'>", "<b>x</b>", "&amp;"])
@@ -332,9 +323,6 @@ def test_empty_bytes_are_shown_as_nothing(view: JsonView) -> None:
 def test_action_toggles_wrapping(view: JsonView) -> None:
     view.wrap_action.trigger()
     assert code_of(view).lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
-
-
-# ---------------------------------------------------------------- find
 
 
 @pytest.fixture

@@ -118,9 +118,6 @@ sys.exit(main.run_window(False, main.Path({str(tmp_path / "servers.json")!r})))
     assert list(tmp_path.glob("mcp-lens-*.txt")) == [], "a crash report was written"
 
 
-# ------------------------------------------------------------------ the bridge
-
-
 def test_user_errors_in_panel_tasks_are_shown_and_others_are_logged(lens: Lens) -> None:
     async def fail(error: Exception) -> None:
         raise error
@@ -158,9 +155,6 @@ def test_cancelled_wait_cancels_the_engine_task(lens: Lens) -> None:
     lens.settle()
     task.cancel()
     lens.until(lambda: ended)
-
-
-# ------------------------------------------------------------------ the last resort
 
 
 @pytest.fixture
@@ -216,9 +210,6 @@ def test_keyboard_interrupt_is_not_a_crash(crash_folder: Path) -> None:
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert reported == []
     assert list(crash_folder.glob("mcp-lens-*.txt")) == []
-
-
-# ------------------------------------------------------------------ the demo servers
 
 
 def test_demo_servers_connect_and_their_tools_can_be_called(lens: Lens) -> None:

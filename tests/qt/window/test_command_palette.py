@@ -55,9 +55,6 @@ def go(lens: Lens, popup: PickerPopup, words: str) -> None:
     lens.until(lambda: lens.window.reaching.popup is None)
 
 
-# ------------------------------------------------------------------ matching
-
-
 @pytest.mark.parametrize(
     ("words", "better", "worse"),
     [
@@ -96,9 +93,6 @@ def test_letters_with_a_longer_lowercase_form_do_not_shift_the_positions() -> No
     match = Query("x").match(name, haystack(name, ""))
     assert match is not None
     assert match.positions == (3,)
-
-
-# ------------------------------------------------------------------ the model
 
 
 def picks(count: int) -> Iterator[PaletteItem]:
@@ -144,9 +138,6 @@ def test_last_used_entry_comes_first(qapp: QApplication) -> None:
     model.set_text("number")
     model.finish()
     assert model.index(0).data() == "tool_number_70"
-
-
-# ------------------------------------------------------------------ in the window
 
 
 def test_palette_runs_commands_and_remembers_the_last_used(lens: Lens) -> None:

@@ -92,9 +92,6 @@ def server(name: str, status: ServerStatus = ServerStatus.IDLE, reason: str = ""
     return ServerView(name, "stdio", "command", status, reason=reason)
 
 
-# ------------------------------------------------------------------ Qt's contract
-
-
 def test_traffic_model_satisfies_the_contract_while_rows_arrive_and_are_refiltered(
     wire: Wire, theme: Theme, check: Check
 ) -> None:
@@ -160,9 +157,6 @@ def test_tools_model_satisfies_the_contract_during_a_search(qapp: QApplication, 
     check(model)
     model.set_listing(Listing())
     check(model)
-
-
-# ------------------------------------------------------------------ traffic
 
 
 def test_request_changes_from_pending_to_ok_with_its_duration(wire: Wire, theme: Theme) -> None:
@@ -246,9 +240,6 @@ def test_cleared_view_shows_only_later_rows_and_the_log_keeps_all(wire: Wire, th
     assert len(wire.log) == 2
     assert model.find_row(0) is None
     assert model.find_row(1) == 0
-
-
-# ------------------------------------------------------------------ console, tools, standing
 
 
 def test_console_names_the_source_of_each_line(wire: Wire, theme: Theme) -> None:

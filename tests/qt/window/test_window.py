@@ -63,9 +63,6 @@ def ancestors(widget: QWidget) -> Iterator[QWidget]:
         parent = parent.parentWidget()
 
 
-# ------------------------------------------------------------------ colours and layout
-
-
 def test_theme_changes_while_the_window_is_shown_and_is_remembered(
     style_sheet: None, make_lens: Callable[[], Lens]
 ) -> None:
@@ -143,9 +140,6 @@ def test_new_workspace_opens_on_the_current_tab_and_each_keeps_its_own(lens: Len
     assert lens.workspace.tabs.currentIndex() == TABS.index("console")
 
 
-# ------------------------------------------------------------------ the keyboard
-
-
 def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.show_tab("tools")
@@ -193,9 +187,6 @@ def press(lens: Lens, key: Qt.Key, *more: Qt.KeyboardModifier) -> None:
 
 def buttons(widget: QWidget, words: str) -> list[QAbstractButton]:
     return [each for each in widget.findChildren(QAbstractButton) if each.text() == words]
-
-
-# ------------------------------------------------------------------ accessible names
 
 
 def test_every_control_has_an_accessible_name(style_sheet: None, lens: Lens) -> None:

@@ -86,9 +86,6 @@ def test_failed_write_leaves_the_file_unchanged_and_nothing_behind(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
-# ------------------------------------------------------------------ file names
-
-
 @given(st.text(st.characters(), max_size=200))
 @example("../../etc/passwd")
 @example("CON")

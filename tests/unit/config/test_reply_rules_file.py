@@ -175,9 +175,6 @@ def test_rules_beyond_the_limit_are_reported_and_kept(path: Path) -> None:
     assert len(written(path)["rules"]) == MAX_RULES + 2
 
 
-# ------------------------------------------------------------------ scripts
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -55,8 +55,6 @@ class DemoProcess:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    # ------------------------------------------------------------------ lines
-
     def send_line(self, line: bytes) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
@@ -83,8 +81,6 @@ class DemoProcess:
     def read(self) -> Message:
         message: Message = json.loads(self.read_line())
         return message
-
-    # ------------------------------------------------------------------ requests
 
     def start(self, method: str, params: Mapping[str, Any] | None = None) -> int:
         """Send a request and return its id, without waiting for the answer."""
@@ -181,8 +177,6 @@ class DemoProcess:
         found = [message["params"] for message in self.received if message.get("method") == method]
         self.received.clear()
         return found
-
-    # ------------------------------------------------------------------ the end
 
     def hang_up(self) -> None:
         """Close the server's stdin."""

@@ -73,9 +73,6 @@ def test_secret_read_from_the_store_is_in_use(value: str, wanted: set[str]) -> N
     assert {value.decode() for value in credentials.names()} == wanted
 
 
-# ------------------------------------------------------------------ variables
-
-
 @pytest.fixture
 def backend() -> MemoryKeychain:
     return MemoryKeychain()

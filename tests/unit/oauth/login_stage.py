@@ -92,8 +92,6 @@ class World:
         self.paths[path] = handle
         return event
 
-    # -------------------------------------------------------------- what it says
-
     def build(self) -> None:
         self.resource: Json = {
             "resource": self.url,
@@ -157,8 +155,6 @@ class World:
             body["refresh_token"] = f"refresh-{number}"
         return Answer(body=body, headers={"Cache-Control": "no-store"})
 
-    # -------------------------------------------------------------- the wire
-
     async def __aenter__(self) -> World:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.origin = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
@@ -217,9 +213,6 @@ def result_of(message: Json) -> Json:
         tool = {"name": "read", "inputSchema": {"type": "object"}}
         return {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
     return {"resultType": "complete", "content": []}
-
-
-# ------------------------------------------------------------------ our side
 
 
 async def browse(url: str) -> None:

@@ -54,9 +54,6 @@ def jwt_of(token: str) -> JwtView:
     return view
 
 
-# ------------------------------------------------------------------ the first time
-
-
 async def test_connecting_to_a_server_that_requires_a_login_logs_in(engine: Engine, world: World) -> None:
     await connect(engine, world)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
@@ -166,9 +163,6 @@ async def test_login_with_a_missing_server_secret_sends_nothing(engine: Engine, 
     assert world.seen == []
 
 
-# ------------------------------------------------------------------ renewing
-
-
 @pytest.mark.parametrize(("life", "age"), [(300, 240), (40, 30)])
 async def test_token_is_refreshed_shortly_before_it_expires(world: World, life: int, age: int) -> None:
     clock = FakeClock()
@@ -271,9 +265,6 @@ async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> Non
     await again.close()
 
 
-# ------------------------------------------------------------------ more scopes, another server
-
-
 def needs_scope(world: World, scope: str) -> None:
     """`tools/call` needs a scope; a token has those of the login that it is from."""
     works = world.mcp
@@ -338,9 +329,6 @@ async def test_server_that_moves_to_another_issuer_gets_nothing_from_the_old_one
         assert len(world.requested("/token")) == 1, "the old refresh token is not tried: the server has moved"
 
 
-# ------------------------------------------------------------------ the end
-
-
 async def test_logging_out_revokes_the_refresh_token(engine: Engine, world: World) -> None:
     await connect(engine, world)
     words = await engine.logins.sign_out(SERVER)
@@ -356,9 +344,6 @@ async def test_logging_out_forgets_the_tokens_even_if_revocation_fails(engine: E
     world.paths["/revoke"] = lambda _: Answer(500)
     assert "500" in await engine.logins.sign_out(SERVER)
     assert await engine.logins.authorizer(SERVER).store.held() is None
-
-
-# ------------------------------------------------------------------ without a browser
 
 
 async def test_client_credentials_work_with_a_secret(engine: Engine, world: World) -> None:
@@ -460,9 +445,6 @@ async def test_workload_sends_its_jwt_and_is_not_asked_twice(
     [seen] = world.requested("/token")
     assert seen.form["assertion"] == "a.b.c"
     assert "client_id" not in seen.form
-
-
-# ------------------------------------------------------------------ DPoP
 
 
 class Binding:

@@ -106,9 +106,6 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     return known
 
 
-# ------------------------------------------------------------------ requests and replies
-
-
 async def test_document_is_requested_and_returned_in_full(server: FaultServer, http: LoginHttp) -> None:
     server.order("GET", faults.replies(200, b'{"issuer":"x"}', JSON_TYPE + "; charset=utf-8"))
     reply = await http.send(get_document(server.url(path="/.well-known/x"), (("MCP-Protocol-Version", "1"),)))
@@ -144,9 +141,6 @@ async def test_every_header_with_the_same_name_is_returned(server: FaultServer, 
     reply = await http.send(LoginRequest("POST", server.url(), (), b"{}"))
     assert reply.values("WWW-Authenticate") == ("Bearer a=1", "DPoP")
     assert (reply.header("www-authenticate"), reply.header("x-none")) == ("Bearer a=1", "")
-
-
-# ------------------------------------------------------------------ where they may go
 
 
 async def test_url_rejected_by_the_guard_is_not_contacted(server: FaultServer, log: TrafficLog) -> None:
@@ -237,9 +231,6 @@ async def test_configured_proxy_resolves_names_itself(other: FaultServer, log: T
     assert other.calls[0].path == "http://as.example/x"
     assert reply.peer is not None
     assert reply.peer.lines() == (f"from 127.0.0.1 port {other.port}, a proxy",)
-
-
-# ------------------------------------------------------------------ who we are
 
 
 async def test_peer_is_identified_by_its_address_and_certificate(
@@ -351,9 +342,6 @@ async def test_client_certificate_is_sent_only_to_the_server_origin(tmp_path: Pa
         assert other.calls == []
 
 
-# ------------------------------------------------------------------ redirects
-
-
 def moved(status: int, to: str) -> faults.Fault:
     return faults.replies(status, b"moved", "text/plain", Location=to)
 
@@ -456,9 +444,6 @@ async def test_at_most_five_redirects_are_followed(server: FaultServer, http: Lo
     assert (reply.status, len(reply.redirects), len(server.calls)) == (302, 5, 6)
 
 
-# ------------------------------------------------------------------ bounds
-
-
 @pytest.mark.parametrize(("cap", "size"), [(DOCUMENT_CAP, "64 KiB"), (RESPONSE_LIMIT, "1.0 MiB")])
 async def test_response_at_the_size_limit_is_accepted_and_one_beyond_it_is_not(
     server: FaultServer, http: LoginHttp, cap: int, size: str
@@ -504,9 +489,6 @@ async def test_unrequested_encoding_is_not_unpacked(
     server.order("GET", faults.replies(200, b"{}", JSON_TYPE, Content_Encoding=encoding))
     with pytest.raises(UserError, match="cannot be used"):
         await http.send(get_document(server.url()))
-
-
-# ------------------------------------------------------------------ time
 
 
 async def drips(call: faults.Call) -> None:
@@ -565,9 +547,6 @@ async def test_closed_port_is_reported_in_a_sentence(http: LoginHttp, log: Traff
         port = probe.getsockname()[1]
     with pytest.raises(NotReached, match="Nothing listens at"):
         await http.send(get_document(f"http://127.0.0.1:{port}/"))
-
-
-# ------------------------------------------------------------------ the log
 
 
 async def test_exchanges_with_all_servers_are_rows_of_one_log(

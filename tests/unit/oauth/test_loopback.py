@@ -69,9 +69,6 @@ async def assert_still_waits(listener: LoopbackListener) -> None:
     assert await listener.wait.response(LIMIT) == f"?{GOOD}"
 
 
-# ------------------------------------------------------------------ the answer
-
-
 async def test_callback_is_the_raw_query(listener: LoopbackListener) -> None:
     waiting = asyncio.get_running_loop().create_task(listener.wait.response(LIMIT))
     page = await visit(listener, GOOD)
@@ -143,9 +140,6 @@ async def test_pages_are_static_and_cannot_do_anything(listener: LoopbackListene
             f"Content-Length: {len(body.encode())}",
         ):
             assert f"\r\n{header}" in head
-
-
-# ------------------------------------------------------------------ refusals
 
 
 REFUSED = [
@@ -278,9 +272,6 @@ async def test_flood_of_hits_is_counted_but_not_stored() -> None:
     assert wait.hits[-1].shown == "GET /999"
 
 
-# ------------------------------------------------------------------ pasting
-
-
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -339,9 +330,6 @@ async def test_url_can_be_pasted_for_a_redirect_without_a_listener() -> None:
     assert await wait.response(LIMIT) == f"?{GOOD}"
 
 
-# ------------------------------------------------------------------ limits and cancelling
-
-
 async def test_wait_has_a_timeout(listener: LoopbackListener) -> None:
     with pytest.raises(RequestTimedOut, match=r"within 10 ms\. Begin the login again, or paste"):
         await listener.wait.response(0.01)
@@ -385,9 +373,6 @@ async def test_closing_frees_the_port_and_ends_the_wait() -> None:
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", port)
     held[1].transport.abort()
-
-
-# ------------------------------------------------------------------ places
 
 
 async def test_a_fixed_port_can_be_used_again_right_after_a_login() -> None:
@@ -475,9 +460,6 @@ async def test_localhost_listens_on_ipv4_too() -> None:
         listener.wait.expect(STATE)
         page = await send(listener, request(listener, GOOD, host=f"localhost:{port_of(listener)}"))
         assert page.startswith(b"HTTP/1.1 200 ")
-
-
-# ------------------------------------------------------------------ anything
 
 
 @given(st.text(max_size=200))

@@ -68,9 +68,6 @@ def test_extensions_are_declared_in_every_version_except_tasks_in_its_own() -> N
     assert ClientCapabilities({"extensions": {TASKS_EXTENSION: {}}}).capabilities(R4) == {}
 
 
-# ------------------------------------------------------------------ switches
-
-
 @pytest.mark.parametrize("switch", CAPABILITY_SWITCHES, ids=lambda switch: switch.name)
 def test_switch_can_be_toggled_and_leaves_the_rest_alone(switch: CapabilitySwitch) -> None:
     path, value = switch.path, switch.value
@@ -130,9 +127,6 @@ def test_switched_off_capability_may_not_be_requested(
     assert missing.replace("“", "").replace("”", "") == ".".join(path)
 
 
-# ------------------------------------------------------------------ who answers
-
-
 def test_only_supported_capabilities_are_declared() -> None:
     assert capabilities_for_methods(()) == NOTHING
     assert capabilities_for_methods([ELICITATION, SAMPLING]).whole == {"sampling": {}, "elicitation": BOTH}
@@ -143,9 +137,6 @@ def test_only_supported_capabilities_are_declared() -> None:
         "sampling": {"tools": {}},
         "tasks": {**TASKS, "requests": {"sampling": {"createMessage": {}}}},
     }
-
-
-# ------------------------------------------------------------------ words
 
 
 def test_potential_compatibility_problems_are_reported() -> None:

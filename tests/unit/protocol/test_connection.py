@@ -36,9 +36,6 @@ def cancelled(id: JSON, **more: JSON) -> bytes:
     return frame(method="notifications/cancelled", params={"requestId": id, **more})
 
 
-# ------------------------------------------------------------------ our requests
-
-
 def test_response_belongs_to_its_request(connection: Connection) -> None:
     first, second = connection.request("tools/list"), connection.request("ping")
     with Playbook(connection.receive) as play:
@@ -127,9 +124,6 @@ def test_too_long_response_still_completes_its_request(connection: Connection) -
     assert connection.receive(response) == [ResponseReceived(request, response)]
 
 
-# ------------------------------------------------------------------ progress
-
-
 def test_progress_is_reported_by_the_id_of_its_request(connection: Connection) -> None:
     request = connection.request("tools/call", {"name": "x", "_meta": {"mine": 1}}, progress=True)
     assert request.params == {"name": "x", "_meta": {"mine": 1, "progressToken": 1}}
@@ -166,9 +160,6 @@ def test_progress_after_the_response_is_a_plain_notification(connection: Connect
     with Playbook(connection.receive) as play:
         play >> Received(progress(1))
         play << NotificationReceived(read(progress(1)))
-
-
-# ------------------------------------------------------------------ what the server sends by itself
 
 
 def test_notification_is_forwarded(connection: Connection) -> None:
@@ -234,9 +225,6 @@ def test_request_with_an_unusable_id_is_not_delivered(connection: Connection) ->
     with Playbook(connection.receive) as play:
         play >> Received(frame(id=None, method="ping"))
         play >> Received(frame(id=1.5, method="ping"))
-
-
-# ------------------------------------------------------------------ batches and junk
 
 
 def test_batch_is_processed_as_its_messages_in_order(connection: Connection) -> None:

@@ -80,9 +80,6 @@ def test_negotiated_version_decides_the_dialect() -> None:
     assert [dialect.sends_cancel_notice("tools/call") for dialect in dialects] == [True, False, True]
 
 
-# ------------------------------------------------------------------ in a connection
-
-
 def test_connection_adds_meta_once_the_version_is_negotiated() -> None:
     connection = Connection()
     assert connection.request("tools/list").body() == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

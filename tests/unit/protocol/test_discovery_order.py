@@ -38,8 +38,6 @@ from tests.unit.protocol.era_stage import (
     unsupported,
 )
 
-# ------------------------------------------------------------------ what a DiscoverResult gives
-
 
 def agreed(**members: JSON) -> Agreement:
     with pipe() as play:
@@ -88,9 +86,6 @@ def test_optional_members_of_the_wrong_type_are_treated_as_absent() -> None:
     assert (agreement.instructions, agreement.supported_versions) == ("", ("2026-07-28",))
 
 
-# ------------------------------------------------------------------ pinned to the stateless era
-
-
 def pinned(*, over_http: bool = False) -> Talk:
     return Talk(StatelessOnly(PROFILE, over_http, R5))
 
@@ -123,9 +118,6 @@ def test_pinned_version_over_http_does_not_fall_back_on_a_bare_404() -> None:
         play << DISCOVER
         play >> refused(404)
         play << Failed("The server does not speak 2026-07-28: it refused server/discover with HTTP 404.")
-
-
-# ------------------------------------------------------------------ the handshake first
 
 
 def legacy_first(*, over_http: bool = False) -> Talk:
@@ -175,9 +167,6 @@ def test_handshake_first_does_not_treat_silence_as_stateless(reply: NoAnswer | H
         play << INITIALIZE
         play >> reply
         play << Failed("The server")
-
-
-# ------------------------------------------------------------------ choices
 
 
 def test_each_choice_has_its_strategy() -> None:

@@ -28,8 +28,6 @@ from tests.unit.protocol.era_stage import (
     unsupported,
 )
 
-# ------------------------------------------------------------------ over a pipe, row by row
-
 
 def test_discover_result_with_a_mutual_version_is_stateless() -> None:
     with pipe() as play:
@@ -224,9 +222,6 @@ def test_server_that_is_silent_twice_fails() -> None:
         play << Failed("The server did not answer initialize in time.")
 
 
-# ------------------------------------------------------------------ initialize answered with a newer version
-
-
 @pytest.mark.parametrize("code", [-32022, -32602, -32601])
 def test_slow_stateless_server_that_rejects_initialize_with_its_version_is_probed_again(
     code: int,
@@ -267,9 +262,6 @@ def test_rejected_initialize_with_only_unsupported_versions_is_a_rejection() -> 
         play << INITIALIZE
         play >> unsupported("2027-01-01")
         play << Failed("The server refused initialize: no such version", "It says that it supports 2027")
-
-
-# ------------------------------------------------------------------ over HTTP, row by row
 
 
 def test_over_http_a_discover_result_is_stateless_and_the_probe_has_no_own_timeout() -> None:

@@ -43,9 +43,6 @@ def modern(method: str, params: JSONObject | None = None) -> Headers:
     return standard_headers(jsonrpc.request(3, method, DIALECT.prepare(method, params)), R5, "s-1")
 
 
-# ------------------------------------------------------------------ headers of the handshake era
-
-
 @pytest.mark.parametrize("revision", [None, *HANDSHAKE_REVISIONS, R5])
 @pytest.mark.parametrize("session_id", ["", "s-1"])
 def test_initialize_sends_no_extra_headers_whatever_was_tried_before(
@@ -71,9 +68,6 @@ def test_no_version_header_is_sent_before_negotiation() -> None:
 @pytest.mark.parametrize("session_id", ["a\r\nX: 1", "é", " a", "a\x00", "a\n"])
 def test_session_id_invalid_in_http_is_not_sent(session_id: str) -> None:
     assert standard_headers(LIST, R3, session_id) == (("MCP-Protocol-Version", "2025-06-18"),)
-
-
-# ------------------------------------------------------------------ headers of the stateless era
 
 
 @pytest.mark.parametrize(
@@ -126,9 +120,6 @@ def test_method_invalid_in_http_is_not_mirrored() -> None:
 
 def test_stateless_mode_has_no_standalone_get() -> None:
     assert standard_headers(None, R5, "s-1") == ()
-
-
-# ------------------------------------------------------------------ header values
 
 
 @pytest.mark.parametrize(
@@ -199,9 +190,6 @@ def test_a_lone_surrogate_is_replaced_since_utf8_has_none() -> None:
 )
 def test_values_are_mirrored_as_text_by_type(value: JSON, text: str | None) -> None:
     assert header_text(value) == text
-
-
-# ------------------------------------------------------------------ statuses
 
 
 @pytest.mark.parametrize(
@@ -306,8 +294,6 @@ def test_an_error_without_an_id_is_found_in_a_body() -> None:
 def test_a_refused_post_suggests_the_old_transport(status: int, body: bytes, suggests: bool) -> None:
     assert suggests_http_sse(status, body) == suggests
 
-
-# ------------------------------------------------------------------ redirects
 
 URL = "https://host.example/mcp?k=1"
 

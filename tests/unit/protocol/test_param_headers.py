@@ -22,9 +22,6 @@ def read(value: JSON) -> ParamHeaders:
     return headers
 
 
-# ------------------------------------------------------------------ valid ones
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -75,9 +72,6 @@ def test_a_property_name_with_a_dot_is_one_step() -> None:
     assert headers.headers_for({"a.b": "yes", "a": {"b": "no"}}) == (("Mcp-Param-Region", "yes"),)
 
 
-# --------------------------------------------------------------- the ten bad tools of the conformance suite
-
-
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -101,9 +95,6 @@ def test_a_property_name_with_a_dot_is_one_step() -> None:
 )
 def test_a_tool_of_the_conformance_suite_is_dropped(value: JSON, reason: str) -> None:
     assert reason in str(read_param_headers(value))
-
-
-# ------------------------------------------------------------------ further rules
 
 
 @pytest.mark.parametrize(
@@ -179,9 +170,6 @@ def test_a_schema_nested_beyond_pythons_stack_is_read() -> None:
     for _ in range(2_000):
         value = {"properties": {"a": value}}
     assert len(read(value).paths[0][1]) == 2_000
-
-
-# ------------------------------------------------------------------ values
 
 
 @pytest.mark.parametrize(

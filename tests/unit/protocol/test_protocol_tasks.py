@@ -38,9 +38,6 @@ OFFERS_EXTENSION: JSONObject = {"extensions": {"io.modelcontextprotocol/tasks": 
 core, extension = CoreTasks(), ExtensionTasks()
 
 
-# ------------------------------------------------------------------ reading
-
-
 @pytest.mark.parametrize("source", [CORE, EXTENSION])
 def test_both_designs_give_the_same_task(source: JSONObject) -> None:
     assert Task.read(source) == Task(
@@ -120,9 +117,6 @@ def test_any_object_reads_as_a_task_or_says_why_not(source: JSONObject) -> None:
     assert all(100 <= task.next_poll_ms <= 3_600_000 for task in items)
 
 
-# ------------------------------------------------------------------ 2025-11-25
-
-
 def test_in_core_the_caller_requests_a_task() -> None:
     call: JSONObject = {"name": "slow", "arguments": {}}
     assert core.augment(call) == call | {"task": {}}
@@ -155,9 +149,6 @@ def test_core_requests_only_what_is_offered() -> None:
     assert not core.is_offered(bare)
     assert not core.is_offered(OFFERS_EXTENSION)
     assert (core.cancel("t", bare), core.list(bare)) == (None, None)
-
-
-# ------------------------------------------------------------------ the extension of 2026-07-28
 
 
 def test_in_the_extension_the_server_decides() -> None:
@@ -195,9 +186,6 @@ def test_each_version_has_one_task_design_or_none() -> None:
     assert [type(design) for design in designs] == [
         *(type(None), type(None), type(None), CoreTasks, ExtensionTasks),
     ]
-
-
-# ------------------------------------------------------------------ following one
 
 
 def state(status: str, **members: JSON) -> Task:

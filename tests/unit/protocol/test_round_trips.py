@@ -53,9 +53,6 @@ def reason(outcome: Outcome) -> str:
     return outcome.reason
 
 
-# ------------------------------------------------------------------ rule 1: bare requests, bare answers
-
-
 def test_input_requests_are_bare_objects_by_key() -> None:
     outcome = rounds().receive(ask(who=WHO, dirs=DIRS))
     assert outcome == NeedInput(
@@ -77,9 +74,6 @@ def test_replies_are_sent_bare_under_the_same_keys() -> None:
 def test_an_envelope_around_a_request_is_tolerated() -> None:
     outcome = rounds().receive(ask(who=WHO | {"jsonrpc": "2.0", "id": 4}))
     assert isinstance(outcome, NeedInput)
-
-
-# ------------------------------------------------------------------ rule 2: at least one of the two
 
 
 def test_state_without_requests_may_be_sent_back_immediately() -> None:
@@ -126,9 +120,6 @@ def test_unreadable_requests_are_invalid(requests: JSON, fault: str) -> None:
     assert reason(rounds().receive(result)).startswith(fault)
 
 
-# ------------------------------------------------------------------ rule 3: the state
-
-
 @given(st.text())
 def test_state_round_trips_unchanged(state: str) -> None:
     response = read(Connection().request("x", {"result": ask(state, who=WHO)}).raw).params["result"]
@@ -173,9 +164,6 @@ def test_each_round_replaces_the_state_and_replies_of_the_previous_one() -> None
     assert play.retry({"who": YES}) == CALL | {"inputResponses": {"who": YES}}
 
 
-# ------------------------------------------------------------------ rule 4: a new id, the same params
-
-
 def test_a_retry_is_the_original_request_under_a_new_id() -> None:
     connection = Connection(
         StatelessDialect(ClientProfile("lens", "Lens", "0.1", exact_capabilities(EVERYTHING)), R5)
@@ -186,9 +174,6 @@ def test_a_retry_is_the_original_request_under_a_new_id() -> None:
     second = connection.request("tools/call", play.retry({"who": YES}))
     assert first.id != second.id
     assert second.params == first.params | {"requestState": "opaque", "inputResponses": {"who": YES}}
-
-
-# ------------------------------------------------------------------ rule 5: nothing leaks
 
 
 def test_a_round_leaks_neither_into_its_params_nor_into_another_call() -> None:
@@ -225,9 +210,6 @@ def test_a_round_is_answered_once() -> None:
         play.retry({"who": YES})
 
 
-# ------------------------------------------------------------------ rule 6: an end
-
-
 def test_the_tenth_round_is_the_last() -> None:
     play = rounds()
     for number in range(1, 11):
@@ -243,9 +225,6 @@ def test_round_limit_is_configurable() -> None:
     assert reason(play.receive(ask(who=WHO))) == "the server asked 0 times in a row and asks again"
 
 
-# ------------------------------------------------------------------ rule 7: caching
-
-
 def test_only_a_result_without_rounds_may_be_cached() -> None:
     play = rounds()
     assert play.receive(DONE) == Complete(DONE, is_cacheable=True)
@@ -253,8 +232,6 @@ def test_only_a_result_without_rounds_may_be_cached() -> None:
     play.retry({"who": YES})
     assert play.receive(DONE) == Complete(DONE, is_cacheable=False)
 
-
-# ------------------------------------------------------------------ rule 8: only what was declared
 
 FORM: JSONObject = {"message": "Name?"}
 URL: JSONObject = {"mode": "url", "message": "Go", "url": "https://x"}
@@ -299,9 +276,6 @@ def test_other_methods_cannot_be_requested(method: str) -> None:
     outcome = rounds().receive(ask(a={"method": method}))
     assert "cannot be asked for inside a result" in reason(outcome)
     assert "\x1b" not in reason(outcome)
-
-
-# ------------------------------------------------------------------ where, and which result types
 
 
 @pytest.mark.parametrize("method", MAY_ASK)

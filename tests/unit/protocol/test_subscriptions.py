@@ -45,9 +45,6 @@ def listening(
     return streams
 
 
-# ------------------------------------------------------------------ filters
-
-
 def test_filter_is_sent_with_only_the_requested_members() -> None:
     assert listen_params(Filter()) == {"notifications": {}}
     assert listen_params(BOTH) == {
@@ -93,9 +90,6 @@ def test_filter_difference_contains_nothing_of_the_second(one: Filter, other: Fi
     assert not difference.without(one)
 
 
-# ------------------------------------------------------------------ acknowledgement
-
-
 def test_an_acknowledgement_says_what_is_honoured_and_what_is_not() -> None:
     streams = listening(filter=BOTH, acknowledged=False)
     event = streams.receive(ack("listen-1", toolsListChanged=True))
@@ -114,9 +108,6 @@ def test_second_acknowledgement_is_a_violation() -> None:
     event = listening().receive(ack("listen-1", toolsListChanged=True))
     assert isinstance(event, Acknowledged)
     assert event.problem == "was acknowledged twice"
-
-
-# ------------------------------------------------------------------ deliveries
 
 
 def test_a_change_is_delivered_on_its_stream() -> None:
@@ -170,9 +161,6 @@ def test_unrequested_task_is_reported() -> None:
     assert event.problem
 
 
-# ------------------------------------------------------------------ several streams on one channel
-
-
 def test_streams_are_told_apart_by_their_typed_ids() -> None:
     streams = SubscriptionStream()
     for id in (1, "1", 2):
@@ -203,9 +191,6 @@ def test_a_closed_stream_gets_nothing_more() -> None:
 def test_a_subscription_id_is_a_string_or_an_integer(id: JSON) -> None:
     assert subscription_id({KEY: id}) is None
     assert subscription_id([]) is None
-
-
-# ------------------------------------------------------------------ servers that forget to name the stream
 
 
 def test_http_response_identifies_the_stream() -> None:
@@ -241,9 +226,6 @@ def test_on_a_shared_channel_the_only_matching_stream_is_used() -> None:
 )
 def test_unrelated_messages_are_ignored(other: Message) -> None:
     assert listening(filter=Filter(prompts=True)).receive(other) is None
-
-
-# ------------------------------------------------------------------ ends
 
 
 def test_a_result_is_a_graceful_end() -> None:

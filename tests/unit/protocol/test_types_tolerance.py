@@ -49,9 +49,6 @@ def test_template_keeps_unknown_members() -> None:
     assert (template.description, template.mime_type, template.source) == ("", "", source)
 
 
-# ------------------------------------------------------------------ contents
-
-
 def test_text_and_bytes_are_told_apart() -> None:
     text = ResourceContents.read({"uri": "a", "mimeType": "text/plain", "text": "Grüße"})
     blob = ResourceContents.read({"uri": "b", "blob": "AAH/"})
@@ -80,9 +77,6 @@ def test_lone_surrogate_in_text_can_be_encoded() -> None:
     assert ResourceContents.read({"uri": "a", "text": "a\ud800"}).data() == b"a?"
 
 
-# ------------------------------------------------------------------ prompts
-
-
 def test_prompt_has_its_usable_arguments() -> None:
     topic: JSONObject = {"name": "topic", "title": "Topic", "description": "What about", "required": True}
     prompt = Prompt.read({"name": "write", "arguments": [topic, {"title": "nameless"}, 5, {"name": "style"}]})
@@ -107,9 +101,6 @@ def test_a_prompt_message_holds_one_block() -> None:
 def test_a_prompt_message_without_role_or_block_is_malformed(value: JSONObject) -> None:
     items, malformed = read_items([value], PromptMessage.read)
     assert (items, len(malformed)) == ([], 1)
-
-
-# ------------------------------------------------------------------ completions, hints, tools
 
 
 def test_completions_are_read() -> None:
@@ -149,9 +140,6 @@ def test_caching_hints_are_read_where_they_make_sense(result: JSONObject, hints:
 )
 def test_a_tool_may_be_run_as_a_task_only_when_it_says_so(execution: JSON, support: str) -> None:
     assert Tool.read({"name": "a", "execution": execution}).task_support == support
-
-
-# ------------------------------------------------------------------ questions
 
 
 def test_input_requests_are_read_by_key() -> None:

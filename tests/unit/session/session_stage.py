@@ -81,8 +81,6 @@ class EraStage:
             await self.wire.answer_initialize(protocolVersion=self.revision.date, capabilities=offered)
         await connecting
 
-    # -------------------------------------------------------------- the server's part
-
     async def next(self) -> JSONObject:
         return await asyncio.wait_for(self.wire.next(), 30)
 
@@ -112,8 +110,6 @@ class EraStage:
 
     def acknowledge(self, stream: JSONObject) -> None:
         self.notify("subscriptions/acknowledged", stream, notifications=params_of(stream)["notifications"])
-
-    # -------------------------------------------------------------- looking
 
     @staticmethod
     def start(work: Any) -> asyncio.Task[Any]:

@@ -99,8 +99,6 @@ async def test_session_list_has_no_freshness_lifetime() -> None:
         assert (await pending).cache is None
 
 
-# ------------------------------------------------------------------ what goes out
-
 OFFERED: JSONObject = {
     "tools": {},
     "resources": {"subscribe": True},
@@ -214,9 +212,6 @@ async def test_roots_change_is_notified_where_declared() -> None:
         assert await stage.sends_nothing_more()
 
 
-# ------------------------------------------------------------------ mirrored arguments
-
-
 def tool(name: str, **annotations: JSON) -> JSONObject:
     return {
         "name": name,
@@ -291,9 +286,6 @@ async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
         assert await stage.sends_nothing_more()
 
 
-# ------------------------------------------------------------------ progress, giving up
-
-
 @pytest.mark.parametrize("revision", [R4, R5], ids=str)
 async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
@@ -346,9 +338,6 @@ async def test_cancelling_a_call_is_signalled_according_to_version_and_transport
         assert await stage.sends_nothing_more()
         (row,) = (row for row in stage.rows(RecordKind.REQUEST) if row.method == "tools/call")
         assert row.status is Status.GIVEN_UP
-
-
-# ------------------------------------------------------------------ answers that are not in order
 
 
 @pytest.mark.parametrize("id_member", [b"", b'"id":null,'])

@@ -331,9 +331,6 @@ async def test_every_round_declares_client_info_and_capabilities() -> None:
         assert meta_of(request)["clientCapabilities"] == CAPABILITIES
 
 
-# ------------------------------------------------------------------ big results
-
-
 def big(result: bytes) -> Message:
     padding = b"x" * PARSE_AT_ARRIVAL
     return read(b'{"jsonrpc":"2.0","id":1,"result":{"text":"%s"%s}}' % (padding, result))

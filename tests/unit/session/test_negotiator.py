@@ -99,9 +99,6 @@ class Finding:
         assert all(wire.sends_nothing() for wire in self.wires)
 
 
-# ------------------------------------------------------------------ auto
-
-
 async def test_server_that_answers_the_probe_is_stateless() -> None:
     finding = Finding()
     request = await finding.reply("server/discover", DISCOVERED)
@@ -182,9 +179,6 @@ async def test_connection_shows_what_it_waits_for() -> None:
     await settle()
 
 
-# ------------------------------------------------------------------ the other choices
-
-
 async def test_legacy_first_never_probes_a_server_that_can_be_initialized() -> None:
     finding = Finding(LEGACY_FIRST)
     await finding.reply("initialize", INITIALIZED)
@@ -213,9 +207,6 @@ async def test_pinned_stateless_version_never_falls_back() -> None:
     error = await finding.fail()
     assert error.summary.startswith("The server does not speak 2026-07-28")
     await finding.nothing_more()
-
-
-# ------------------------------------------------------------------ over HTTP
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 403])

@@ -52,9 +52,6 @@ def answer_of(reply: RawReply) -> Message:
     return response
 
 
-# ------------------------------------------------------------------ requests
-
-
 async def test_request_is_sent_as_written_and_gets_its_response(
     bytewise: tuple[Stage, ByteWire],
 ) -> None:
@@ -149,9 +146,6 @@ async def test_server_that_stopped_reading_is_a_reported_failure_and_not_an_exce
     assert str((await sent.response()).failure).startswith("The server did not take it within 2.")
 
 
-# ------------------------------------------------------------------ ids
-
-
 async def test_our_counter_skips_ids_used_by_the_user(connected: Stage) -> None:
     raw = b'{"jsonrpc":"2.0","id":3.0,"method":"x","params":{"_meta":{"progressToken":4}}}'
     for used in (CALL % b"2", raw, b'[{"jsonrpc":"2.0","id":5,"method":"x"}]', CALL % b'"6"'):
@@ -203,9 +197,6 @@ async def test_resent_request_is_linked_to_the_original(connected: Stage) -> Non
     again = await connected.session.send_raw(CALL % b"71", resent_of=first.row)
     assert connected.log.resent_of(again.row) == first.row
     assert connected.log.resent_of(first.row) is None
-
-
-# ------------------------------------------------------------------ anything else
 
 
 @pytest.mark.parametrize(
@@ -305,9 +296,6 @@ async def test_manual_call_mirrors_its_arguments_in_headers_and_user_headers_win
         mine = ("mcp-param-colour", "blue")
         headers = [envelope.headers for envelope in stage.wire.envelopes[-4:]]
         assert headers == [(("Mcp-Param-Region", "eu"), mine), (mine,), (mine,), (mine,)]
-
-
-# ------------------------------------------------------------------ lines
 
 
 async def test_a_line_break_is_refused_over_stdio_and_nothing_is_sent(

@@ -145,9 +145,6 @@ def test_network_settings_of_an_entry_reach_the_transport(
     ]
 
 
-# ------------------------------------------------------------------ about ourselves
-
-
 async def test_folder_roots_become_urls_and_urls_are_kept() -> None:
     folders = ["/srv/my files"]
     list_roots = roots_of(lambda: tuple(folders))

@@ -18,8 +18,6 @@ from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import LoopTime
 from tests.helpers.stage import Stage
 
-# ------------------------------------------------------------------ limits
-
 
 async def test_response_is_returned_with_the_row_of_its_request(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/list", {"cursor": "x"}))
@@ -120,9 +118,6 @@ async def test_server_that_stops_reading_does_not_stop_the_timeout(connected: St
     connected.wire.unblock_sending()
 
 
-# ------------------------------------------------------------------ cancelling
-
-
 async def test_cancelling_the_caller_tells_the_server_why(connected: Stage) -> None:
     call = connected.start(connected.session.request("tools/call", {"name": "slow"}))
     request = await connected.wire.next()
@@ -152,9 +147,6 @@ async def test_transport_lost_while_sending_fails_the_call_once(connected: Stage
     connected.wire.end("The server exited with code 1.", "")
     with pytest.raises(ConnectionLost):
         await call
-
-
-# ------------------------------------------------------------------ what arrives
 
 
 async def test_notifications_are_forwarded_in_order(connected: Stage) -> None:
@@ -200,9 +192,6 @@ async def test_every_received_message_is_recorded_whatever_it_is(connected: Stag
     assert [row.raw for row in rows] == [*frames, b'{"jsonrpc":']
     assert rows[-1].size == 10**9
     assert all(row.problem for row in rows)
-
-
-# ------------------------------------------------------------------ answering the server
 
 
 async def test_a_ping_is_answered(connected: Stage) -> None:

@@ -38,9 +38,6 @@ async def break_off(stage: EraStage) -> None:
     await settle()
 
 
-# ------------------------------------------------------------------ opening
-
-
 async def test_stream_is_opened_only_for_what_the_server_can_notify() -> None:
     offered: JSONObject = {"tools": {"listChanged": True}, "prompts": {}, "resources": {"listChanged": True}}
     async with connected(offered=offered) as stage:
@@ -70,9 +67,6 @@ async def test_a_stream_may_be_quiet_for_hours() -> None:
         assert await stage.sends_nothing_more()
 
 
-# ------------------------------------------------------------------ hearing
-
-
 async def test_notifications_on_a_stream_are_delivered() -> None:
     async with listening() as (stage, stream):
         received: list[str] = []
@@ -96,9 +90,6 @@ async def test_invalid_notifications_are_delivered_and_reported(meta: JSONObject
         stage.wire.show_message(method="notifications/tools/list_changed", params={"_meta": meta})
         assert received == ["notifications/tools/list_changed"]
         assert stage.notes() == [f"notifications/tools/list_changed: {problem}"]
-
-
-# ------------------------------------------------------------------ subscribing
 
 
 async def test_subscription_extends_the_filter_and_replaces_the_stream_once_acknowledged() -> None:
@@ -207,9 +198,6 @@ async def test_streams_are_opened_again_on_a_new_connection() -> None:
         stage.client.resume()
         again = await stage.next()
         assert params_of(again)["notifications"]["resourceSubscriptions"] == ["file:///a"]
-
-
-# ------------------------------------------------------------------ ending
 
 
 async def test_stream_ended_by_the_server_is_not_reopened() -> None:

@@ -28,9 +28,6 @@ def state(status: str, **more: JSON) -> JSONObject:
     return {"taskId": "t", "status": status, **more}
 
 
-# ------------------------------------------------------------------ 2025-11-25
-
-
 async def test_augmented_call_becomes_a_task() -> None:
     async with connected(R4, offered=CORE) as stage:
         call = stage.start(stage.client.call_tool("x", {}, as_task=True))
@@ -97,9 +94,6 @@ async def test_task_is_cancelled_where_supported() -> None:
     async with connected(R4, offered={"tasks": {}}) as stage:
         with pytest.raises(NotOffered, match=r"“tasks\.cancel”"):
             await stage.client.tasks.cancel("t")
-
-
-# ------------------------------------------------------------------ the extension for 2026-07-28
 
 
 async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:

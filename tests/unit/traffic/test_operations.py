@@ -75,8 +75,6 @@ def test_own_request_starts_an_operation_that_includes_its_response(tape: Tape) 
     assert tape.operations == [0, 1, 1, 0]
 
 
-# ------------------------------------------------------------------ rounds
-
 # Calls, what each is asked for (state, keys), and retries (tool, state, keys) with the operation that each
 # belongs to; "own" for one that begins its own.
 Ask = tuple[str, JSON, Sequence[str]]
@@ -195,8 +193,6 @@ def test_pending_rounds_are_forgotten_beyond_a_limit(tape: Tape, monkeypatch: py
     assert tape.log.operation(latest) == 8
 
 
-# ------------------------------------------------------------------ tasks
-
 CREATED: dict[str, JSONObject] = {
     "2025-11-25": {"task": {"taskId": "t-9", "status": "working"}},
     "extension": {"resultType": "task", "taskId": "t-9", "status": "working"},
@@ -245,9 +241,6 @@ def test_task_request_belongs_to_its_task_whatever_else_is_pending(tape: Tape) -
     assert tape.operations == [0, 0, 2, 3, 0, 0]
 
 
-# ------------------------------------------------------------------ progress, cancelling
-
-
 def test_progress_belongs_to_the_request_with_the_token(tape: Tape) -> None:
     tape.call(1, _meta={"progressToken": 1})
     tape.call(2, _meta={"progressToken": "1"})
@@ -281,9 +274,6 @@ def test_logs_and_stderr_belong_to_no_operation(tape: Tape) -> None:
     tape.recorder.stderr([b"x"], 0)
     tape.recorder.note(RecordKind.LOCAL, "x")
     assert tape.operations == [0, None, None, None]
-
-
-# ------------------------------------------------------------------ what the server asks
 
 
 @pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "roots/list"])
@@ -334,9 +324,6 @@ def test_awaited_task_counts_as_its_call(tape: Tape) -> None:
     assert tape.operations[-1] == 0
 
 
-# ------------------------------------------------------------------ HTTP
-
-
 def test_exchange_and_its_messages_belong_to_the_call_it_carries(tape: Tape) -> None:
     first, second = tape.call(1), tape.call(2)
     tape.http(1, first)
@@ -376,9 +363,6 @@ def test_stream_of_the_older_transport_belongs_to_no_call_although_it_carries_al
     tape.receive(message(id=1, result={}), exchange=1)
     assert tape.operations == [None, 1, 1, 1]
     assert tape.log.exchange(3) == stream
-
-
-# ------------------------------------------------------------------ batches, bounds
 
 
 def test_a_batch_of_requests_is_one_operation(tape: Tape) -> None:

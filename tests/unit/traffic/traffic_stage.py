@@ -68,8 +68,6 @@ class Talk:
         self.recorders[server].http.requested(number, exchange, now, wall, carried)
         return len(self.log) - 1
 
-    # -------------------------------------------------------------- at random
-
     def play(self, action: Action) -> None:
         """One step of a random conversation; one that makes no sense now is left out."""
         what, number, milliseconds = action

@@ -148,9 +148,6 @@ async def test_url_with_another_scheme_is_rejected(http: Exchanges) -> None:
             pytest.fail("there was no answer")
 
 
-# ------------------------------------------------------------------ unpacking
-
-
 def raw_deflate(data: bytes) -> bytes:
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(data) + packer.flush()

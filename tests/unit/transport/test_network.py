@@ -42,9 +42,6 @@ async def ask(server: FaultServer, host: str = "127.0.0.1", **network: Any) -> s
         return str(outcome) if isinstance(outcome, Exception) else "answered"
 
 
-# ------------------------------------------------------------------ TLS
-
-
 async def test_a_configured_authority_is_trusted(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("127.0.0.1")) as server:
         assert await ask(server, ca_file=authority.ca_file) == "answered"
@@ -212,9 +209,6 @@ def test_system_trust_store_is_used_by_default() -> None:
     assert context.check_hostname
 
 
-# ------------------------------------------------------------------ times
-
-
 async def test_phases_of_a_new_connection_are_timed_separately(authority: Authority) -> None:
     async with FaultServer(tls=authority.server("localhost")) as server:
         transport = StreamableHttpTransport(
@@ -240,9 +234,6 @@ async def test_ip_address_needs_no_name_resolution() -> None:
             assert times.dns is None
             assert times.connect is not None
             assert times.tls is None
-
-
-# ------------------------------------------------------------------ names and addresses
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, addresses: Sequence[str]) -> None:
@@ -319,9 +310,6 @@ async def test_unknown_host_name_is_reported(monkeypatch: pytest.MonkeyPatch) ->
             "The name no.such.example could not be resolved: Name or service not known. "
             "Check the address and the DNS."
         )
-
-
-# ------------------------------------------------------------------ proxies and cookies
 
 
 async def test_a_configured_proxy_is_used() -> None:

@@ -25,9 +25,6 @@ def find(*argv: str, cwd: str = "", path: str = "/usr/bin:/bin") -> str:
     return find_program(Command(argv, {}, cwd), path)
 
 
-# ------------------------------------------------------------------ finding
-
-
 def test_a_name_is_looked_up_on_the_path(tmp_path: Path) -> None:
     program = make_program(tmp_path / "srv")
     assert find("srv", path=f"/nowhere:{tmp_path}") == program
@@ -114,9 +111,6 @@ async def test_start_refused_by_the_system_says_why(tmp_path: Path, command: Com
     assert caught.value.summary.startswith(summary.format(file=file, script=script))
     assert caught.value.next_step
     await transport.close()
-
-
-# ------------------------------------------------------------------ the environment, and the end
 
 
 def test_only_listed_variables_and_configured_ones_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:

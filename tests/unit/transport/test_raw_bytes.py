@@ -44,9 +44,6 @@ def requests_with(stage: Stage, name: str) -> Sequence[str | None]:
     return [{key.lower(): value for key, value in post.headers}.get(name) for post in posts]
 
 
-# ------------------------------------------------------------------ Streamable HTTP
-
-
 @pytest.mark.parametrize("raw", [BROKEN, b"hello", b"\xff\xfe", b'[{"jsonrpc":"2.0","method":"x"}]', b" 7 "])
 async def test_body_is_posted_verbatim_with_the_usual_headers(
     server: FaultServer, stage: Stage, raw: bytes
@@ -148,9 +145,6 @@ async def test_two_requests_with_one_id_each_have_their_exchange(server: FaultSe
     assert stage.log.all(RequestFailed) == []
 
 
-# ------------------------------------------------------------------ HTTP+SSE
-
-
 async def test_old_transport_posts_any_bytes_and_user_headers() -> None:
     async with FaultServer() as server:
         server.order("GET", faults.held(asyncio.Event(), faults.event(b"/messages", name="endpoint")))
@@ -162,9 +156,6 @@ async def test_old_transport_posts_any_bytes_and_user_headers() -> None:
             server.order("POST", faults.replies(400, b"Could not parse message", "text/plain"))
             with pytest.raises(HttpRefused, match="HTTP 400: Could not parse message"):
                 await stage.transport.send(read(BROKEN))
-
-
-# ------------------------------------------------------------------ WebSocket
 
 
 async def test_over_a_websocket_text_is_a_text_frame_and_other_bytes_a_binary_one() -> None:

@@ -101,9 +101,6 @@ def shell(start: Start) -> Start:
     return run
 
 
-# ------------------------------------------------------------------ what is reported
-
-
 async def test_all_output_is_reported_before_the_exit(shell: Start) -> None:
     wire = await shell(
         "echo out 1; echo err 1 >&2; echo out 2; printf 'no end'; printf 'err no end' >&2; exit 3"
@@ -170,9 +167,6 @@ async def test_output_pending_while_reading_is_paused_survives_the_exit(
     assert len(wire.frames) == 5000
 
 
-# ------------------------------------------------------------------ sending
-
-
 async def test_message_is_sent_as_one_line(start: Start) -> None:
     wire = await start("/bin/cat")
     message = jsonrpc.request(1, "ping", {"text": "line\nfeed \u2028"})
@@ -230,9 +224,6 @@ async def test_sending_to_a_process_that_closed_stdin_says_so(shell: Start) -> N
         await asyncio.wait_for(send_until_refused(), 30)
 
 
-# ------------------------------------------------------------------ ending
-
-
 async def test_well_behaved_server_exits_when_its_stdin_closes(start: Start) -> None:
     wire = await start(*PYTHON, FAULTSERVER)
     await wire.transport.close()
@@ -258,9 +249,6 @@ async def test_closing_twice_or_after_the_exit_is_safe(start: Start) -> None:
     await asyncio.gather(wire.transport.close(), wire.transport.close())
     await wire.transport.close()
     assert wire.count(Closed) == 1
-
-
-# ------------------------------------------------------------------ the guard
 
 
 async def test_closing_a_guard_kills_the_processes_it_still_watches() -> None:

@@ -270,9 +270,6 @@ async def test_an_exchange_is_reported_part_by_part(server: FaultServer, stage: 
     assert {event.request for event in stage.log.all(FramesReceived)} == {1}
 
 
-# ------------------------------------------------------------------ redirects
-
-
 @pytest.mark.parametrize("status", [307, 308])
 async def test_a_redirect_to_the_same_origin_that_keeps_the_method_is_followed(
     server: FaultServer, stage: Stage, status: int

@@ -42,8 +42,6 @@ def brings(text: bytes, *, id: str = "", clean: bool = True) -> Fault:
 
 ANSWER = b'{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'
 
-# ------------------------------------------------------------------ the session
-
 
 async def test_session_and_version_headers_are_sent_from_the_handshake_on(
     server: FaultServer, stage: Stage
@@ -149,9 +147,6 @@ async def test_lost_session_ends_the_connection_once(server: FaultServer, stage:
     assert server.called("DELETE") == []  # there is nothing left to delete
 
 
-# ------------------------------------------------------------------ what is not a request
-
-
 async def test_a_notification_has_been_accepted_when_send_returns(server: FaultServer, stage: Stage) -> None:
     await stage.notify("notifications/roots/list_changed")
     assert [call.key for call in server.calls] == ["notifications/roots/list_changed"]
@@ -185,9 +180,6 @@ async def test_a_lost_session_is_noticed_by_a_notification_too(server: FaultServ
     with pytest.raises(HttpRefused, match="no longer knows"):
         await stage.notify("notifications/x")
     await stage.log.first(Closed)
-
-
-# ------------------------------------------------------------------ the server's own stream
 
 
 async def test_stream_is_opened_after_the_handshake_and_delivers_messages(
@@ -249,9 +241,6 @@ async def test_server_that_does_not_come_back_ends_the_connection(server: FaultS
     assert re.search(
         r"The server's event stream could not be opened again: .*(Nothing listens|broke)", closed.summary
     )
-
-
-# ------------------------------------------------------------------ taking up a stream
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -328,9 +317,6 @@ async def test_forgetting_a_request_ends_its_polling(server: FaultServer, stage:
     stage.transport.forget(request)
     await stage.call()
     assert stage.log.all(RequestFailed) == []
-
-
-# ------------------------------------------------------------------ pace
 
 
 async def test_nothing_is_read_while_it_is_paused(server: FaultServer, stage: Stage) -> None:

@@ -68,9 +68,6 @@ def capabilities_for_methods(
     return process
 
 
-# ------------------------------------------------------------------ talking
-
-
 async def test_messages_are_sent_and_received_as_text_frames() -> None:
     async with peer() as url, connected(url) as stage:
         await stage.call()
@@ -119,9 +116,6 @@ async def test_nothing_is_reported_while_it_is_paused() -> None:
         assert len(stage.log.frames()) == 2
         stage.transport.resume()
         await stage.log.response(second)
-
-
-# ------------------------------------------------------------------ the end
 
 
 @pytest.mark.parametrize(
@@ -173,9 +167,6 @@ async def test_nothing_is_sent_after_closing() -> None:
         await stage.transport.close()
         with pytest.raises(ConnectionLost, match="closed"):
             await stage.request()
-
-
-# ------------------------------------------------------------------ not connecting
 
 
 async def test_rejected_handshake_shows_the_status_and_is_recorded() -> None:

@@ -52,9 +52,6 @@ def use_url(url: str) -> Action:
     return Action(ActionKind.USE_URL, f"Use {masked_url(url)}", url)
 
 
-# ------------------------------------------------------------------ name and connection
-
-
 def diagnose_name(probe: ResolvedName) -> Diagnosis | None:
     if probe.addresses:
         return None
@@ -124,8 +121,6 @@ def diagnose_connection(probe: ConnectionProbe, url: str, *, proxy: str = "") ->
         evidence,
     )
 
-
-# ------------------------------------------------------------------ TLS
 
 _EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN = 10, 9, 18, 19
 _WRONG_NAMES = (62, 64)

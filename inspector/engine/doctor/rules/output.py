@@ -161,8 +161,6 @@ def _by_signal(name: str, status: str, last: tuple[str, ...]) -> Diagnosis:
     )
 
 
-# ------------------------------------------------------------------ it runs, and does not answer
-
 _URL = re.compile(r"(?P<url>https?://[\w.\-\[\]:]+(?:/[\w\-./]*)?)")
 _SERVING = re.compile(r"listen|serving|running|started|available|uvicorn|ready", re.IGNORECASE)
 _ASKS = re.compile(

@@ -139,9 +139,6 @@ def _line(message: Message) -> str:
     return shorten(one_line(message.raw[:400].decode(errors="replace")), 300)
 
 
-# ------------------------------------------------------------------ it is connected
-
-
 def diagnose_agreement(agreement: Agreement) -> list[Diagnosis]:
     """Return warnings about the negotiation."""
     found: list[Diagnosis] = []

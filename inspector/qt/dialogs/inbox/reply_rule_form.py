@@ -135,8 +135,6 @@ class ReplyRuleForm(QWidget):
             "try", f"{about} would be answered so. {notes}".strip(), tone="warn" if notes else "ok"
         )
 
-    # --------------------------------------------------------------
-
     def _pages(self) -> tuple[ReplyKindPage, ...]:
         return self.canned, self.script, self.endpoint
 

@@ -89,8 +89,6 @@ class ReplyRulesDialog(QDialog):
     def rules(self) -> tuple[ReplyRule, ...]:
         return tuple(self._rules)
 
-    # -------------------------------------------------------------- the list
-
     def add_rule(self) -> None:
         self._insert(len(self._rules), ReplyRule(randomness.token_hex(4), f"Rule {len(self._rules) + 1}"))
         self.form.name.setFocus()
@@ -168,8 +166,6 @@ class ReplyRulesDialog(QDialog):
         self.remove_action.setEnabled(number is not None)
         self._update_key()
 
-    # -------------------------------------------------------------- reading and writing
-
     def _start(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         self._bridge.start(name, work, self)
 
@@ -213,8 +209,6 @@ class ReplyRulesDialog(QDialog):
         if keys:
             self._bridge.start("delete keys", self._bridge.ask_secrets(partial(_delete_keys, keys)))
         super().done(result)
-
-    # -------------------------------------------------------------- scripts, keys, trials
 
     def choose_script(self) -> QFileDialog:
         dialog = QFileDialog(self, "Choose a script of answers")
@@ -317,8 +311,6 @@ class ReplyRulesDialog(QDialog):
         finally:
             if shiboken6.isValid(self):
                 self.form.try_action.setEnabled(True)
-
-    # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
         self.list.chosen.connect(self._on_chosen)

@@ -107,8 +107,6 @@ class AddServerDialog(QDialog):
         """Read a configuration file into the box. Nothing is added automatically."""
         self._bridge.start_when_attached("read a configuration", self._read_file(path))
 
-    # -------------------------------------------------------------- building
-
     def _action(self, message: str, act: Callable[[], object]) -> QAction:
         action = QAction(message, self)
         action.triggered.connect(lambda: act())
@@ -138,8 +136,6 @@ class AddServerDialog(QDialog):
         column.addLayout(buttons)
         self.setMinimumWidth(560)
         self.resize(720, 0)
-
-    # -------------------------------------------------------------- understanding
 
     def _on_text(self) -> None:
         text = self.address.text()
@@ -250,8 +246,6 @@ class AddServerDialog(QDialog):
         highest = min(_MAX_HEIGHT, self.screen().availableGeometry().height() - _MIN_LIST)
         self.resize(self.width(), max(self.height(), minimum, min(best, highest)))
 
-    # -------------------------------------------------------------- files
-
     def choose_file(self) -> None:
         dialog = QFileDialog(self, "Open a configuration")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -289,8 +283,6 @@ class AddServerDialog(QDialog):
             self.open_file(files[0])
         elif not any(url.isLocalFile() for url in event.mimeData().urls()):
             self.put(event.mimeData().text())
-
-    # -------------------------------------------------------------- adding
 
     def _on_entered(self) -> None:
         if self._is_foreign:

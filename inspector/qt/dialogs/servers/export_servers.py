@@ -152,8 +152,6 @@ class ExportServersDialog(QDialog):
             return
         self.alert.show_message("saved", f"Saved as {path}.", tone="ok")
 
-    # --------------------------------------------------------------
-
     def _action(self, text: str, act: Callable[[], object]) -> QAction:
         action = QAction(text, self)
         action.triggered.connect(lambda: act())

@@ -73,8 +73,6 @@ class CapturesDialog(QDialog):
     def error_text(self) -> str:
         return self._error.text()
 
-    # -------------------------------------------------------------- building
-
     def _make_list(self, theme: Theme) -> QTreeWidget:
         self.list.setHeaderLabels(["Began", "Rows", "Size", "", "File"])
         self.list.setRootIsDecorated(False)
@@ -129,8 +127,6 @@ class CapturesDialog(QDialog):
         self.finished.connect(lambda _: self.apply())
         self._on_selection_changed()
 
-    # -------------------------------------------------------------- showing
-
     async def _load(self) -> None:
         self._gate.explain("loading", "", "Looking at the captures", "the files of the folder")
         self._limits = await self._bridge.ask_captures(lambda captures: captures.get_limits())
@@ -163,8 +159,6 @@ class CapturesDialog(QDialog):
         chosen = self.list.selectedItems()
         self.open_action.setEnabled(bool(chosen))
         self.delete_action.setEnabled(bool(chosen))
-
-    # -------------------------------------------------------------- doing
 
     def _on_open(self) -> None:
         for path in self._chosen():

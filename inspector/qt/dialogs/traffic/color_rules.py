@@ -93,8 +93,6 @@ class ColorRulesDialog(QDialog):
             self._keep()
             self._show_rules_soon()
 
-    # --------------------------------------------------------------
-
     def _keep(self) -> None:
         """Save the rules, except empty and invalid ones."""
         usable = [rule for rule in self._rules if rule.filter.strip() and self._check(rule.filter) is None]

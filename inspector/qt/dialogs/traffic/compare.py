@@ -71,8 +71,6 @@ class CompareDialog(QDialog):
         self._connect()
         self.compare()
 
-    # -------------------------------------------------------------- comparing
-
     @property
     def part(self) -> Part:
         return self._parts[self.parts.index()]
@@ -123,8 +121,6 @@ class CompareDialog(QDialog):
         if has_changes:
             self.go_to_change(1)
 
-    # -------------------------------------------------------------- moving, folding, ignoring
-
     def go_to_change(self, step: int) -> None:
         number = self.view.go_to_change(step)
         if number is not None:
@@ -173,8 +169,6 @@ class CompareDialog(QDialog):
         menu = self.make_menu(row)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(position)
-
-    # -------------------------------------------------------------- building
 
     def _make_actions(self, theme: Theme) -> None:
         self.next_action = self._action("chevron-down", "Next difference", "F7")

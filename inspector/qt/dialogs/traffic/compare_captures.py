@@ -101,8 +101,6 @@ class CompareCapturesDialog(QDialog):
         self._connect()
         self._explain()
 
-    # -------------------------------------------------------------- comparing
-
     @property
     def is_comparing(self) -> bool:
         return self._timer.isActive()
@@ -152,8 +150,6 @@ class CompareCapturesDialog(QDialog):
         self._timer.stop()
         self._show_tables()
         self._report()
-
-    # -------------------------------------------------------------- what is shown
 
     def _show_tables(self) -> None:
         diff = self._diff
@@ -222,8 +218,6 @@ class CompareCapturesDialog(QDialog):
     def _on_ignoring_changed(self) -> None:
         if self._diff is not None:
             self.compare()
-
-    # -------------------------------------------------------------- building
 
     def _make_choice(self, name: str, position: int) -> QComboBox:
         box = QComboBox()

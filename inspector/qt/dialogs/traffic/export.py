@@ -87,8 +87,6 @@ class ExportDialog(QDialog):
         assert self._found is not None
         return Masking(self._found, {item.text(0) for item in self._items() if not _is_ticked(item)})
 
-    # --------------------------------------------------------------
-
     def _make_list(self, theme: Theme) -> QTreeWidget:
         self.secrets.setHeaderLabels(["Written instead", "Found in", "Times", "Begins with"])
         self.secrets.setRootIsDecorated(False)

@@ -68,8 +68,6 @@ class ResendDialog(QDialog):
         self.composer.set_raw(self._raw)
         self.composer.compact.setChecked(False)
 
-    # -------------------------------------------------------------- sending
-
     def _resent_of(self) -> int | None:
         """Return the row being resent if it is a request of the running traffic.
 
@@ -110,8 +108,6 @@ class ResendDialog(QDialog):
         if self._outcome is not None:
             self.compare_requested.emit(self._outcome.row)
 
-    # -------------------------------------------------------------- servers
-
     def _fill_servers(self, wanted: str) -> None:
         """Select the original server; if it does not exist here, the first connected one."""
         self.server.clear()
@@ -144,8 +140,6 @@ class ResendDialog(QDialog):
     def _on_server_removed(self, name: str) -> None:
         self._views.pop(name, None)
         self._fill_servers(self.server.currentData() or "")
-
-    # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
         composer = self.composer

@@ -142,8 +142,6 @@ class JsonEdit(TextBox):
         cursor.setPosition(qt_column(rows, row_offset(rows, offset)))
         return cursor
 
-    # -------------------------------------------------------------- what is wrong, what was found
-
     def set_marks(self, marks: Sequence[Mark]) -> None:
         """Underline problems and describe them in the gutter."""
         named: dict[int, str] = {}
@@ -237,8 +235,6 @@ class JsonEdit(TextBox):
         selection.cursor, selection.format = cursor, form
         return selection
 
-    # -------------------------------------------------------------- what is in view
-
     def visible_blocks(self) -> Iterator[tuple[QTextBlock, QRect]]:
         """Yield the lines in view with their rectangles."""
         block = self.firstVisibleBlock()
@@ -287,8 +283,6 @@ class JsonEdit(TextBox):
         self.refresh()
         self._select_extra()
 
-    # -------------------------------------------------------------- keys
-
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and self.offers.takes(event):
             return True
@@ -323,8 +317,6 @@ class JsonEdit(TextBox):
         cursor = self.textCursor()
         for _ in range(2):
             cursor.deletePreviousChar()
-
-    # -------------------------------------------------------------- geometry
 
     def fit_gutter(self) -> None:
         width = self.gutter.wanted_width()

@@ -174,8 +174,6 @@ class ArgumentsEditor(QWidget):
             self.bar.show_message(" ".join(field.notes), MUTED)
         self._show_problems()
 
-    # -------------------------------------------------------------- the value
-
     def arguments(self, *, force: bool = False) -> JSONObject:
         """Return the arguments to send. Raises FormError, and shows why, if a problem is known.
 
@@ -228,8 +226,6 @@ class ArgumentsEditor(QWidget):
             return None
         meant = self._resolved.draft
         return meant if isinstance(meant, dict) else None
-
-    # -------------------------------------------------------------- what is wrong
 
     def set_resolve(self, resolve: Resolve | None) -> None:
         """Set how `${name}` is resolved: validation checks what would be sent."""
@@ -292,8 +288,6 @@ class ArgumentsEditor(QWidget):
         self.form.set_findings(() if self.is_json_shown() else verdict.errors)
         self.bar.show_message(verdict.unchecked, MUTED)
         self._show_problems()
-
-    # -------------------------------------------------------------- the views
 
     def set_focus(self) -> None:
         """Focus the first input."""

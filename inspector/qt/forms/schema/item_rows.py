@@ -173,8 +173,6 @@ class LazyRows(QWidget):
         if any(not part.is_row for part in self._parts):
             self._next_slice.start()
 
-    # --------------------------------------------------------------
-
     def _make_slice(self) -> None:
         """Create rows for placeholders in or near the view, for a limited time."""
         self._kit.renew()

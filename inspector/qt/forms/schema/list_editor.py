@@ -99,8 +99,6 @@ class ItemsEditor(Editor):
             return self.widget
         return self._row_at(int(path[0])).at(path[1:])
 
-    # -------------------------------------------------------------- rows
-
     def _field_at(self, position: int) -> Field:
         raise NotImplementedError
 
@@ -140,8 +138,6 @@ class ItemsEditor(Editor):
         row = self._rows[position]
         assert row is not None
         return row
-
-    # -------------------------------------------------------------- what the person does
 
     def _on_add_clicked(self) -> None:
         self._is_set = True

@@ -203,8 +203,6 @@ class Members(QWidget):
         found = self._keys.at(path) if self._keys is not None else None
         return found if found is not None else self
 
-    # -------------------------------------------------------------- rows
-
     def _draft_of(self, name: str) -> Draft:
         row = self._rows.get(name)
         draft = row.draft() if row is not None else self._given.get(name, ABSENT)
@@ -270,8 +268,6 @@ class Members(QWidget):
         self._hidden.discard(row.member.name)
         row.hide()
         row.deleteLater()
-
-    # -------------------------------------------------------------- other keys
 
     def _other_drafts(self) -> dict[str, Draft]:
         """Return the keys without a field: from the key rows, put aside, or unknown."""

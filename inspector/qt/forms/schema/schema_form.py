@@ -155,8 +155,6 @@ class SchemaForm(QWidget):
     def focusNextPrevChild(self, forward: bool) -> bool:
         return step(self, forward) or super().focusNextPrevChild(forward)
 
-    # -------------------------------------------------------------- what is wrong
-
     def errors(self) -> list[FieldError]:
         """Return the immediate errors of the fields, in form order."""
         if self._errors is None:

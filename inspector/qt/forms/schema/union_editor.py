@@ -116,8 +116,6 @@ class UnionEditor(Editor):
         else:
             self.picker.setFocus()
 
-    # --------------------------------------------------------------
-
     def _first_draft(self, variant: int, before: ValueSlot | None) -> Draft:
         """Return a variant's first draft: constants, and members shared with the previous one."""
         field = self._field.variants[variant].field

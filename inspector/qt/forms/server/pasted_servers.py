@@ -121,8 +121,6 @@ class PastedList(QScrollArea):
             self.laid_out.emit()
         return super().eventFilter(watched, event)
 
-    # --------------------------------------------------------------
-
     def _show_more(self) -> None:
         self._show_some(len(self.servers))
         self.changed.emit()
@@ -264,8 +262,6 @@ class PastedServer(QWidget):
     def moves_secrets(self) -> bool:
         """True if its plain-text secrets are to be moved to the store."""
         return self.store is not None and self.store.isChecked()
-
-    # --------------------------------------------------------------
 
     def _requested(self) -> tuple[InputSpec, ...]:
         """Return the inputs it uses, whether or not they are described."""

@@ -146,8 +146,6 @@ class ServerForm(QWidget):
             self.show_page(JSON_PAGE)
             raise ConfigError("The JSON cannot be read.", str(exc)) from exc
 
-    # -------------------------------------------------------------- building
-
     def _make_pages(self) -> None:
         """Create the pages of the transport; the text box is reused."""
         row = self.pages.currentRow()
@@ -202,8 +200,6 @@ class ServerForm(QWidget):
         column.addWidget(only_json)
         column.addWidget(MutedLabel(self._theme, field.sentence, wrap=True))
         return column
-
-    # -------------------------------------------------------------- one draft, two looks
 
     def _show_draft(self) -> None:
         self._show_fields()

@@ -60,8 +60,6 @@ class DiffRowsModel(QAbstractTableModel):
         self._rows: list[Row] = []
         self._changes: list[int] = []
 
-    # -------------------------------------------------------------- what is shown
-
     async def show(self, diff: Diff) -> None:
         """Create the rows in slices, so that the window stays responsive, and show them."""
         rows: list[Row] = []
@@ -99,8 +97,6 @@ class DiffRowsModel(QAbstractTableModel):
         self._rows = rows
         self._changes = self._find_changes()
         self.endResetModel()
-
-    # -------------------------------------------------------------- what others ask
 
     def changes(self) -> list[int]:
         """Return the rows where a difference begins; in a long text, each line that differs."""
@@ -155,8 +151,6 @@ class DiffRowsModel(QAbstractTableModel):
     def as_text(self) -> str:
         """Return all rows as currently folded, in unified diff style."""
         return "\n".join(text for row in self._rows for text in _unified(row))
-
-    # -------------------------------------------------------------- for views
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)

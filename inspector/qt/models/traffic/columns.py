@@ -168,8 +168,6 @@ class TrafficCells:
             Column.FINDING: lambda number: shorten(one_line(log.problem(number)), 200),
         }
 
-    # -------------------------------------------------------------- what they say
-
     def text(self, number: int, column: int) -> str | None:
         cell = self._texts.get(column)
         return cell(number) if cell else None
@@ -237,8 +235,6 @@ class TrafficCells:
         nanoseconds = self.duration_ns(number)
         return "" if nanoseconds is None else duration(nanoseconds)
 
-    # -------------------------------------------------------------- how they look
-
     def color(self, number: int, column: int) -> QColor:
         kind = self._log.kind(number)
         if column == Column.STATUS:
@@ -293,8 +289,6 @@ class TrafficCells:
             note = self._log.note(number)
             return ": ".join(filter(None, ("Marked" if note.is_marked else "", note.comment)))
         return None
-
-    # -------------------------------------------------------------- what they sort by
 
     def sort_key(self, column: int) -> Key:
         """Return a column's sort key; a C-level lookup where a log column is shown directly."""

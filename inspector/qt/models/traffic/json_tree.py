@@ -69,8 +69,6 @@ class JsonTreeModel(QAbstractItemModel):
         self._items, self._top = [], []
         self.endResetModel()
 
-    # -------------------------------------------------------------- what a row is
-
     def appearance(self, index: Index) -> Look:
         return self._items[index.internalId()].appearance
 
@@ -108,8 +106,6 @@ class JsonTreeModel(QAbstractItemModel):
     def value(self, index: Index) -> TreeValue:
         return self._items[index.internalId()].value
 
-    # -------------------------------------------------------------- Qt's questions
-
     def index(self, row: int, column: int, parent: Index | None = None) -> QModelIndex:
         children = self._children(parent)
         if column != 0 or not 0 <= row < len(children):
@@ -138,8 +134,6 @@ class JsonTreeModel(QAbstractItemModel):
             text = f"{appearance.key}: {appearance.value}" if appearance.key else appearance.value
             return f"{text}  {appearance.note}".rstrip()
         return None
-
-    # -------------------------------------------------------------- made when opened
 
     def _children(self, parent: Index | None) -> list[int]:
         if parent is None or not parent.isValid():

@@ -108,8 +108,6 @@ class RelatedMessagesModel(QAbstractTableModel):
                 return plain_tip(f"row {row + 1:,} · {full_time(self._log.wall_ns(row))}")
         return None
 
-    # --------------------------------------------------------------
-
     def _step(self, position: int) -> int | None:
         if self._gap < 0 or position < self._gap:
             return position

@@ -65,8 +65,6 @@ class OperationRows:
             later.append(row)
             later.sort()
 
-    # -------------------------------------------------------------- of an operation, by its first row
-
     def last(self, root: int) -> int:
         """Return the newest client request of an operation."""
         later = self._later.get(root)
@@ -212,8 +210,6 @@ class RowSearch(QObject):
         whole = self._length - self._first
         return (self._seen - self._first) / whole if whole > 0 else 1.0
 
-    # -------------------------------------------------------------- what is wanted
-
     def set_condition(self, condition: Condition) -> None:
         if condition != self._condition:
             self._condition = condition
@@ -279,8 +275,6 @@ class RowSearch(QObject):
         """Return the position of a log row among those found, None if absent."""
         position = bisect_left(self.rows, number)
         return position if position < len(self.rows) and self.rows[position] == number else None
-
-    # -------------------------------------------------------------- looking
 
     def _on_turn(self) -> None:
         self._take_turn(_TURN_S)
@@ -390,8 +384,6 @@ class RowSearch(QObject):
     def _operation_fits(self, root: int, matcher: Matcher) -> bool:
         response = self.operations.response(root)
         return matcher.matches(root) or (0 <= response < self._length and matcher.matches(response))
-
-    # -------------------------------------------------------------- looking again
 
     def _note_touched(self) -> None:
         touched = self._log.touched

@@ -46,8 +46,6 @@ class StatisticsModel(QAbstractItemModel):
         self._bold = theme.mono_font(0.95)
         self._bold.setBold(True)
 
-    # -------------------------------------------------------------- what others ask
-
     def clear(self) -> None:
         self.beginResetModel()
         self._groups, self._by_number, self._positions, self._numbers = [], [], {}, {}
@@ -84,8 +82,6 @@ class StatisticsModel(QAbstractItemModel):
     def axis(self) -> tuple[int, int]:
         """Return the shortest and longest duration: a common axis for all plots."""
         return self._axis
-
-    # -------------------------------------------------------------- Qt's questions
 
     def index(self, row: int, column: int, parent: Index = _TOP) -> QModelIndex:
         if not 0 <= row < self.rowCount(parent) or not 0 <= column < len(Column):
@@ -170,8 +166,6 @@ class StatisticsModel(QAbstractItemModel):
             order = Qt.SortOrder.DescendingOrder if is_name else Qt.SortOrder.AscendingOrder
         self.sort(column, order)
 
-    # -------------------------------------------------------------- keeping up
-
     def _set_sum(self, wholes: list[MethodStats]) -> None:
         if self._groups:
             self._groups[0].stats = _sum_of(wholes)
@@ -234,8 +228,6 @@ class StatisticsModel(QAbstractItemModel):
         siblings = self._by_number[id - 1].subjects if id else [group.stats for group in self._groups]
         row = next(position for position, one in enumerate(siblings) if one is stats)
         return self.createIndex(row, column, id)
-
-    # -------------------------------------------------------------- looks
 
     def _text(self, index: Index, column: Column) -> str | None:
         stats = self.stats(index)

@@ -60,8 +60,6 @@ class TimelineBars(QObject):
     def __len__(self) -> int:
         return len(self._timeline)
 
-    # -------------------------------------------------------------- which operations
-
     def reset(self) -> None:
         """Remove all operations."""
         self._timeline = Timeline(self._log)
@@ -86,8 +84,6 @@ class TimelineBars(QObject):
         if self._inside:
             operations, inside = self._log.columns.operation, self._inside
             self._stale.update(operations[row] for row in rows if operations[row] in inside)
-
-    # -------------------------------------------------------------- what is painted
 
     def span(self) -> tuple[int, int] | None:
         """Return the first start and the last known time."""
@@ -134,8 +130,6 @@ class TimelineBars(QObject):
             self._labels[numbers] = (texts[1], texts[0]) if texts[1] else (texts[0] or "batch", "")
         return self._labels[numbers]
 
-    # -------------------------------------------------------------- what is inside
-
     def inside(self, operation: int) -> Inside | None:
         """Return the details of an operation; None while unknown (see `ask`)."""
         return self._inside.get(operation)
@@ -168,8 +162,6 @@ class TimelineBars(QObject):
         took = perf_counter() - began
         self._due[operation] = began + took / _SHARE
 
-    # -------------------------------------------------------------- beside
-
     def neighbour(self, operation: int, step: int) -> int | None:
         """Return the next (1) or previous (-1) operation in the same sub-row."""
         position = self.where(operation)
@@ -191,8 +183,6 @@ class TimelineBars(QObject):
     def _pieces(self, position: Place, t0: int, t1: int, width: int) -> list[Piece]:
         lanes = self._timeline.window(t0, t1, width, (position.server,))
         return [piece for lane in lanes for piece in lane.pieces if piece.subrow == position.subrow]
-
-    # -------------------------------------------------------------- in words
 
     def text(self, operation: int, now_ns: int) -> str:
         """Return a summary of an operation in a few lines."""

@@ -123,8 +123,6 @@ class TrafficModel(QAbstractTableModel):
         self.search.moved_out.connect(self._on_moved_out)
         self.search.retouched.connect(self._on_retouched)
 
-    # -------------------------------------------------------------- which rows
-
     def set_server(self, name: str | None) -> None:
         self.search.set_condition(replace(self.search.condition, server=name))
 
@@ -216,8 +214,6 @@ class TrafficModel(QAbstractTableModel):
         except ValueError:
             return None
 
-    # -------------------------------------------------------------- the rows change
-
     def _on_restarted(self) -> None:
         self._stop_sorting()
         self.beginResetModel()
@@ -251,8 +247,6 @@ class TrafficModel(QAbstractTableModel):
     def _on_retouched(self, numbers: array[int]) -> None:
         # No `dataChanged`: the visible part is repainted after every batch anyway.
         self._sort_again()
-
-    # -------------------------------------------------------------- sorting
 
     @property
     def sorted_by(self) -> tuple[int, bool] | None:
@@ -328,8 +322,6 @@ class TrafficModel(QAbstractTableModel):
         if rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, _COLUMNS - 1))
         self.reordered.emit()
-
-    # -------------------------------------------------------------- for views
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         response = self._responses.get(role)

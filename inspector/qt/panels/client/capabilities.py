@@ -75,8 +75,6 @@ class ExactCapabilities(QWidget):
             self.text.set_value(capabilities)
         self._show_notes()
 
-    # --------------------------------------------------------------
-
     def _on_text_changed(self) -> None:
         self.is_edited = True
         self._show_edited()
@@ -217,8 +215,6 @@ class CapabilityList(QWidget):
         if name:
             self.name.clear()
             self.switched.emit((_EXTENSIONS, name), self._extensions.get(name, {}))
-
-    # --------------------------------------------------------------
 
     def _remember(self, name: str, settings: JSON) -> None:
         path = (_EXTENSIONS, name)

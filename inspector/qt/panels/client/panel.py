@@ -88,8 +88,6 @@ class ClientPanel(QWidget):
         self._declared = view.client_side.declared
         self._show()
 
-    # -------------------------------------------------------------- what the person wants
-
     def _on_switched(self, path: tuple[str, ...], value: JSON) -> None:
         self._choose(self._declared.switched(path, value))
 
@@ -121,8 +119,6 @@ class ClientPanel(QWidget):
         if problem is not None:
             raise problem
 
-    # -------------------------------------------------------------- showing
-
     def _show(self) -> None:
         assert self._ours is not None
         ours = self._ours
@@ -149,8 +145,6 @@ class ClientPanel(QWidget):
             self.alert.show_message("writing", _WRITING, tone="wait")
         else:
             self.alert.close_topic("writing")
-
-    # --------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -291,8 +285,6 @@ class RootsList(QWidget):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.add)
         dialog.open()
-
-    # --------------------------------------------------------------
 
     def _problem_of(self, folder: str) -> str:
         if folder in self._roots:

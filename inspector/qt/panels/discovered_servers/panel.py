@@ -100,8 +100,6 @@ class FoundServersPanel(QWidget):
         else:
             self._gate.explain("empty", "search", "Nothing found", nothing_text(), action=self.search_action)
 
-    # --------------------------------------------------------------
-
     def _on_chosen(self, what: FoundView | FoundFile | None) -> None:
         for about in ("failed", "examined"):
             self.alert.close_topic(about)

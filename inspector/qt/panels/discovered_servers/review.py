@@ -141,8 +141,6 @@ class ReviewPage(QWidget):
         self._end(page, column)
         self._offer(view)
 
-    # -------------------------------------------------------------- parts
-
     def _begin(self) -> tuple[QWidget, QVBoxLayout]:
         """Create a new page, which `_end` puts in place of the old one."""
         self.variables, self.inputs, self._given = {}, {}, None

@@ -80,8 +80,6 @@ class DoctorPanel(QWidget):
         self._note.setVisible(bool(note))
         self._show_buttons()
 
-    # -------------------------------------------------------------- what the person wants
-
     def examine(self) -> None:
         self._bridge.start(f"examine {self._server}", self._examine(), self)
 
@@ -125,8 +123,6 @@ class DoctorPanel(QWidget):
             return
         self.remedied.emit()
         await self._examine()
-
-    # -------------------------------------------------------------- what there is
 
     async def _load(self) -> None:
         known = await self._bridge.ask_doctor(lambda doctor: doctor.latest(self._server))
@@ -174,8 +170,6 @@ class DoctorPanel(QWidget):
         self._buttons["copy"].setVisible(not is_running)
         can_connect = self._status in (ServerStatus.FAILED, ServerStatus.NEEDS_LOGIN, ServerStatus.IDLE)
         self._buttons["connect"].setVisible(is_fine and can_connect)
-
-    # -------------------------------------------------------------- building
 
     def _make_content(self) -> QWidget:
         page = QWidget()

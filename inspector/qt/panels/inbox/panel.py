@@ -169,8 +169,6 @@ class InboxPanel(QWidget):
         self._go_to(inbox_request)
         return True
 
-    # --------------------------------------------------------------
-
     async def _load(self) -> None:
         for inbox_request in await self._bridge.ask_inbox(
             lambda inbox: (*inbox.past(), *inbox.inbox_requests())

@@ -92,8 +92,6 @@ class ReplyEditor(QWidget):
         self._connect()
         self.set_reply(sampled(ASSISTANT, text_block(""), BY_HAND, END_TURN))
 
-    # -------------------------------------------------------------- the answer
-
     def response(self) -> JSONObject:
         """Return the reply as it would be sent, valid or not. Raises FormError if it is no reply."""
         return self.json_view.read_object() if self.is_json_shown() else self._in_form()
@@ -184,8 +182,6 @@ class ReplyEditor(QWidget):
         self._written, self._as_put = reply, self._composed()
         return True
 
-    # -------------------------------------------------------------- views
-
     def is_json_shown(self) -> bool:
         return self._pages.index() == _JSON
 
@@ -228,8 +224,6 @@ class ReplyEditor(QWidget):
             self.show_form()
         self.changed.emit()
 
-    # -------------------------------------------------------------- rows
-
     def _add_row(self, block: JSONObject) -> BlockRow:
         row = row_for(self._theme, block, self._tools)
         row.changed.connect(self.changed)
@@ -260,8 +254,6 @@ class ReplyEditor(QWidget):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda path: self.add_file(kind, Path(path)))
         dialog.open()
-
-    # --------------------------------------------------------------
 
     def _connect(self) -> None:
         self.switch.chosen.connect(self._on_view_chosen)

@@ -122,8 +122,6 @@ class RequestView(QWidget):
         """Update the age."""
         self.head.tick()
 
-    # -------------------------------------------------------------- answering
-
     def submit(self) -> None:
         """Send all, or answer the focused request, as Ctrl+Return does."""
         if self.footer.send_action.isEnabled():
@@ -213,8 +211,6 @@ class RequestView(QWidget):
             if isinstance(section, UrlSection):
                 section.open_again()
 
-    # -------------------------------------------------------------- content by itself
-
     @cached_property
     def content(self) -> ContentView:
         """A single content, such as an image or a long text. Created on first use."""
@@ -252,8 +248,6 @@ class RequestView(QWidget):
 
     def _on_task_requested(self) -> None:
         self.task_requested.emit(self._inbox_request.server, requesting_task(self._inbox_request))
-
-    # -------------------------------------------------------------- questions, a few at a time
 
     def _show_input_request(self, input_request: RequestItem) -> None:
         held = self._held[1] if self._held is not None and self._held[0] == input_request.key else None

@@ -310,8 +310,6 @@ class Section(QWidget):
             painter = QPainter(self)
             painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
-    # -------------------------------------------------------------- for each kind
-
     def _action(self, message: str, slot: Callable[[], object], tip: str = "") -> QAction:
         action = QAction(message, self)
         action.triggered.connect(slot)
@@ -330,8 +328,6 @@ class Section(QWidget):
     def _decide(self, reply: Reply) -> None:
         self.bar.alert.close_all()
         self.decided.emit(reply)
-
-    # --------------------------------------------------------------
 
     def _may_retract(self) -> bool:
         return (

@@ -141,8 +141,6 @@ class Sequence(QWidget):
     def row_box(self, position: int) -> QRect:
         return QRect(0, _HEAD + position * _ROW, self.width(), _ROW)
 
-    # -------------------------------------------------------------- the person
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         position = self._position_at(event.position().y())
         if event.button() is Qt.MouseButton.LeftButton and position is not None:
@@ -171,8 +169,6 @@ class Sequence(QWidget):
     def _position_at(self, y: float) -> int | None:
         position = int((y - _HEAD) // _ROW)
         return position if y >= _HEAD and 0 <= position < len(self._arrows) else None
-
-    # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

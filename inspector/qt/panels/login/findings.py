@@ -100,8 +100,6 @@ class FindingList(QWidget):
             self._fill()
         self._gate.open()
 
-    # --------------------------------------------------------------
-
     def _fill(self) -> None:
         self.title.setText(_counted([each for _, each in self._shown]))
         page = QWidget()

@@ -242,8 +242,6 @@ class GrantForm(QWidget):
         require_whole(settings)
         return settings, secrets
 
-    # --------------------------------------------------------------
-
     def _has_key(self) -> bool:
         return self.chosen in FIELD_OF_KEY.grants
 

@@ -169,8 +169,6 @@ class OptionsForm(QScrollArea):
         self._on_changed()
         self.settled.emit()
 
-    # --------------------------------------------------------------
-
     def _choices(self) -> Sequence[QComboBox]:
         return (
             self.revision,

@@ -114,8 +114,6 @@ class LoginPanel(QWidget):
         self._remembered = await self._login_actions.options()
         self.options.show_overrides(self._remembered)
 
-    # -------------------------------------------------------------- what is shown
-
     def set_view(self, view: ServerView) -> None:
         if view.transport == "stdio":
             self._gate.explain("empty", "key", "No login for a server that is started here", _STDIO)
@@ -168,8 +166,6 @@ class LoginPanel(QWidget):
 
     async def _load_token(self) -> None:
         self.token.show_token(await self._login_actions.token())
-
-    # -------------------------------------------------------------- what the person wants
 
     def _on_begun(self, runs: bool) -> None:
         try:
@@ -243,8 +239,6 @@ class LoginPanel(QWidget):
         if self.login is not None:
             save_bytes(self, "Export trace", "login.json", login_trace(self.login))
 
-    # --------------------------------------------------------------
-
     def _show_nothing(self, view: ServerView) -> None:
         actions = [self.controls.log_in, self.controls.begin]
         if view.status is ServerStatus.NEEDS_LOGIN:
@@ -295,8 +289,6 @@ class LoginPanel(QWidget):
         is_http = self.sides.index() == 1
         self.card.setVisible(is_wide or not is_http)
         self.http.setVisible(is_wide or is_http)
-
-    # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
         self._bridge.login_changed.connect(self._on_login_changed)

@@ -84,8 +84,6 @@ class StepCard(QScrollArea):
         if before is None or before.id is not step.id:
             self.verticalScrollBar().setValue(0)
 
-    # --------------------------------------------------------------
-
     def _show_parts(self, step: Step) -> None:
         inside = QWidget()
         column = QVBoxLayout(inside)
@@ -220,8 +218,6 @@ class RequestPreview(QWidget):
             headers=_read_headers(self.headers.toPlainText()),
             body=self.body.toPlainText().encode(errors="replace"),
         )
-
-    # --------------------------------------------------------------
 
     def _on_clipboard_changed(self) -> None:
         text = QGuiApplication.clipboard().text() if self.is_editing else ""

@@ -96,8 +96,6 @@ class LoginControls(QWidget):
     def is_shown(self, action: QAction) -> bool:
         return self._buttons[action].isVisibleTo(self)
 
-    # --------------------------------------------------------------
-
     def _show_only(self, wanted: dict[QAction, bool]) -> None:
         """Hide unneeded buttons first: all at once may need more room than there is."""
         for action in sorted(wanted, key=wanted.__getitem__):
@@ -190,8 +188,6 @@ class StepList(QListWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(230, super().sizeHint().height())
-
-    # --------------------------------------------------------------
 
     def _fill(self, steps: tuple[Step, ...]) -> None:
         if [each.id for each in steps] != [each.id for each in self._steps]:

@@ -239,8 +239,6 @@ class RawHttp(QWidget):
         if 0 <= position < self.choice.count():
             self.choice.setCurrentIndex(position)
 
-    # --------------------------------------------------------------
-
     def _fill(self, step: Step, position: int) -> None:
         self.choice.blockSignals(True)
         self.choice.clear()

@@ -98,8 +98,6 @@ class TokenView(QWidget):
         self._timer.stop()
         super().hideEvent(event)
 
-    # --------------------------------------------------------------
-
     def _show_readiness(self) -> None:
         has_refresh = self._token is not None and bool(self._token.refresh_token)
         self.refresh_action.setEnabled(has_refresh and not self._is_busy)

@@ -84,8 +84,6 @@ class LoginPromptBar(QWidget):
         self._judging.setVisible(is_hosts)
         self._client.setVisible(not is_hosts)
 
-    # --------------------------------------------------------------
-
     def _on_give(self) -> None:
         client_id = self.client_id.text().strip()
         if client_id:
@@ -192,8 +190,6 @@ class BrowserWaitBox(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         self._timer.stop()
         super().hideEvent(event)
-
-    # --------------------------------------------------------------
 
     def _show_address(self, url: str) -> None:
         link = read_link(url)

@@ -209,8 +209,6 @@ class ProcessPanel(QWidget):
         if changes and self.files.has_seen_change:
             self.files.show_changes(what, changes.sentence())
 
-    # -------------------------------------------------------------- looking
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._timer.start()
@@ -250,8 +248,6 @@ class ProcessPanel(QWidget):
         else:
             self._bridge.start_when_attached(name, work)
 
-    # -------------------------------------------------------------- what happens
-
     def _on_process_changed(self, server: str) -> None:
         if server == self._server:
             self._inspect()
@@ -277,8 +273,6 @@ class ProcessPanel(QWidget):
             return
         self.files.line.setModified(False)
         self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
-
-    # -------------------------------------------------------------- building
 
     def _connect(self) -> None:
         self._timer.timeout.connect(self._inspect)

@@ -247,8 +247,6 @@ class RunningProcesses(QWidget):
             self._show_sample(view.sample)
         self.gate.open()
 
-    # --------------------------------------------------------------
-
     def _show_head(self, view: ProcessView) -> None:
         up = age(time.time_ns() - view.started_ns)
         where = f" · in {one_line(view.folder)}" if view.folder else ""
@@ -289,8 +287,6 @@ class RunningProcesses(QWidget):
             self.files.addTopLevelItem(item)
         rows = min(max(len(sample.files), 1), _MAX_ROWS)
         self.files.setFixedHeight(self._theme.row_height() * rows + 4)
-
-    # -------------------------------------------------------------- building
 
     def _make_running(self) -> QWidget:
         self.table.setAccessibleName("Processes")

@@ -113,8 +113,6 @@ class RerunsView(QWidget):
         self._connect()
         self.show_view(self._view)
 
-    # -------------------------------------------------------------- what others ask
-
     def set_server(self, is_connected: bool, has_files: bool) -> None:
         """Set the server's state; `has_files`: MCP Lens starts it and can watch its files."""
         self.is_connected, self.has_files = is_connected, has_files
@@ -130,8 +128,6 @@ class RerunsView(QWidget):
         self.table.selectRow(max(row, 0))
         self._show_chosen()
         self._update()
-
-    # -------------------------------------------------------------- what is shown
 
     def _update(self) -> None:
         view = self._view
@@ -189,8 +185,6 @@ class RerunsView(QWidget):
 
     def _mark(self, state: RerunState) -> QIcon:
         return dot_icon(self._theme, _SHAPES[state], TONES[state])
-
-    # -------------------------------------------------------------- what the person does
 
     def run_now(self) -> None:
         """Run all calls now; problems are shown."""
@@ -251,8 +245,6 @@ class RerunsView(QWidget):
             self.alert.show_message("asked", exc.summary, exc.next_step)
         else:
             self.alert.close_topic("asked")
-
-    # -------------------------------------------------------------- building
 
     def _action(self, text: str, hint: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)

@@ -99,8 +99,6 @@ class PromptView(QWidget):
         self.result.show_malformed(item.value)
         self.readiness_changed.emit()
 
-    # -------------------------------------------------------------- getting
-
     def get(self, *, force: bool = False) -> None:
         """Get the prompt. Without a required argument nothing is sent, except with `force`."""
         if not self.can_get or self._prompt is None:
@@ -136,8 +134,6 @@ class PromptView(QWidget):
         self.readiness_changed.emit()
         if self._prompt is not None and self._prompt.name == prompt.name:
             self._show_latest(prompt)
-
-    # --------------------------------------------------------------
 
     def _show_latest(self, prompt: Prompt) -> None:
         outcome = self._outcomes.get(prompt.name)
@@ -242,8 +238,6 @@ class PromptsPanel(SingleListPanel):
     def set_view(self, view: ServerView) -> None:
         self.view.set_connected(view.status is ServerStatus.CONNECTED)
         super().set_view(view)
-
-    # --------------------------------------------------------------
 
     async def _fetch(self) -> Listing[Prompt]:
         return await self._bridge.list_prompts(self._server)

@@ -89,8 +89,6 @@ class PromptResult(ResponseView):
             self._open()
         self.shown.emit(outcome)
 
-    # --------------------------------------------------------------
-
     def _show_response(self, outcome: CallOutcome, digest: PromptContent) -> None:
         self._digest = digest
         is_got = outcome.kind is OutcomeKind.RESULT

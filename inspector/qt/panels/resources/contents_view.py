@@ -141,8 +141,6 @@ class ContentsView(ResponseView):
         """Show that the server reported a change since it was read."""
         self.alert.show_message("changed", "It changed since it was read.", "", [read_again], "wait")
 
-    # --------------------------------------------------------------
-
     def _explain(
         self, inspect: Look, title: str, sentence: str, next_step: str = "", action: QAction | None = None
     ) -> None:

@@ -96,8 +96,6 @@ class ResourceHeader(QWidget):
         self._show_uri()
         self.uri_changed.emit()
 
-    # --------------------------------------------------------------
-
     def _written_uri(self) -> str:
         item = self._item
         return item.uri_template if isinstance(item, ResourceTemplate) else self.uri
@@ -210,8 +208,6 @@ class ResourceLists(QWidget):
         self._lay_out(refresh)
         self._connect()
 
-    # -------------------------------------------------------------- what others ask
-
     @property
     def total(self) -> int:
         return self.resources.total + self.templates.total
@@ -255,8 +251,6 @@ class ResourceLists(QWidget):
     def toggle_tree(self) -> None:
         self.shape.choose(_LIST if self.shape.index() == _TREE else _TREE)
         self._on_shape_chosen()
-
-    # --------------------------------------------------------------
 
     def _apply_theme(self) -> None:
         self.tree.setModel(self.tree_model)
@@ -316,8 +310,6 @@ class ResourceLists(QWidget):
         else:
             super().keyPressEvent(event)
 
-    # -------------------------------------------------------------- searching
-
     def _on_words_settled(self, text: str) -> None:
         self.resources.set_text(text.strip())
         self.templates.set_text(text.strip())
@@ -343,8 +335,6 @@ class ResourceLists(QWidget):
         self._nothing.setVisible(bool(text) and not found)
         is_uri = ":" in text
         self._nothing.setText("Nothing fits. Press Return to read this URI." if is_uri else "Nothing fits.")
-
-    # -------------------------------------------------------------- list and tree
 
     def _on_shape_chosen(self) -> None:
         is_tree = self.shape.index() == _TREE

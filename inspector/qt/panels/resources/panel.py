@@ -65,8 +65,6 @@ class ResourcesPanel(FeaturePanel):
         self._lay_out(self.lists, self._make_right(), [300, 840])
         self._connect()
 
-    # -------------------------------------------------------------- what others ask
-
     @property
     def can_read(self) -> bool:
         return self._is_connected and self._task is None and bool(self.head.uri)
@@ -102,8 +100,6 @@ class ResourcesPanel(FeaturePanel):
         self._show_item(item)
         self._gate.open()
         self.read()
-
-    # -------------------------------------------------------------- reading
 
     def read(self) -> None:
         """Read the selected resource, even if it was read before."""
@@ -151,8 +147,6 @@ class ResourcesPanel(FeaturePanel):
         if uri != self.head.uri:
             self._unseen.add(uri)
             self._mark(uri)
-
-    # -------------------------------------------------------------- hearing of changes
 
     def toggle_subscription(self) -> None:
         """Subscribe to the selected resource, or unsubscribe."""
@@ -207,8 +201,6 @@ class ResourcesPanel(FeaturePanel):
         if self.head.uri in self._changed and self.reading.reading is not None:
             self.reading.say_changed(self._again_action)
 
-    # -------------------------------------------------------------- what is chosen
-
     def _show_item(self, item: Item | None) -> None:
         self.head.show_item(item)
         if isinstance(item, Malformed):
@@ -246,8 +238,6 @@ class ResourcesPanel(FeaturePanel):
             self.lists.templates.see(item)
         if item is not self.head.item:
             self._show_item(item)
-
-    # -------------------------------------------------------------- the lists
 
     async def _list_all(self) -> None:
         self._explain_listing()
@@ -308,8 +298,6 @@ class ResourcesPanel(FeaturePanel):
         self._offers_subscribing = not missing_capability("resources/subscribe", capabilities, revision)
         self.head.completes = not missing_capability("completion/complete", capabilities, revision)
 
-    # -------------------------------------------------------------- keys
-
     def event(self, event: QEvent) -> bool:
         # The window has another command on these keys; here they read.
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
@@ -322,8 +310,6 @@ class ResourcesPanel(FeaturePanel):
             self.read()
         else:
             super().keyPressEvent(event)
-
-    # --------------------------------------------------------------
 
     def _connect(self) -> None:
         self._bridge.resources_changed.connect(self._on_resources_changed)

@@ -104,8 +104,6 @@ class ResourceWatch(QWidget):
         painter = QPainter(self)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
-    # --------------------------------------------------------------
-
     async def _watch(self, uri: str, plan: WatchPlan) -> None:
         def on_observation(observation: Observation) -> None:
             if shiboken6.isValid(self) and self.uri == uri:

@@ -105,8 +105,6 @@ class TaskDetail(QWidget):
         column.addLayout(about_it)
         column.addWidget(self.result, 1)
 
-    # --------------------------------------------------------------
-
     @property
     def view(self) -> TaskView | None:
         return self._view
@@ -147,8 +145,6 @@ class TaskDetail(QWidget):
     def update_actions(self) -> None:
         if self._view is not None:
             self._set_actions(self._view)
-
-    # --------------------------------------------------------------
 
     def _show_news(self, view: TaskView) -> None:
         text = "" if view.note else message_text(view)

@@ -170,8 +170,6 @@ class TasksPanel(QWidget):
             self.show_task(self._wanted)
         self._update()
 
-    # -------------------------------------------------------------- what others ask
-
     def set_view(self, view: ServerView) -> None:
         was_connected = self._is_connected
         self._view = view
@@ -205,8 +203,6 @@ class TasksPanel(QWidget):
         elif self._is_loaded:
             self.id_line.setText(id)
             self.id_line.setFocus()
-
-    # -------------------------------------------------------------- what the person does
 
     def _on_add(self) -> None:
         id = self.id_line.text().strip()
@@ -242,8 +238,6 @@ class TasksPanel(QWidget):
             self.alert.close_topic("asked")
             return True
         return False
-
-    # -------------------------------------------------------------- what happens
 
     @property
     def _is_connected(self) -> bool:
@@ -310,8 +304,6 @@ class TasksPanel(QWidget):
     def _mark(self, view: TaskView) -> QIcon:
         shape = DotShape.CROSS if view.tracking is TrackingState.UNKNOWN else _SHAPES[view.task.status]
         return dot_icon(self._theme, shape, tone_of(view))
-
-    # -------------------------------------------------------------- time
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -99,8 +99,6 @@ class ToolArguments(QStackedWidget):
             if tool in self._known:
                 self._known[tool][1].set_resolve(resolver(variables))
 
-    # --------------------------------------------------------------
-
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
         known, editor = self._known.get(tool.name, (None, None))
         if known is not None and editor is not None and known.input_schema == tool.input_schema:

@@ -272,8 +272,6 @@ class OptionsStrip(QWidget):
         )
         return " · ".join(word for word in text if word)
 
-    # --------------------------------------------------------------
-
     @property
     def _is_per_call(self) -> bool:
         """True if each call declares the client capabilities."""
@@ -420,8 +418,6 @@ class RepeatBar(QWidget):
         """Show that the user stopped it."""
         if self._report is not None:
             self._figures.setText(f"{report_text(self._report)}\nStopped.")
-
-    # --------------------------------------------------------------
 
     def _on_error_requested(self) -> None:
         if self._report is not None and self._report.first_error is not None:

@@ -103,8 +103,6 @@ class CallRunner(QObject):
         else:
             self._result.show_nothing(has_arguments=tool is None or takes_arguments(tool))
 
-    # -------------------------------------------------------------- what can be begun
-
     def call(self, tool: Tool, call: ToolCall) -> None:
         """Call a tool; one with destructiveHint needs confirmation once."""
         self._begin_soon(tool, call, self._call)
@@ -159,8 +157,6 @@ class CallRunner(QObject):
             self._task = None
             self._running.end()
             self.changed.emit()
-
-    # -------------------------------------------------------------- what runs
 
     async def _call(self, tool: Tool, call: ToolCall) -> None:
         turn = self._turn
@@ -221,8 +217,6 @@ class CallRunner(QObject):
             strip.show_end("Stopped.")
             raise
         strip.show_end(reason)
-
-    # -------------------------------------------------------------- outcomes
 
     async def _keep(self, tool: Tool, outcome: CallOutcome) -> None:
         self._outcomes.pop(tool.name, None)

@@ -104,8 +104,6 @@ class CallView(QWidget):
     def is_running(self) -> bool:
         return self.calling.is_running
 
-    # -------------------------------------------------------------- what is shown
-
     def set_tool(self, tool: Tool) -> None:
         """Show a tool, its arguments and latest result. Those of the previous one are kept."""
         if self._tool is None or self._tool.name != tool.name:
@@ -145,8 +143,6 @@ class CallView(QWidget):
         choice = task_choice(self._tool, self._agreement) if self._tool is not None else TaskChoice.NO
         self.drawer.show_options(self._tool.name if self._tool is not None else "", choice)
         self._summary.setText(self.drawer.options.summary())
-
-    # -------------------------------------------------------------- calling
 
     def call(self, *, force: bool = False) -> None:
         """Call the tool with the current arguments.
@@ -202,8 +198,6 @@ class CallView(QWidget):
 
     def toggle_watching(self) -> None:
         self.drawer.toggle(self.drawer.watching)
-
-    # -------------------------------------------------------------- earlier and saved calls
 
     def open_history(self) -> None:
         if self._tool is not None:
@@ -276,8 +270,6 @@ class CallView(QWidget):
             shown = ", ".join(one_line(position.lstrip("/")) for position in positions[:5])
             text = f"Not kept, being secret: {shown}."
             self.alert.show_message("marks", text, "Type it again, or use a variable.", tone="wait")
-
-    # --------------------------------------------------------------
 
     def _action(self, text: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)
@@ -381,8 +373,6 @@ class ToolsPanel(SingleListPanel):
         if self._wanted and self.total:
             text = f"The server has no tool “{one_line(call.tool)}”, which “{one_line(call.name)}” is for."
             self.call_view.alert.show_message("saved", text)
-
-    # --------------------------------------------------------------
 
     async def _fetch(self) -> Listing[Tool]:
         return await self._bridge.list_tools(self._server)

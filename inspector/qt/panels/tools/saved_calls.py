@@ -71,8 +71,6 @@ class CallPickers(QObject):
     def open_saved(self) -> None:
         self._bridge.start("saved calls", self._open_saved(), self)
 
-    # -------------------------------------------------------------- history
-
     async def _open_history(self, tool: str) -> None:
         history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool))
         model = PaletteModel(self)
@@ -88,8 +86,6 @@ class CallPickers(QObject):
         call = calls[int(pick.key)] if pick is not None else None
         if call is not None and call.arguments() is not None:
             self.earlier_picked.emit(call)
-
-    # -------------------------------------------------------------- saved calls
 
     async def _open_saved(self) -> None:
         folders = await self._bridge.ask_calls(lambda calls: calls.saved())
@@ -161,8 +157,6 @@ class CallPickers(QObject):
         folders = await self._bridge.ask_calls(lambda kept: kept.saved())
         calls.clear()
         calls.update(self._show_saved(model, popup, folders))
-
-    # --------------------------------------------------------------
 
     def _make(self, model: PaletteModel, prompt: str, *, removes: bool = False) -> PickerPopup:
         popup = PickerPopup(self._theme, model, ROLES, prompt, self._anchor, removes=removes)

@@ -123,8 +123,6 @@ class TrafficPanel(QWidget):
     def _has_detail(self) -> bool:
         return "detail" in vars(self)
 
-    # -------------------------------------------------------------- what others ask
-
     def set_server(self, name: str) -> None:
         """Set the workspace's current server."""
         self._narrowing.set_server(name)
@@ -172,8 +170,6 @@ class TrafficPanel(QWidget):
         if self._has_detail:
             self.detail.set_by_operation(view == View.OPERATIONS)
         self.table.columns.fit()
-
-    # -------------------------------------------------------------- building
 
     def _lay_out(self) -> None:
         sentence = "Choose a row to see its message and its bytes."
@@ -265,8 +261,6 @@ class TrafficPanel(QWidget):
             QTimer.singleShot(0, self, lambda: self.model.extend(len(self.source.log)))
         self._status.notify()
 
-    # -------------------------------------------------------------- rows come
-
     def _on_traffic_grew(self, length: int) -> None:
         self.table.begin_change()
         self.model.extend(length)
@@ -287,8 +281,6 @@ class TrafficPanel(QWidget):
         self.model.set_paused(paused)
         self.table.end_change()
         self._status.show_pause()
-
-    # -------------------------------------------------------------- which rows
 
     def _on_columns(self) -> None:
         if not self.views.is_table:
@@ -334,8 +326,6 @@ class TrafficPanel(QWidget):
         """Return whether it belongs to the selected operation."""
         shown_as = self.model.shown_as(number)
         return shown_as != number and shown_as == self.table.current_number()
-
-    # -------------------------------------------------------------- the chosen row
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         self._show_row(self.model.number(current.row()) if current.isValid() else None)

@@ -119,8 +119,6 @@ class RowCommands(QObject):
         is_marked = number is not None and self._log.note(number).is_marked
         self._actions["traffic.mark"].setText("Take the mark away" if is_marked else "Mark")
 
-    # -------------------------------------------------------------- remarks
-
     def _mark(self) -> None:
         if rows := self._chosen():
             self.toggle_marks(rows)
@@ -169,8 +167,6 @@ class RowCommands(QObject):
         else:
             position = bisect_right(rows, here) if step > 0 else bisect_left(rows, here) - 1
         self.wanted.emit(rows[position % len(rows)])
-
-    # -------------------------------------------------------------- copies, resending
 
     def _copy(self) -> None:
         """Copy the messages as received, one per line; a login's without its secrets."""

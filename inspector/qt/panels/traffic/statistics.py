@@ -128,8 +128,6 @@ class StatisticsView(QWidget):
             enter.setContext(Qt.ShortcutContext.WidgetShortcut)
             enter.activated.connect(lambda: self._filter_on(self.tree.currentIndex()))
 
-    # -------------------------------------------------------------- rows
-
     def reset(self) -> None:
         """Remove all rows."""
         self._statistics = Statistics(self._source.log)
@@ -147,8 +145,6 @@ class StatisticsView(QWidget):
         """Update changed rows."""
         if self._statistics.refresh(rows):
             self._change()
-
-    # -------------------------------------------------------------- keeping up
 
     def _change(self) -> None:
         """Refresh at once, or once enough time has passed since the last time."""
@@ -222,8 +218,6 @@ class StatisticsView(QWidget):
         """Expand a method's tools, which users look for, unless there are very many."""
         if parent.isValid() and first == 0 and last < _MAX_OPENED:
             self.tree.expand(parent)
-
-    # -------------------------------------------------------------- the way to the rows
 
     def _on_moment_chosen(self, at_ns: int) -> None:
         wall = self._source.log.columns.wall
@@ -330,8 +324,6 @@ class RateChart(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(300, _HEIGHT)
 
-    # -------------------------------------------------------------- painting
-
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
@@ -407,8 +399,6 @@ class RateChart(QWidget):
         x = (self._x(self._position) + self._x(self._position + 1)) / 2
         painter.fillRect(QRectF(x, plot.top(), 1, plot.height()), self._theme.color("text"))
 
-    # -------------------------------------------------------------- geometry
-
     def _plot(self) -> QRect:
         return QRect(_LEFT, _TOP + 4, max(1, self.width() - _LEFT - SPACE_3), self.height() - _TOP - 28)
 
@@ -431,8 +421,6 @@ class RateChart(QWidget):
 
     def _moment(self, position: int) -> int:
         return self._rate.start_ns + position * self._rate.width_ns
-
-    # -------------------------------------------------------------- pointing
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         plot, count = self._plot(), len(self._rate.messages)

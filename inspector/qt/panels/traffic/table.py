@@ -146,8 +146,6 @@ class ColumnLayout(QObject):
         """Open the menu below the first header, for keyboard users."""
         self._open_menu(QPoint(0, self._header.height()))
 
-    # --------------------------------------------------------------
-
     def _add_sorting(self, menu: QMenu) -> None:
         """Add sort actions, like a click on each header; the current one shows its direction."""
         sorted_by = self._model.sorted_by
@@ -279,8 +277,6 @@ class TrafficTable(QTableView):
         model.reordering.connect(self._on_reordering)
         model.reordered.connect(self._on_reordered)
 
-    # -------------------------------------------------------------- following
-
     @property
     def is_following(self) -> bool:
         return self._is_following
@@ -347,8 +343,6 @@ class TrafficTable(QTableView):
     def _selected_positions(self) -> list[range]:
         return [range(each.top(), each.bottom() + 1) for each in self.selectionModel().selection().toList()]
 
-    # -------------------------------------------------------------- events
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Handle a resize of the viewport, as for every scroll area."""
         self.columns.fit(event.size().width())
@@ -405,8 +399,6 @@ class TrafficTable(QTableView):
     def _on_reset(self) -> None:
         self._set_new_below(0)
 
-    # -------------------------------------------------------------- sorting
-
     def _on_reordering(self) -> None:
         few = self.selected_count <= _KEPT_SELECTED
         self._chosen_before = self.current_number(), self.selected_numbers() if few else []
@@ -431,8 +423,6 @@ class TrafficTable(QTableView):
             index = self._traffic.index(position, Column.MESSAGE)
             self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
         self.setAutoScroll(scrolls)
-
-    # -------------------------------------------------------------- the pill
 
     def _set_new_below(self, count: int) -> None:
         self._new_below = count

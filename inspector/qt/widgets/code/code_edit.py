@@ -71,8 +71,6 @@ class CodeEdit(QPlainTextEdit):
         self._on_theme_changed()
         theme.changed.connect(self._on_theme_changed)
 
-    # ------------------------------------------------------------ content
-
     def set_page(self, page: Page, *, json: bool, numbered: bool, is_dump: bool = False) -> None:
         """Show a page from its top. In a dump, each row is a line."""
         self._is_json = json
@@ -147,8 +145,6 @@ class CodeEdit(QPlainTextEdit):
         else:
             super().keyPressEvent(event)
 
-    # ------------------------------------------------------------ found places
-
     def set_matches(self, matches: list[tuple[int, int]], current: int) -> None:
         """Highlight these sorted spans of `shown_text()` and bring the current one into view."""
         self._matches, self._current = matches, current
@@ -191,8 +187,6 @@ class CodeEdit(QPlainTextEdit):
         cursor = QTextCursor(self.document())
         cursor.setPosition(self.document().findBlockByNumber(position).position() + column)
         return cursor
-
-    # ------------------------------------------------------------ colours
 
     def _refresh_visible(self) -> None:
         if self._is_json and self.isVisible():
@@ -249,8 +243,6 @@ class CodeEdit(QPlainTextEdit):
         self._colored.clear()
         self._refresh_visible()
         self._gutter.update()
-
-    # ------------------------------------------------------------ geometry
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)

@@ -231,9 +231,6 @@ class _Lines:
         return Page(rows, numbers)
 
 
-# ------------------------------------------------------------------ parts of a source
-
-
 def _part(source: bytes | Body, start: int, length: int) -> bytes:
     return source[start : start + length] if isinstance(source, bytes) else source.part(start, length)
 
@@ -281,9 +278,6 @@ def _shown(text: str) -> str:
 def _mark_token(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"⟨0x{code - 0xDC00:02X}⟩" if 0xDC80 <= code <= 0xDCFF else f"⟨U+{code:04X}⟩"
-
-
-# ------------------------------------------------------------------ rows
 
 
 def _pieces(line: str) -> Iterator[str]:

@@ -103,8 +103,6 @@ class BodySaver(QWidget):
         painter = QPainter(self)
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
-    # --------------------------------------------------------------
-
     @property
     def _sibling_path(self) -> Path:
         return self._path.with_name(f"{self._path.name}.part")

@@ -81,8 +81,6 @@ class CompletedLine(QLineEdit):
             self._list.chosen.connect(self._accept)
         self._list.show_under(self.mapToGlobal(QPoint(0, self.height() + 2)), offered)
 
-    # -------------------------------------------------------------- keys
-
     def event(self, event: QEvent) -> bool:
         # Otherwise Tab would leave the field before it is seen as a key.
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self.suggestions():
@@ -121,8 +119,6 @@ class CompletedLine(QLineEdit):
         else:
             return False
         return True
-
-    # --------------------------------------------------------------
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)

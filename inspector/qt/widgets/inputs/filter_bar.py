@@ -102,8 +102,6 @@ class FilterField(SearchField):
         is_open = self._list is not None and self._list.isVisible()
         return self._list.suggestions if is_open and self._list is not None else ()
 
-    # -------------------------------------------------------------- keys
-
     def event(self, event: QEvent) -> bool:
         # Otherwise Tab would leave the field before it is seen as a key.
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and self.suggestions():
@@ -165,8 +163,6 @@ class FilterField(SearchField):
         self._hide_note()
         super().hideEvent(event)
 
-    # -------------------------------------------------------------- suggestions
-
     def _on_text_edited(self) -> None:
         self._error = None
         self._offer()
@@ -194,8 +190,6 @@ class FilterField(SearchField):
     def _close_list(self) -> None:
         if self._list is not None:
             self._list.hide()
-
-    # -------------------------------------------------------------- the complaint
 
     def _show_note(self) -> None:
         if self._error is None or not self.hasFocus() or self.suggestions():
@@ -235,8 +229,6 @@ class FilterField(SearchField):
         metrics, text = self.fontMetrics(), self.text()
         cursor = self.cursorRect().center().x() - metrics.horizontalAdvance(text[: self.cursorPosition()])
         return cursor + metrics.horizontalAdvance(text[:column])
-
-    # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -363,8 +355,6 @@ class FilterBar(QWidget):
             self._history = [self._applied, *rest]
             self.history_changed.emit(self._history)
 
-    # -------------------------------------------------------------- the line
-
     def _on_text_settled(self, text: str) -> None:
         text = text.strip()
         error = self._check(text) if text else None
@@ -380,8 +370,6 @@ class FilterBar(QWidget):
     def _on_down_pressed(self) -> None:
         if not self.field.text():
             self._open_menu()
-
-    # -------------------------------------------------------------- the menu
 
     def menu(self) -> QMenu:
         """Create the menu of recent and saved filters, and actions for the current one."""
@@ -412,8 +400,6 @@ class FilterBar(QWidget):
         menu = self.menu()
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(self.mapToGlobal(QPoint(0, self.height() + 2)))
-
-    # -------------------------------------------------------------- building
 
     def _lay_out(self) -> None:
         more = QAction("Recent and saved filters", self)

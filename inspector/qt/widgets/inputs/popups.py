@@ -197,8 +197,6 @@ class PickerPopup(QWidget):
             return self._take_key(event)
         return super().eventFilter(watched, event)
 
-    # --------------------------------------------------------------
-
     def _take_key(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
         if key in _WALKING:

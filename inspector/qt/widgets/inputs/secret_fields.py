@@ -97,8 +97,6 @@ class SecretText(QWidget):
         except UserError as exc:
             self._show_error(str(exc))
 
-    # --------------------------------------------------------------
-
     def _take(self, text: str) -> None:
         self._text = text
         self.problem.hide()

@@ -203,8 +203,6 @@ def _code_pieces(lines: list[str]) -> Iterator[str]:
         yield "\u2028".join(piece)
 
 
-# ------------------------------------------------------------------ inside a block
-
 # Every repetition is bounded: each position is visited a limited number of times.
 _INLINE = re.compile(
     r"\\(?P<escaped>[\\`*_{}\[\]()#+\-.!~<>|])"
@@ -318,8 +316,6 @@ class MarkdownView(QWidget):
 
     def clear(self) -> None:
         self.set_text("")
-
-    # --------------------------------------------------------------
 
     def _begin(self, *, keeps_position: bool = False) -> None:
         position = self._position or self.page.verticalScrollBar().value()

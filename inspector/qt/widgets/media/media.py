@@ -343,8 +343,6 @@ class AudioView(QWidget):
         self.player.stop()
         super().hideEvent(event)
 
-    # --------------------------------------------------------------
-
     def _show(self) -> None:
         if self._problem:
             text = f"{self._facts}. {self._problem} {_SAVE_IT}"

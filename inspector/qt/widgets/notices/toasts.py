@@ -96,8 +96,6 @@ class Toasts(QWidget):
         for key in tuple(self._toasts):
             self.withdraw(key)
 
-    # --------------------------------------------------------------
-
     def _on_taken(self, key: int) -> None:
         self.withdraw(key)
         self.taken.emit(key)

@@ -54,9 +54,6 @@ def tab_words(view: DetailView) -> list[str]:
     return [bar.tabText(position) for position in range(bar.count()) if bar.isTabVisible(position)]
 
 
-# ------------------------------------------------------------------ the head and the tabs
-
-
 def test_empty_selection_says_what_to_do(view: DetailView) -> None:
     assert "No message chosen" in visible_text(view)
     assert view.number is None
@@ -118,9 +115,6 @@ def test_truncated_message_says_so(view: DetailView, stage: Stage) -> None:
     assert facts["Size"] == "48 MiB (50,000,000 bytes), of which 43 B were kept"
 
 
-# ------------------------------------------------------------------ HTTP
-
-
 def test_http_tab_exists_only_for_rows_sent_over_http(view: DetailView, stage: Stage) -> None:
     plain = stage.request("ping")
     carried = stage.request("ping", id=2)
@@ -176,9 +170,6 @@ def test_http_exchange_is_followed_to_its_end(view: DetailView, stage: Stage) ->
     assert facts["Session"] == "begun by this answer"
 
 
-# ------------------------------------------------------------------ findings
-
-
 def test_first_finding_of_a_row_is_its_problem(view: DetailView, stage: Stage) -> None:
     row = stage.received({"jsonrpc": "2.0", "id": "never-used", "result": {}})
     view.show_row(row)
@@ -197,9 +188,6 @@ def test_findings_from_other_sources_are_listed_and_counted(view: DetailView, st
     )
     assert "Findings 2" in tab_words(view)
     assert f"<b>Row {row}</b>" in visible_text(view.findings)
-
-
-# ------------------------------------------------------------------ linked
 
 
 def test_linked_lists_the_steps_and_opens_them(view: DetailView, stage: Stage, qtbot: QtBot) -> None:
@@ -239,9 +227,6 @@ def test_steps_of_a_pending_operation_appear_as_they_arrive(
     stage.progress(7, 1)
     view.refresh()
     qtbot.waitUntil(lambda: view.linked.model.rowCount() == 2)
-
-
-# ------------------------------------------------------------------ any row at all
 
 
 @pytest.mark.parametrize("kind", list(RecordKind))

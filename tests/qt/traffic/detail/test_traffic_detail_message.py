@@ -76,9 +76,6 @@ def claiming(width: int, height: int) -> bytes:
     return raw[:12] + head + struct.pack(">I", zlib.crc32(head)) + raw[33:]
 
 
-# ------------------------------------------------------------------ forms
-
-
 def test_view_is_kept_from_row_to_row_and_falls_back_to_text(view: DetailView, stage: Stage) -> None:
     first, second = stage.request("ping"), stage.request("ping", id=2)
     stray = stage.received(b"*** hello ***")
@@ -137,9 +134,6 @@ def test_arrow_keys_skip_views_the_row_does_not_have(view: DetailView, stage: St
     assert view.message.own.form() is Form.TREE
     QTest.keyClick(switch, Qt.Key.Key_Left)
     assert view.message.own.form() is Form.BYTES
-
-
-# ------------------------------------------------------------------ tree
 
 
 def choose(view: DetailView, *positions: int) -> None:
@@ -253,9 +247,6 @@ def test_tree_that_cannot_be_built_says_why_and_links_to_the_text(
     assert view.message.own.form() is Form.PRETTY
 
 
-# ------------------------------------------------------------------ decoded
-
-
 def decoded(view: DetailView) -> DecodedView:
     found = view.message.findChild(DecodedView)
     assert found is not None
@@ -316,9 +307,6 @@ def test_decoded_view_appears_later_for_a_big_message(view: DetailView, stage: S
     assert "Decoded" not in forms(view)
     stage.bridge.release()
     assert "Decoded" in forms(view)
-
-
-# ------------------------------------------------------------------ side by side
 
 
 def other_text(view: DetailView) -> str | None:

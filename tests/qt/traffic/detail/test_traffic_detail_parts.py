@@ -49,9 +49,6 @@ def check(qtmodeltester: ModelTester) -> Check:
     return cast(Check, qtmodeltester.check)
 
 
-# ------------------------------------------------------------------ the tree's model
-
-
 def tree_of(raw: bytes) -> JsonTreeModel:
     model = JsonTreeModel()
     model.set_value(json_tree(raw).value)
@@ -120,9 +117,6 @@ def test_scalar_value_is_one_row(raw: bytes) -> None:
     assert rows(tree_of(raw)) == [raw.decode()]
 
 
-# ------------------------------------------------------------------ paths
-
-
 names = st.sampled_from(["a", "params", "arguments", "a b", 'q"\\', "é", "x.y", "", "and", "[0]", "0"])
 
 
@@ -140,9 +134,6 @@ def test_paths_use_the_shortest_form() -> None:
     assert filter_path(("result", "content", 0, "text")) == "result.content[0].text"
     assert filter_path(("jsonrpc",)) == "body.jsonrpc"
     assert filter_path((2, "method"), is_batch=True) == "method"
-
-
-# ------------------------------------------------------------------ bars
 
 
 def bars_of(stage: Stage, row: int) -> list[tuple[str, float, float | None]]:
@@ -231,9 +222,6 @@ def test_omitted_steps_are_shown_between_the_halves(theme: Theme, check: Check) 
     assert "left out" in model.index(5, 2).data()
     assert model.number(10) == len(stage.log) - 1
     check(model)
-
-
-# ------------------------------------------------------------------ saving
 
 
 class Zeros:

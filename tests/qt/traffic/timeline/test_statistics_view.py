@@ -98,9 +98,6 @@ def view(qtbot: QtBot, theme: Theme, talk: Talk) -> StatisticsView:
     return view
 
 
-# ------------------------------------------------------------------ the model
-
-
 def test_model_satisfies_the_contract(talk: Talk, theme: Theme, qtmodeltester: ModelTester) -> None:
     model = model_of(talk, theme)
     qtmodeltester.check(model)  # type: ignore[no-untyped-call]
@@ -164,9 +161,6 @@ def test_server_text_is_plain_text(theme: Theme) -> None:
     tool = model.index(0, Column.METHOD, model.index(1, 0))
     assert tool.data(DISPLAY) == "<img src=x> ⟨U+202E⟩"
     assert "<img" not in tool.data(Qt.ItemDataRole.ToolTipRole)
-
-
-# ------------------------------------------------------------------ the way to the rows
 
 
 def test_double_click_requests_the_underlying_rows(view: StatisticsView, talk: Talk, qtbot: QtBot) -> None:
@@ -240,9 +234,6 @@ def test_graph_is_filled_by_few_messages_per_minute_too(qtbot: QtBot, theme: The
     assert chart._nice_top() == pytest.approx(0.06)
     assert chart.text() == "at most 0.05 messages/s"
     assert not chart.grab().isNull()
-
-
-# ------------------------------------------------------------------ keeping up
 
 
 def test_heavy_traffic_causes_few_updates(

@@ -75,9 +75,6 @@ def test_days_start_in_the_local_time_zone() -> None:
         assert (when.hour, when.minute) == (0, 0)
 
 
-# ------------------------------------------------------------------ the part in view
-
-
 def span_over(start: int, end: int, *, is_live: bool = False) -> TimeRange:
     span = TimeRange()
     span.is_live = is_live

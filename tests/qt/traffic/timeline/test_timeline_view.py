@@ -115,9 +115,6 @@ def wheel(view: TimelineView, at: QPoint, up: int, modifiers: Qt.KeyboardModifie
     QApplication.sendEvent(viewport, event)
 
 
-# ------------------------------------------------------------------ to the row and back
-
-
 def test_clicking_a_bar_selects_its_row(scene: Scene, qtbot: QtBot) -> None:
     with qtbot.waitSignal(scene.view.row_chosen) as chosen:
         QTest.mouseClick(scene.view.lanes.viewport(), LEFT, NO_MODIFIER, scene.point_of(2))
@@ -153,9 +150,6 @@ def test_row_without_an_operation_clears_the_mark(scene: Scene) -> None:
     scene.view.show_row(2)
     scene.view.show_row(6)
     assert scene.view.lanes.current is None
-
-
-# ------------------------------------------------------------------ zoom
 
 
 def test_ctrl_wheel_zooms_at_the_pointer(scene: Scene) -> None:
@@ -235,9 +229,6 @@ def test_left_finds_the_neighbor_among_crowded_bars(qtbot: QtBot, theme: Theme) 
     assert scene.view.bars.neighbour(0, -1) is None
 
 
-# ------------------------------------------------------------------ the overview
-
-
 def drag(scene: Scene, first: int, last: int) -> None:
     strip = scene.view.strip
     QTest.mousePress(strip, LEFT, NO_MODIFIER, QPoint(strip.left + first, 20))
@@ -311,9 +302,6 @@ def test_overview_works_with_the_keyboard(scene: Scene, qtbot: QtBot) -> None:
     with qtbot.waitSignal(scene.view.range_chosen) as chosen:
         QTest.keyClick(strip, Qt.Key.Key_Return)
     assert chosen.args == [span.shown]
-
-
-# ------------------------------------------------------------------ what is seen
 
 
 def test_empty_state_is_explained(qtbot: QtBot, theme: Theme) -> None:

@@ -28,9 +28,6 @@ def without_spaces(text: str) -> str:
     return re.sub(r'("(?:[^"\\]|\\.)*")|\s', lambda match: match[1] or "", text, flags=re.DOTALL)
 
 
-# ------------------------------------------------------------------ laid out for reading
-
-
 @given(values, st.booleans(), layouts)
 def test_formatted_text_is_the_same_value(value: Any, is_ascii: bool, indent: int | str | None) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
@@ -136,9 +133,6 @@ def test_multi_megabyte_string_is_read_in_one_go(part: str) -> None:
 
 def test_nesting_depth_uses_no_stack() -> None:
     assert reindent("[" * 100_000).count("[") == 100_000
-
-
-# ------------------------------------------------------------------ written for the wire
 
 
 @given(numbers)

@@ -44,9 +44,6 @@ def the_file(folder: Path) -> Path:
     return path
 
 
-# ------------------------------------------------------------------ what comes back
-
-
 def test_nothing_is_stored_for_a_tool_that_was_never_called(history: CallHistory) -> None:
     assert history.of("srv", "tool") == NOTHING_KEPT
     assert NOTHING_KEPT.last_arguments() is None
@@ -185,9 +182,6 @@ def test_forgotten_call_does_not_come_back(tmp_path: Path, history: CallHistory)
     assert list(tmp_path.iterdir()) == []
 
 
-# ------------------------------------------------------------------ broken files
-
-
 @pytest.mark.parametrize("text", ["{ half", "[]", '{"last": 5}', '{"last": "", "calls": [{"at": "x"}]}'])
 def test_broken_file_is_set_aside_and_reported(tmp_path: Path, history: CallHistory, text: str) -> None:
     problems = problems_of(history)
@@ -214,9 +208,6 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path, history: CallHi
     call(history)
     history.flush()
     assert (path.read_text(), history.of("srv", "tool")) == (newer, NOTHING_KEPT)
-
-
-# ------------------------------------------------------------------ secrets
 
 
 def test_secrets_are_not_written_unless_requested(tmp_path: Path) -> None:
@@ -261,9 +252,6 @@ def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
     assert locations == ("/a~1b/token", "/list/0")
     assert without_marks({"a": 1}) == ({"a": 1}, ())
     assert is_secret_mark(read_exactly(json.dumps(SECRET_MARK)))
-
-
-# ------------------------------------------------------------------ preferences
 
 
 def test_preferences_round_trip_and_unknown_members_are_kept(tmp_path: Path) -> None:

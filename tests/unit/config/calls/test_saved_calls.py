@@ -215,9 +215,6 @@ def test_numbers_keep_their_spelling_through_a_rewrite(folder: SavedCallFolder) 
     assert ["1.10" in path.read_text(), "1e400" in path.read_text()] == [True, True]
 
 
-# ------------------------------------------------------------------ deleted, and back again
-
-
 def test_deleted_call_is_restored_byte_for_byte(folder: SavedCallFolder) -> None:
     text = '{ "tool":"list",\n  "x-watch": {"n": 1.50} }'
     path = write(folder, "mine.json", text)

@@ -102,9 +102,6 @@ def test_arguments_stay_an_object() -> None:
     assert expand_object({"a": "${n}"}, SOME) == {"a": 7}
 
 
-# ------------------------------------------------------------------ the file
-
-
 def test_folder_values_round_trip_and_local_ones_win(tmp_path: Path) -> None:
     (tmp_path / "variables.json").write_text('{"a": 1, "b": {"x": 2}}')
     (tmp_path / "variables.local.json").write_text('{"a": "mine"}')

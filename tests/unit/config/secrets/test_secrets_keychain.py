@@ -102,9 +102,6 @@ def test_keychain_error_does_not_reveal_the_key() -> None:
     assert to_text(key) not in repr(caught.value.__cause__)
 
 
-# ------------------------------------------------------------------ waiting for the person
-
-
 def test_unresponsive_keychain_is_reported_and_its_late_response_is_used(
     tmp_path: Path, waiting: WaitingKeychain
 ) -> None:
@@ -144,9 +141,6 @@ def test_closing_ends_the_wait_for_a_keychain(tmp_path: Path, waiting: WaitingKe
     assert failed.is_set()
     with pytest.raises(SecretsUnavailable):
         run.store.put(NAME, VALUE)
-
-
-# ------------------------------------------------------------------ which keychain
 
 
 def test_system_keychain_is_used(chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:

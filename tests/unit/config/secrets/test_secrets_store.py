@@ -41,9 +41,6 @@ def entries(machine: Machine) -> int:
     return len(machine.backend.entries)
 
 
-# ------------------------------------------------------------------ one secret
-
-
 def test_secret_is_available_in_the_next_run(machine: Machine) -> None:
     machine.store.put(NAME, VALUE)
     assert machine.store.get(NAME) == VALUE
@@ -153,9 +150,6 @@ def test_name_parts_may_contain_any_text() -> None:
     assert name.isprintable()
     assert parts_of(name) == parts
     assert make_name("a", "\ud800").isascii()
-
-
-# ------------------------------------------------------------------ where they are kept
 
 
 def test_keychain_is_not_accessed_before_anything_is_stored(tmp_path: Path) -> None:
@@ -315,9 +309,6 @@ def test_state_is_signalled_only_when_it_changes(bare: Machine) -> None:
     count = len(reported)
     store.put(NAME, "other")
     assert len(reported) == count
-
-
-# ------------------------------------------------------------------ the disk
 
 
 def _fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,9 +38,6 @@ def held(server_list: ServerListFile, name: str = "a") -> Any:
     return json.loads(server_list.path.read_text())["mcpServers"][name]
 
 
-# ------------------------------------------------------------------ reading
-
-
 @pytest.mark.parametrize(
     ("url", "kind", "transport"),
     [
@@ -177,8 +174,6 @@ def test_any_member_value_gives_an_entry_or_an_error_message(member: str, value:
     with contextlib.suppress(ConfigError):
         assert read_entry("a", {"url": "http://x/", member: value}).name == "a"
 
-
-# ------------------------------------------------------------------ writing
 
 seconds = st.none() | st.floats(min_value=0.001, max_value=1e6)
 timeouts = st.builds(Timeouts, connect=seconds, request=seconds, total=seconds, keep_alive=seconds)

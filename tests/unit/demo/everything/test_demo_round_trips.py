@@ -60,9 +60,6 @@ def words(result: Message) -> str:
     return str(result["content"][0]["text"])
 
 
-# ------------------------------------------------------------------ two at once
-
-
 @pytest.mark.parametrize(
     ("second", "method", "response"),
     [
@@ -92,9 +89,6 @@ def test_two_input_requests_are_in_one_result(stateless: DemoProcess) -> None:
     requested, result = stateless.rounds("ask_twice", lambda one: responses[one["method"]], second="roots")
     assert set(requested["inputRequests"]) == {"name", "second"}
     assert json.loads(words(result).removeprefix("name: ")) == responses["elicitation/create"]
-
-
-# ------------------------------------------------------------------ one after the other
 
 
 def test_trip_is_booked_by_three_requests(handshake: DemoProcess) -> None:
@@ -147,18 +141,12 @@ def test_tampered_state_is_detected(
     assert error in words(result)
 
 
-# ------------------------------------------------------------------ without end
-
-
 def test_endless_requests_end_when_declined(handshake: DemoProcess, stateless: DemoProcess) -> None:
     given = iter(["accept"] * 12 + ["decline"])
     handshake.responses["elicitation/create"] = lambda params: {"action": next(given)}
     assert handshake.call_text("ask_forever") == "I was told to stop (decline) at question 13."
     *_, result = stateless.rounds("ask_forever", *[accepting()] * 12, declining)
     assert words(result) == "I was told to stop (decline) at question 13."
-
-
-# ------------------------------------------------------------------ sampling with tools
 
 
 def check_conversation(messages: list[Message]) -> None:
@@ -196,9 +184,6 @@ def test_model_that_only_calls_tools_is_stopped(handshake: DemoProcess, stateles
     assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
     *_, result = stateless.rounds("sampling_tools", *[lambda one: WISH] * 5)
     assert (result["isError"], words(result)[:25]) == (True, "The model called tools 5 ")
-
-
-# ------------------------------------------------------------------ taken back, malformed
 
 
 def test_request_is_cancelled_after_a_moment(handshake: DemoProcess) -> None:
@@ -247,9 +232,6 @@ def test_malformed_requests_are_sent_as_they_are(handshake: DemoProcess, statele
 def test_reply_to_a_malformed_request_is_shown(handshake: DemoProcess) -> None:
     handshake.responses["elicitation/create"] = lambda params: {"any": ["thing"]}
     assert handshake.call_text("ask_malformed") == 'The client answered all the same:\n{"any": ["thing"]}'
-
-
-# ------------------------------------------------------------------ forms
 
 
 def fields(requested: Message) -> Message:

@@ -41,9 +41,6 @@ def text_of(result: Message) -> str:
     return str(result["content"][0]["text"])
 
 
-# ------------------------------------------------------------------ 2025-11-25
-
-
 def begin(server: DemoProcess, tool: str, task: Message | None = None, **arguments: Any) -> Message:
     """Call a tool as a task; gives the task."""
     params = {"name": tool, "arguments": {**FAST, **arguments}, "task": task or {}}
@@ -166,9 +163,6 @@ def test_core_task_expires_with_its_ttl(core: DemoProcess) -> None:
     assert core.error("tasks/update", {"taskId": "x", "inputResponses": {}})["code"] == -32601
 
 
-# ------------------------------------------------------------------ the extension
-
-
 def start(server: DemoProcess, tool: str, **arguments: Any) -> Message:
     created = server.call(tool, **{**FAST, **arguments})
     assert (created["resultType"], created["status"]) == ("task", "working")
@@ -243,9 +237,6 @@ def test_extension_task_is_cancelled_and_listeners_are_notified(extended: DemoPr
     assert (reported["params"]["status"], reported["params"]["taskId"]) == ("cancelled", task["taskId"])
     assert reported["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": listening}
     assert set(extended.request("tasks/cancel", {"taskId": task["taskId"]})) == {"resultType", "_meta"}
-
-
-# ------------------------------------------------------------------ tasks of the client
 
 
 def client_task(status: str) -> Message:

@@ -66,8 +66,6 @@ class LoginDemo:
         assert self._process.wait(timeout=20) == 0
         assert complaints == ""
 
-    # ------------------------------------------------------------------ the bench
-
     def only(self, *names: str) -> None:
         """Switch these on and all others off."""
         response = self.http.post("/faults.json", json={"only": names})
@@ -75,8 +73,6 @@ class LoginDemo:
 
     def forget(self) -> None:
         assert self.http.post("/faults.json", json={"only": [], "forget": True}).json()["on"] == []
-
-    # ------------------------------------------------------------------ discovery
 
     def challenge(self, **headers: str) -> httpx2.Response:
         """What a call gets that has no token, or only these headers."""
@@ -90,8 +86,6 @@ class LoginDemo:
     def metadata(self, kind: str = "oauth-authorization-server", path: str = "") -> Json:
         document: Json = self.http.get(f"/.well-known/{kind}{path}").json()
         return document
-
-    # ------------------------------------------------------------------ registration
 
     def registration(self, **metadata: Any) -> httpx2.Response:
         requested = {
@@ -110,8 +104,6 @@ class LoginDemo:
         assert response.status_code == 201, response.text
         client: Json = response.json()
         return client
-
-    # ------------------------------------------------------------------ the browser
 
     def ask(self, client_id: str, *, realm: str = "", **parameters: str | None) -> httpx2.Response:
         """The authorization request, as the browser sends it."""
@@ -148,8 +140,6 @@ class LoginDemo:
         """The parameters with which the browser comes back after a login."""
         return callback(self.decide(self.ask(client_id, **parameters)))
 
-    # ------------------------------------------------------------------ tokens
-
     def token(
         self, *, realm: str = "", headers: Any = None, auth: Any = None, **form: str
     ) -> httpx2.Response:
@@ -184,8 +174,6 @@ class LoginDemo:
         response = self.exchange(client, came["code"])
         assert response.status_code == 200, response.text
         return Login(client, came, response.json())
-
-    # ------------------------------------------------------------------ calls
 
     def call(self, token: str, tool: str, /, *, headers: Any = None, **arguments: Any) -> httpx2.Response:
         """A tool call of the stateless era."""

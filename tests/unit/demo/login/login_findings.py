@@ -57,8 +57,6 @@ class Walk:
         self._log_in()
         return self.ids()
 
-    # ------------------------------------------------------------------ discovery
-
     def _discover(self, issuer_before: str) -> None:
         response = self._demo.challenge()
         read = challenges.read_challenges(response.headers.get_list("www-authenticate"))
@@ -116,8 +114,6 @@ class Walk:
                 break
         return replies
 
-    # ------------------------------------------------------------------ registration
-
     def _register(self) -> None:
         for redirects in ([REDIRECT], [REDIRECT, LOCALHOST]):
             requested = registration_body(client_name="Walk", redirect_uris=redirects, method=AuthMethod.NONE)
@@ -131,8 +127,6 @@ class Walk:
                 revision=R5,
             )
             self._note(read.findings)
-
-    # ------------------------------------------------------------------ the browser and the token
 
     def _log_in(self) -> None:
         shown = self._demo.ask("demo-app", scope=" ".join(SCOPES))
@@ -181,8 +175,6 @@ class Walk:
         )
         self._note(read.findings)
         return read.tokens
-
-    # ------------------------------------------------------------------ calls
 
     def _call(self, got: tokens.TokenSet) -> None:
         refused = _refusal(self._demo.call(got.access_token, "whoami"))

@@ -19,9 +19,6 @@ def error(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]
 
 
-# ---------------------------------------------------------------------- discovery
-
-
 def test_call_without_a_token_gets_a_challenge_that_points_to_the_metadata(demo: LoginDemo) -> None:
     response = demo.challenge()
     assert response.status_code == 401
@@ -59,9 +56,6 @@ def test_issuer_with_a_path_has_three_metadata_urls_and_none_at_the_root(
     demo.only("issuer_path")
     assert demo.http.get(location).json()["issuer"] == f"{demo.origin}/tenant"
     assert demo.http.get("/.well-known/oauth-authorization-server").status_code == 404
-
-
-# ---------------------------------------------------------------------- the login
 
 
 def test_login_gives_a_token_that_works_and_is_bound_to_this_server(demo: LoginDemo) -> None:
@@ -158,9 +152,6 @@ def test_unknown_client_and_duplicate_parameters_stay_on_the_page(demo: LoginDem
     assert demo.http.get("/authorize?client_id=demo-app&client_id=demo-web").status_code == 400
 
 
-# ---------------------------------------------------------------------- the code
-
-
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
@@ -194,9 +185,6 @@ def test_token_endpoint_accepts_only_forms_and_no_duplicate_parameters(demo: Log
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     twice = demo.http.post("/token", content="grant_type=a&grant_type=b", headers=headers)
     assert error(twice) == (400, "invalid_request")
-
-
-# ---------------------------------------------------------------------- clients
 
 
 def form_of(demo: LoginDemo, client_id: str, **parameters: Any) -> dict[str, str]:
@@ -274,9 +262,6 @@ def test_client_metadata_document_must_contain_its_own_url(demo: LoginDemo) -> N
     assert "not the document&#x27;s own address" in response.text
 
 
-# ---------------------------------------------------------------------- refresh, revocation, scopes
-
-
 def test_refresh_rotates_and_a_reused_token_revokes_the_whole_family(demo: LoginDemo) -> None:
     login = demo.log_in()
     second = demo.refresh(login).json()
@@ -330,9 +315,6 @@ def test_session_server_accepts_a_token_too(demo: LoginDemo) -> None:
     assert response.status_code == 200
     assert '"name":"login"' in response.text
     assert response.headers["mcp-session-id"]
-
-
-# ---------------------------------------------------------------------- web pages that reach for the demo
 
 
 def test_foreign_host_and_cross_site_forms_are_rejected(demo: LoginDemo) -> None:

@@ -31,9 +31,6 @@ def b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-# ---------------------------------------------------------------------- machines
-
-
 def test_machine_client_gets_a_token_with_its_secret_and_no_refresh_token(demo: LoginDemo) -> None:
     reply = demo.token(
         grant_type="client_credentials",
@@ -95,9 +92,6 @@ def test_client_may_only_use_the_grants_it_has(demo: LoginDemo) -> None:
     assert error(response) == (400, "unsupported_grant_type")
 
 
-# ---------------------------------------------------------------------- workloads
-
-
 def test_workload_gets_a_token_for_its_jwt_without_being_a_client(demo: LoginDemo) -> None:
     signed = demo.http.get("/workload/token").text
     reply = demo.token(grant_type=JWT_BEARER, assertion=signed, resource=demo.url).json()
@@ -110,9 +104,6 @@ def test_foreign_jwt_is_rejected(demo: LoginDemo) -> None:
         payload(demo.http.get("/workload/token").text), ec.generate_private_key(ec.SECP256R1()), "ES256"
     )
     assert error(demo.token(grant_type=JWT_BEARER, assertion=forged)) == (400, "invalid_grant")
-
-
-# ---------------------------------------------------------------------- a company's people
 
 
 def id_token(demo: LoginDemo) -> str:
@@ -211,9 +202,6 @@ def test_assertion_for_another_issuer_or_client_is_rejected(demo: LoginDemo) -> 
 
 def test_id_token_is_not_accepted_as_an_assertion(demo: LoginDemo) -> None:
     assert error(present(demo, id_token(demo))) == (400, "invalid_grant")
-
-
-# ---------------------------------------------------------------------- proofs of possession
 
 
 class Prover:

@@ -27,9 +27,6 @@ def demo(demo: LoginDemo) -> Iterator[LoginDemo]:
     demo.forget()
 
 
-# ---------------------------------------------------------------------- short ways to look
-
-
 def challenge(demo: LoginDemo) -> str:
     response = demo.challenge()
     assert response.status_code == 401

@@ -75,9 +75,6 @@ async def until(lab: Lab, is_so: Callable[[], bool]) -> None:
             await grown.wait()
 
 
-# ------------------------------------------------------------------ over a pipe
-
-
 async def test_server_receives_the_exact_bytes(parrot: Lab) -> None:
     outcome = await parrot.engine.send_raw("srv", ODD)
     assert got(parrot, outcome) == ODD
@@ -177,9 +174,6 @@ async def test_nothing_is_sent_without_a_connection(lab: Lab) -> None:
         lab.engine.next_id("srv")
 
 
-# ------------------------------------------------------------------ over HTTP
-
-
 async def test_posted_body_is_the_exact_bytes(web: Lab, http: FaultServer) -> None:
     raw = ODD.replace(b" ", b"\r\n\t")
     outcome = await web.engine.send_raw("srv", raw, headers=(("X-Mine", "1"),))
@@ -213,9 +207,6 @@ async def test_http_error_without_a_message_reports_the_status_and_the_start_of_
     assert exchange is not None
     assert exchange.body == b"We take no such thing."
     assert web.view().status.value == "connected"
-
-
-# ------------------------------------------------------------------ an independent peer
 
 
 async def test_demo_server_answers_over_stdio_and_tolerates_broken_bytes(lab: Lab) -> None:

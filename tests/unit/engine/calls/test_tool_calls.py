@@ -64,9 +64,6 @@ async def harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncItera
     await harness.engine.close()
 
 
-# ------------------------------------------------------------------ one call
-
-
 async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(harness: Harness) -> None:
     await harness.connect(tools={})
     call = ToolCall("x", {"n": "${n}", "t": "a ${n}"}, variables=Variables({"n": 7}))
@@ -163,9 +160,6 @@ def test_problematic_meta_keys_are_warned_about() -> None:
     assert not is_reserved("mcp")
 
 
-# ------------------------------------------------------------------ tasks
-
-
 async def test_call_as_a_task_ends_with_the_result_of_the_task(harness: Harness) -> None:
     await harness.connect(tools={}, extensions={TASKS: {}})
     time, changes = LoopTime(), list[Task]()
@@ -245,9 +239,6 @@ async def test_with_the_extension_any_tool_may_run_as_a_task(harness: Harness) -
     assert task_choice(Tool.read({"name": "x"}), harness.engine.view("srv").agreement) is TaskChoice.MAY
 
 
-# ------------------------------------------------------------------ many, and watched
-
-
 async def test_repeated_call_ends_when_the_server_disconnects(harness: Harness) -> None:
     await harness.connect(tools={})
     reports: list[RepeatReport] = []
@@ -287,9 +278,6 @@ async def test_watch_on_a_disconnected_server_ends_immediately(harness: Harness)
         await harness.hand.watch_tool("srv", unknown, WatchPlan(), lambda seen: None)
 
 
-# ------------------------------------------------------------------ results
-
-
 async def test_results_are_checked_against_the_schema_in_another_process(
     harness: Harness,
 ) -> None:
@@ -316,9 +304,6 @@ async def test_schema_check_that_never_ends_times_out(
         OutputState.UNCHECKED,
         "Checking against the schema took more than 1 s.",
     )
-
-
-# ------------------------------------------------------------------ files
 
 
 async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(

@@ -156,9 +156,6 @@ def test_non_json_response_gives_a_reason_instead_of_an_error() -> None:
     assert read_prompt(b"{nonsense").messages[0].content.problem
 
 
-# ------------------------------------------------------------------ tables
-
-
 def test_table_has_a_header_quotes_and_line_breaks_in_cells() -> None:
     table = read_table('name;"note"\nAda;"one\ntwo"\n"a;b";"say ""hi"""\n')
     assert table is not None

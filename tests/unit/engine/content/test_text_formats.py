@@ -69,9 +69,6 @@ def test_long_text_of_any_kind_is_scanned_in_few_passes(piece: str) -> None:
     assert steps_of(lambda: detect_format(text)) < len(text) / 2
 
 
-# ------------------------------------------------------------------ hints
-
-
 def hints(**annotations: JSON) -> ToolAnnotations:
     source: JSONObject = {"name": "x", "annotations": annotations}
     return ToolAnnotations.of(Tool.read(source))

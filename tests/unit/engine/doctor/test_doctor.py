@@ -142,9 +142,6 @@ async def test_report_text_without_a_check_is_refused(lab: Lab) -> None:
         await lab.engine.doctor.text("srv")
 
 
-# ------------------------------------------------------------------ remedies
-
-
 async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -208,9 +205,6 @@ def test_inapplicable_remedies_are_rejected(tmp_path: Path) -> None:
             apply_remedy(http, action, tmp_path)
     with pytest.raises(ConfigError):
         apply_remedy(command, Action(ActionKind.USE_URL, "", "http://h/"), tmp_path)
-
-
-# ------------------------------------------------------------------ without trust
 
 
 async def test_variables_in_an_untrusted_server_are_neither_errors_nor_expanded(engine: Engine) -> None:

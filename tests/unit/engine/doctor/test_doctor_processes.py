@@ -42,9 +42,6 @@ async def test_check_is_recorded_in_the_traffic_of_the_server() -> None:
     assert {"initialize", "tools/list"} <= methods
 
 
-# ------------------------------------------------------------------ it ends at once
-
-
 @pytest.mark.parametrize(
     ("reported", "id", "named"),
     [
@@ -177,9 +174,6 @@ async def test_unexplained_exit_shows_its_last_output() -> None:
     assert "code 1" in failure.cause
 
 
-# ------------------------------------------------------------------ it runs, and does not answer
-
-
 def keeps_position(*, out: str = "", err: str = "") -> StdioEntry:
     """Writes this and reads on, without an answer."""
     return python(
@@ -241,8 +235,6 @@ async def test_stdout_banner_of_a_working_server_is_a_warning() -> None:
     assert report.results["stray"].state is CheckState.WARN
     assert report.results["list"].state is CheckState.OK
 
-
-# ------------------------------------------------------------------ it answers
 
 ANSWERS = """
 import json, sys
@@ -333,9 +325,6 @@ async def test_invalid_list_is_malformed_and_an_empty_one_a_warning() -> None:
     assert (await examined(capabilities_for_methods(agreed(), {"result": {"tools": []}}))).warnings == [
         "list-empty"
     ]
-
-
-# ------------------------------------------------------------------ what it must not do
 
 
 async def test_missing_secret_is_reported_before_anything_starts(tmp_path: Path) -> None:

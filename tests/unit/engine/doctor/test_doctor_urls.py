@@ -42,9 +42,6 @@ def closed_port() -> int:
         return port
 
 
-# ------------------------------------------------------------------ all is well
-
-
 async def test_working_server_passes_every_step() -> None:
     async with Broken(with_tools) as server:
         report = await visit(server.url())
@@ -67,9 +64,6 @@ async def test_untrusted_server_is_not_contacted() -> None:
     assert [each.id for each in report.diagnoses] == ["not-trusted"]
     assert report.results["url"].state is CheckState.OK
     assert report.results["dns"].state is CheckState.SKIPPED
-
-
-# ------------------------------------------------------------------ the address
 
 
 @pytest.mark.parametrize(
@@ -135,9 +129,6 @@ async def test_packet_dropping_host_is_distinguished_from_a_refusing_one() -> No
 async def test_address_without_a_route_is_unreachable() -> None:
     """A broadcast address: no system lets TCP go there."""
     assert (await visit("http://255.255.255.255/mcp", limit=2.0)).failure.id == "unreachable"
-
-
-# ------------------------------------------------------------------ TLS
 
 
 @pytest.fixture
@@ -376,9 +367,6 @@ async def test_plain_http_error_from_a_tls_port_is_understood() -> None:
         assert (await visit(server.url())).failure.id == "needs-https"
 
 
-# ------------------------------------------------------------------ HTTP
-
-
 async def test_non_http_service_is_recognized() -> None:
     async def ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
@@ -578,9 +566,6 @@ async def test_error_response_is_attributed_to_the_server() -> None:
     assert "licence expired" in failure.cause
 
 
-# ------------------------------------------------------------------ proxies
-
-
 async def test_unreachable_proxy_is_distinguished_from_the_server() -> None:
     network = NetworkSettings(proxy=f"http://user:secretword@127.0.0.1:{closed_port()}")
     report = await visit("http://example.com/mcp", network=network)
@@ -599,8 +584,6 @@ async def test_a_proxy_that_refuses_the_server_is_recognised() -> None:
         network = NetworkSettings(proxy=server.url(path=""))
         assert (await visit("https://example.com/mcp", network=network)).failure.id == "proxy-refused"
 
-
-# ------------------------------------------------------------------ logins
 
 RESOURCE = "/.well-known/oauth-protected-resource"
 ISSUER = "/.well-known/oauth-authorization-server"
@@ -698,9 +681,6 @@ async def test_issuer_is_not_contacted_while_no_login_is_required() -> None:
             report = await visit(server.url())
         assert report.diagnoses == []
         assert issuer.calls == []
-
-
-# ------------------------------------------------------------------ WebSocket
 
 
 async def test_a_host_without_a_websocket_offers_the_http_url() -> None:

@@ -131,8 +131,6 @@ class InboxStage:
     def call(self, tool: str = "greet", server: str = "srv") -> asyncio.Task[CallOutcome]:
         return self.start(self.engine.call_tool(server, tool, {}))
 
-    # -------------------------------------------------------------- looking
-
     async def inbox_request(self, index: int = 0) -> InboxRequest:
         """A card that is open, after all that can happen has happened."""
         await settle()

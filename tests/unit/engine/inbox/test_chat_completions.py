@@ -145,9 +145,6 @@ def test_content_unsupported_by_a_chat_names_the_message() -> None:
         request(message("user", text()), message("user", {"type": "video"}))
 
 
-# ------------------------------------------------------------------ the answer
-
-
 def response(finish: str = "stop", model: str = "gpt-9", **members: Any) -> Any:
     return read_chat_response(
         {"model": model, "choices": [{"message": members, "finish_reason": finish}]}, "asked-for"

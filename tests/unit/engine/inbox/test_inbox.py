@@ -46,9 +46,6 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
     assert stage.inbox.inbox_requests() == ()
 
 
-# ------------------------------------------------------------------ answered
-
-
 @pytest.mark.parametrize("response", [ACCEPT, DECLINE, CANCEL])
 async def test_server_request_is_pending_on_a_card(stage: InboxStage, response: JSONObject) -> None:
     peer = await stage.connect()
@@ -238,9 +235,6 @@ async def test_problems_of_an_answerable_request_are_on_its_card(stage: InboxSta
     stage.reply(inbox_request, DECLINE)
 
 
-# ------------------------------------------------------------------ without an answer
-
-
 async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
@@ -376,9 +370,6 @@ async def test_card_that_times_out_sends_the_replies_it_has(stage: InboxStage) -
     await call
 
 
-# ------------------------------------------------------------------ refused
-
-
 @pytest.mark.parametrize(
     ("method", "params", "code", "words"),
     [
@@ -450,9 +441,6 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: Inb
     outcome = await call
     assert "the server asked 10 times in a row and asks again" in outcome.summary
     assert (await stage.ended()).end is InboxRequestEnd.REFUSED
-
-
-# ------------------------------------------------------------------ time
 
 
 async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStage) -> None:
@@ -568,9 +556,6 @@ async def test_reading_a_resource_may_send_requests_and_counts_user_time_too(sta
     assert (await reading).waited_ns == 5 * 10**9
 
 
-# ------------------------------------------------------------------ many
-
-
 async def test_number_of_finished_cards_is_limited(stage: InboxStage) -> None:
     peer = await stage.connect(R1)
     for number in range(600):
@@ -611,9 +596,6 @@ async def test_requests_beyond_the_inbox_limit_are_rejected(
         stage.reply(inbox_request, DECLINE)
 
 
-# ------------------------------------------------------------------ at the same moment
-
-
 @pytest.mark.parametrize("mode", ["withdrawn", "server gone"])
 async def test_request_that_ends_while_being_answered_is_one_card(stage: InboxStage, mode: str) -> None:
     peer = await stage.connect()
@@ -640,9 +622,6 @@ async def test_call_cancelled_while_being_answered_leaves_one_card(
     await settle()
     assert call.cancelled()
     assert [each.id for each in stage.inbox.past()] == [inbox_request.id]
-
-
-# ------------------------------------------------------------------ big questions
 
 
 def image(data: str) -> JSONObject:

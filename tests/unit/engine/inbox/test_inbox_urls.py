@@ -32,9 +32,6 @@ def complete(peer: Peer, id: JSON) -> None:
     peer.wire.show_message(method="notifications/elicitation/complete", params={"elicitationId": id})
 
 
-# ------------------------------------------------------------------ a request of the server's own
-
-
 async def test_consent_is_sent_immediately_and_the_card_stays_until_completion(stage: InboxStage) -> None:
     peer = await stage.connect()
     peer.ask("elicitation/create", PAGE)
@@ -116,9 +113,6 @@ async def test_stateless_call_is_repeated_immediately(stage: InboxStage) -> None
     assert (await peer.reply(**DONE))["params"]["inputResponses"] == {"page": CONSENT}
     assert (await call).kind is OutcomeKind.RESULT
     assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
-
-
-# ------------------------------------------------------------------ the error -32042
 
 
 async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: InboxStage) -> None:

@@ -164,9 +164,6 @@ async def test_nothing_to_echo_is_a_failure_that_names_the_rule() -> None:
         await replied(await with_rules(ECHO), input_request(params=requested))
 
 
-# ------------------------------------------------------------------ scripts
-
-
 def script(path: Path, *responses: JSON, **more: Any) -> ReplyRule:
     path.write_text("\n".join(map(json.dumps, responses)))
     return ReplyRule("s", "Book", RuleKind.SCRIPT, **{"is_on": True, "script": str(path), **more})
@@ -238,9 +235,6 @@ async def test_script_path_is_relative_to_the_rules_file(tmp_path: Path) -> None
     assert reported(await replied(responses, input_request())) == "one"
 
 
-# ------------------------------------------------------------------ endpoints
-
-
 async def test_endpoint_is_called_with_its_stored_key() -> None:
     names: list[str] = []
 
@@ -300,9 +294,6 @@ async def test_endpoint_is_rate_limited_unless_the_user_calls_it() -> None:
 async def test_rule_applied_to_an_unsuitable_form_says_so() -> None:
     with pytest.raises(UserError, match="no model is asked for"):
         await ReplyRules().draft(ECHO, RuleInput("demo", FORM, R4))
-
-
-# ------------------------------------------------------------------ trying, and the file
 
 
 async def test_rule_can_be_tried_on_the_last_request(tmp_path: Path) -> None:

@@ -116,9 +116,6 @@ async def test_secrets_in_the_command_are_masked(lab: Lab) -> None:
     assert "1234567890abcdef" not in view.sample.processes[0].command
 
 
-# ------------------------------------------------------------------ how processes ended
-
-
 async def test_exit_is_recorded_with_its_code_and_last_lines(lab: Lab) -> None:
     await lab.fails_to_connect(fault_entry("exit=3"))
     view = await lab.engine.processes.scan("srv")
@@ -182,9 +179,6 @@ async def test_finished_process_gives_no_sample(lab: Lab) -> None:
     pid = (await lab.engine.processes.scan("other")).ended[0].pid
     assert take_sample(pid, None, deep=True) is None
     assert tree_cpu_ns(pid) is None
-
-
-# ------------------------------------------------------------------ what a call cost
 
 
 async def test_call_reports_the_cpu_time_of_its_process(lab: Lab) -> None:

@@ -63,9 +63,6 @@ def call_with(stage: InboxStage, call: ToolCall) -> asyncio.Task[CallOutcome]:
     return stage.start(stage.engine.by_hand.call("srv", call))
 
 
-# ------------------------------------------------------------------ when it is said
-
-
 @pytest.mark.parametrize("revision", [R1, R3, R4])
 async def test_session_declares_once_and_a_change_needs_a_reconnect(
     stage: InboxStage, revision: Revision
@@ -148,9 +145,6 @@ async def test_undeclared_request_is_rejected_with_the_protocol_error(
     assert stage.seen[-1].end is InboxRequestEnd.REFUSED
 
 
-# ------------------------------------------------------------------ for one call
-
-
 async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
     own: JSONObject = {"elicitation": {"form": {}}}
@@ -186,9 +180,6 @@ async def test_session_capabilities_cannot_change_for_one_call_and_nothing_is_se
     assert "2025-11-25" in outcome.summary
     assert "Client tab" in outcome.next_step
     assert peer.wire.sends_nothing()
-
-
-# ------------------------------------------------------------------ roots
 
 
 async def test_roots_change_while_connected_and_the_server_is_notified(
@@ -228,9 +219,6 @@ async def test_roots_in_a_result_are_the_current_ones(stage: InboxStage) -> None
     responses = (await peer.reply(**DONE))["params"]["inputResponses"]
     assert responses == {"dirs": {"roots": [{"uri": "file:///after", "name": "after"}]}}
     await call
-
-
-# ------------------------------------------------------------------ kept
 
 
 @pytest.fixture

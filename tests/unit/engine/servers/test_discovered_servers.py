@@ -82,9 +82,6 @@ def fault(*words: str, **members: object) -> JSONObject:
     return {"command": ARGV[0], "args": [*ARGV[1:], *words], **members}  # type: ignore[dict-item]
 
 
-# ------------------------------------------------------------------ T1: nothing by itself
-
-
 async def test_found_servers_are_neither_started_nor_contacted(harness: Harness, tmp_path: Path) -> None:
     marker, contacts = tmp_path / "marker", 0
 
@@ -166,9 +163,6 @@ async def test_another_folder_can_be_searched(harness: Harness, tmp_path: Path) 
     (other / ".mcp.json").write_text(json.dumps({"mcpServers": {"there": fault()}}))
     report = await harness.found.scan(other)
     assert [(view.name, view.folder) for view in report.servers] == [("there", str(other))]
-
-
-# ------------------------------------------------------------------ trusting
 
 
 async def test_trusted_server_is_listed_in_this_run_and_the_next(harness: Harness) -> None:
@@ -254,9 +248,6 @@ async def test_import_is_saved_with_its_folder_and_input_values(harness: Harness
     assert (entry.args, entry.cwd) == ((f"{harness.folder}/a",), str(harness.folder))
     assert entry.env == {"K": "${input:key}"}
     assert await harness.lab.engine.secrets.get("input/mine/key") == "v"
-
-
-# ------------------------------------------------------------------ T2: exactly this content
 
 
 async def test_a_swapped_argument_is_asked_about_again_and_not_started(
@@ -413,9 +404,6 @@ async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(harness: H
         await harness.lab.engine.connect("srv")
 
 
-# ------------------------------------------------------------------ T3: names
-
-
 async def test_references_in_an_untrusted_url_are_not_expanded(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,9 +457,6 @@ async def test_copy_gets_no_unapproved_variable(harness: Harness, monkeypatch: p
     entry = harness.catalogue.find("srv")
     assert isinstance(entry, StdioEntry)
     assert entry.args[-2:] == ("${LENS_ONE}", "${LENS_TWO:-x}")
-
-
-# ------------------------------------------------------------------ T4, T5: how it is started
 
 
 async def test_arguments_are_passed_verbatim_without_a_shell(harness: Harness, tmp_path: Path) -> None:

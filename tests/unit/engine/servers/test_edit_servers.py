@@ -51,9 +51,6 @@ def in_file(server_list: ServerListFile) -> list[str]:
     return [entry.name for entry in server_list.load().entries]
 
 
-# ------------------------------------------------------------------ editing
-
-
 async def test_edit_keeps_the_connection_and_marks_it_outdated(lab: Lab, server_list: ServerListFile) -> None:
     lab.engine.save(fault_entry())
     await lab.engine.connect("srv")
@@ -126,9 +123,6 @@ async def test_secrets_dropped_by_an_edit_are_deleted(lab: Lab) -> None:
     await lab.engine.servers.update("srv", edited, {"header/srv/L": "w"})
     assert await lab.engine.secrets.get("header/srv/K") is None
     assert await lab.engine.secrets.get("header/srv/L") == "w"
-
-
-# ------------------------------------------------------------------ renaming
 
 
 async def test_renamed_server_keeps_its_position_secrets_and_unknown_members(
@@ -221,9 +215,6 @@ async def test_taken_name_is_rejected_and_nothing_changes(lab: Lab, server_list:
     assert (names(lab), in_file(server_list)) == (["a", "b"], ["a", "b"])
 
 
-# ------------------------------------------------------------------ duplicating
-
-
 async def test_duplicate_follows_the_original_with_its_own_secrets(
     lab: Lab, server_list: ServerListFile
 ) -> None:
@@ -256,9 +247,6 @@ async def test_a_bearer_token_is_copied_too(lab: Lab) -> None:
     assert isinstance(copy, HttpEntry)
     assert copy.auth == BearerSettings(token=SecretRef("bearer/b"))
     assert await lab.engine.secrets.get("bearer/b") == "v"
-
-
-# ------------------------------------------------------------------ removing, and having back
 
 
 async def test_removed_server_can_be_restored_in_place(lab: Lab, server_list: ServerListFile) -> None:
@@ -348,9 +336,6 @@ async def test_server_is_not_removed_when_its_file_cannot_be_written(
     assert names(lab) == ["a"]
 
 
-# ------------------------------------------------------------------ names in settings
-
-
 async def test_references_are_shown_and_expanded_only_on_connect(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,9 +362,6 @@ async def test_the_value_of_a_secret_variable_is_written_nowhere(
     assert lab.engine.log.credentials.names()[b"s3cr3t-enough"] == "LENS_TOKEN"
 
 
-# ------------------------------------------------------------------ all at once
-
-
 async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> None:
     lab.engine.save(replace(fault_entry(name="one"), auto_connect=True))
     lab.engine.save(replace(fault_entry("silent", name="slow"), auto_connect=True))
@@ -398,9 +380,6 @@ async def test_only_auto_connect_servers_are_connected_at_startup(lab: Lab) -> N
     await lab.until(ServerStatus.CONNECTED, "other")
     await lab.engine.servers.connecting.disconnect_all()
     assert lab.view("slow").status is ServerStatus.IDLE
-
-
-# ------------------------------------------------------------------ addresses with names in them
 
 
 async def test_login_belongs_to_the_expanded_url_and_survives_a_reconnect(

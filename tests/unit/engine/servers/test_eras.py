@@ -77,9 +77,6 @@ async def post(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Post]:
     await post.engine.close()
 
 
-# ------------------------------------------------------------------ changes
-
-
 async def test_list_change_on_a_stream_reaches_the_view(post: Post) -> None:
     await post.connect(tools={"listChanged": True}, prompts={"listChanged": True})
     stream = await post.wire.next()
@@ -112,9 +109,6 @@ async def test_session_server_sends_change_notifications_unasked(post: Post) -> 
     post.wire.show_message(method="notifications/tools/list_changed")
     assert post.changes == [("srv", "tools")]
     assert post.wire.sends_nothing()
-
-
-# ------------------------------------------------------------------ limits of one server
 
 
 @pytest.mark.parametrize(
@@ -161,9 +155,6 @@ async def test_keep_alive_can_be_disabled_for_one_server(
     await time.advance(31)
     assert post.wire.sends_nothing() is not needs_input
     await post.engine.close()
-
-
-# ------------------------------------------------------------------ entries that cannot be used
 
 
 async def test_one_unusable_entry_is_reported_and_blocks_no_other(tmp_path: Path) -> None:

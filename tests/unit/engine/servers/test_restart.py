@@ -87,9 +87,6 @@ async def yard(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Yard]:
     await yard.engine.close()
 
 
-# ------------------------------------------------------------------ the waits
-
-
 def test_delays_double_with_jitter_and_end() -> None:
     for seed in range(50):
         waits = list(reconnect_delays(rng=random.Random(seed)))
@@ -104,9 +101,6 @@ def test_two_clients_never_reconnect_at_the_same_time() -> None:
 
 def test_delay_is_never_longer_than_half_a_minute() -> None:
     assert max(reconnect_delays(tries=20)) <= 30
-
-
-# ------------------------------------------------------------------ restarting
 
 
 async def test_lost_connection_is_reconnected_and_the_view_says_so(yard: Yard) -> None:
@@ -270,9 +264,6 @@ async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(yar
     (row,) = (row for row in log.find("srv", RecordKind.REQUEST) if row.method == "tools/call")
     assert row.status is Status.GIVEN_UP
     assert log.find("srv", RecordKind.ERROR) == []  # an error of ours is not drawn as the server's
-
-
-# ------------------------------------------------------------------ keeping in touch
 
 
 async def pinged(yard: Yard) -> JSONObject:

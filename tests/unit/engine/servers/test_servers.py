@@ -33,9 +33,6 @@ def names(engine: Engine) -> list[str]:
     return [view.name for view in engine.views()]
 
 
-# ------------------------------------------------------------------ the catalogue
-
-
 async def test_server_list_is_loaded_and_its_problems_are_reported(
     engine: Engine, server_list: ServerListFile
 ) -> None:
@@ -96,9 +93,6 @@ async def test_removed_server_is_deleted_from_the_file_and_its_history_stays(
 def test_a_given_log_is_used_though_it_is_empty() -> None:
     log = TrafficLog()
     assert Engine(log=log).log is log
-
-
-# ------------------------------------------------------------------ connecting and stopping in any order
 
 
 async def test_a_failure_is_raised_and_shown(lab: Lab) -> None:

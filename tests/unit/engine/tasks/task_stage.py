@@ -77,8 +77,6 @@ class TaskDesk:
         self.wire = MemoryWire()
         return self.wire
 
-    # -------------------------------------------------------------- the server's part
-
     async def connect(self, offered: JSONObject | None = None) -> None:
         connecting = asyncio.get_running_loop().create_task(self.engine.connect("srv"))
         await self.settle()
@@ -136,8 +134,6 @@ class TaskDesk:
         await self.settle()
         await self.time.advance(seconds)
         await self.settle()
-
-    # -------------------------------------------------------------- our part
 
     def call(self) -> asyncio.Task[CallOutcome]:
         work = self.engine.by_hand.call(

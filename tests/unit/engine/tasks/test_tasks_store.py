@@ -49,9 +49,6 @@ async def end(harness: TaskDesk, seconds: float = 1.1) -> None:
         await harness.poll("completed", seconds, result=OUTCOME)
 
 
-# ------------------------------------------------------------------ both designs
-
-
 @pytest.mark.parametrize(
     ("revision", "interval"), [(R4, {"pollInterval": 5000}), (R5, {"pollIntervalMs": 5000})], ids=str
 )
@@ -213,9 +210,6 @@ async def test_status_of_another_task_is_reported_once_and_ignored(
     assert harness.view.problems == ("The state is that of another task, “u”.",)
 
 
-# ------------------------------------------------------------------ what the person does
-
-
 @BOTH
 async def test_cancelling_the_call_cancels_the_task_and_detaching_does_not(
     monkeypatch: pytest.MonkeyPatch, revision: Revision
@@ -343,9 +337,6 @@ async def test_progress_on_a_later_connection_does_not_belong_to_an_earlier_task
         assert harness.view.progress is None
 
 
-# ------------------------------------------------------------------ 2025-11-25
-
-
 async def test_progress_continues_under_the_token_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R4, monkeypatch) as harness:
         calling = harness.call()
@@ -417,9 +408,6 @@ async def test_a_result_that_is_refused_too_early_is_fetched_at_the_end(
         await end(harness)
         assert read((await calling).response).result == OUTCOME
         assert harness.view.problems == ("tasks/result was refused while the task was input_required.",)
-
-
-# ------------------------------------------------------------------ the extension
 
 
 async def test_task_changes_are_listened_for_while_tasks_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -543,9 +531,6 @@ async def test_failed_task_gives_its_embedded_error(
         await harness.poll("failed", error=error, statusMessage="as the status says")
         outcome = await calling
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, summary)
-
-
-# ------------------------------------------------------------------ human time
 
 
 @BOTH

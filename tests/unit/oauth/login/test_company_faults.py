@@ -66,9 +66,6 @@ def later(company: Company, clock: FakeClock) -> None:
     company.now += 3600
 
 
-# ------------------------------------------------------------------ the network, and what was typed
-
-
 async def test_a_provider_that_cannot_be_reached_is_named_with_the_cause(
     harness: Harness, company: Company, unused_tcp_port: int
 ) -> None:
@@ -108,9 +105,6 @@ async def test_network_loss_during_a_refresh_keeps_the_provider_login(
     company.world.paths["/idp/token"] = works
     assert (await log_in(harness, company)).failure == ""
     assert len(company.requested()) == 1, "nobody had to sign in again"
-
-
-# ------------------------------------------------------------------ a sign-in that is worth nothing any more
 
 
 async def test_invalid_refreshed_token_ends_the_provider_login(
@@ -174,9 +168,6 @@ async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediatel
     assert (len(refused), len(company.requested())) == (1, 2)
 
 
-# ------------------------------------------------------------------ who else is at it
-
-
 async def test_only_one_of_two_concurrent_logins_refreshes_the_provider_login(
     harness: Harness, company: Company, clock: FakeClock
 ) -> None:
@@ -235,9 +226,6 @@ async def test_abandoned_login_times_out(harness: Harness, company: Company) -> 
         await login.run()
         assert step(login.view, StepId.WAIT).state is StepState.FAILED
     assert company.world.requested("/idp/token") == []
-
-
-# ------------------------------------------------------------------ to whom credentials go
 
 
 @pytest.mark.parametrize("grant", ["client_credentials", "enterprise", "authorization_code"])

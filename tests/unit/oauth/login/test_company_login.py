@@ -56,9 +56,6 @@ def step(view: LoginView, id: StepId) -> Step:
 _BROWSER = (StepId.AUTHORIZE, StepId.WAIT, StepId.CALLBACK, StepId.ID_TOKEN_REQUEST, StepId.ID_TOKEN_REPLY)
 
 
-# ------------------------------------------------------------------ signing in
-
-
 async def test_user_logs_in_and_the_id_token_leads_to_an_access_token(
     harness: Harness, company: Company, world: World
 ) -> None:
@@ -189,9 +186,6 @@ async def test_provider_secret_is_sent_only_to_the_provider(harness: Harness, co
     assert "hush" not in str([seen.body for seen in company.world.requested("/idp/token")])
 
 
-# ------------------------------------------------------------------ not signing in again
-
-
 async def test_logged_in_user_is_not_asked_again(harness: Harness, company: Company) -> None:
     await log_in(harness, company)
     view = await log_in(harness, company)
@@ -290,9 +284,6 @@ async def test_entered_id_token_is_used_without_a_login(harness: Harness, compan
     assert len(company.requested("token-exchange")) == 1
 
 
-# ------------------------------------------------------------------ going back
-
-
 async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harness, company: Company) -> None:
     async with harness.login(company.world, settings=company.settings) as login:
         await login.run_to(StepId.ID_TOKEN_REPLY)
@@ -302,9 +293,6 @@ async def test_going_back_to_the_browser_step_creates_new_secrets(harness: Harne
     first, second = company.requested()
     for name in ("state", "nonce", "code_challenge"):
         assert first.query[name] != second.query[name]
-
-
-# ------------------------------------------------------------------ as it is shown
 
 
 async def test_exports_contain_no_login_secret(harness: Harness, company: Company) -> None:
@@ -331,9 +319,6 @@ async def test_provider_has_its_own_lane_in_the_diagram(harness: Harness, compan
     view = await log_in(harness, company)
     assert "authorize" not in mermaid(view)
     assert Party.PROVIDER not in parties_of(arrow for arrow in arrows if arrow.step is StepId.PROBE)
-
-
-# ------------------------------------------------------------------ as the engine uses it
 
 
 @pytest.fixture

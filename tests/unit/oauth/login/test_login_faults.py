@@ -210,9 +210,6 @@ async def test_moved_server_is_detected(engine: Engine, demo: LoginDemo) -> None
     assert "RS-012" in {found.id for found in view.findings}
 
 
-# ------------------------------------------------------------------ what is seen while the login waits
-
-
 @pytest.mark.parametrize(
     ("name", "id"),
     [("state_dropped", "AZ-001"), ("state_changed", "AZ-002"), ("redirect_elsewhere", "AZ-009")],
@@ -237,9 +234,6 @@ async def test_invalid_callback_is_a_hint_and_the_wait_continues(
     assert not view.failure
     engine.logins.cancel(NAME)
     await running
-
-
-# ------------------------------------------------------------------ what is seen after the login
 
 
 @pytest.mark.parametrize(("name", "id"), [("not_rotated", "TOK-017"), ("refresh_unusable", "TOK-018")])

@@ -171,9 +171,6 @@ def test_findings_are_listed_most_severe_first() -> None:
     assert order == sorted(order, key=list(Severity).index)
 
 
-# ------------------------------------------------------------------ the diagram
-
-
 def test_diagram_has_a_message_for_every_request_and_response() -> None:
     arrows = [each for each in arrows_of(whole()) if each.step is StepId.TOKEN_REQUEST]
     assert [(each.source, each.target) for each in arrows] == [

@@ -52,9 +52,6 @@ def is_free(redirect_uri: str) -> bool:
         return probe.connect_ex(("127.0.0.1", urlsplit(redirect_uri).port or 0)) != 0
 
 
-# ------------------------------------------------------------------ tokens that have run out
-
-
 async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: World) -> None:
     clock = FakeClock()
     engine = Engine(clock=clock)
@@ -69,9 +66,6 @@ async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: Wor
         assert len(world.requested("/authorize")) == 2
     finally:
         await engine.close()
-
-
-# ------------------------------------------------------------------ signing out
 
 
 async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, world: World) -> None:
@@ -96,9 +90,6 @@ async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine
     await store.hold(replace(held, tokens=replace(held.tokens, issuer="http://before.example")))
     await engine.logins.forget_tokens(SERVER)
     assert await store.held() is None
-
-
-# ------------------------------------------------------------------ secrets go to whom they are for
 
 
 async def test_workload_sends_its_jwt_only_to_the_configured_issuer(
@@ -194,9 +185,6 @@ async def test_removed_server_leaves_no_tokens_of_a_cancelled_login(engine: Engi
     assert [secret.name for secret in await engine.secrets.stored()] == []
 
 
-# ------------------------------------------------------------------ nothing is left open
-
-
 @pytest.mark.parametrize("is_waiting", [True, False])
 async def test_cancelled_login_frees_the_port_immediately(
     harness: Harness, world: World, is_waiting: bool
@@ -226,9 +214,6 @@ async def test_cancelled_listener_leaves_no_port_open() -> None:
     with pytest.raises(asyncio.CancelledError):
         await opening
     assert is_free(listener.wait.redirect_uri)
-
-
-# ------------------------------------------------------------------ no secret in words
 
 
 def test_unsendable_header_is_not_quoted() -> None:

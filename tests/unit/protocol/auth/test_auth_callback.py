@@ -66,9 +66,6 @@ def test_callback_may_be_a_url_a_target_or_a_query(text: str) -> None:
     assert check_callback(read_callback(text.partition("?")[2]), NOT_PROMISED).code == "c"
 
 
-# ------------------------------------------------------------------ state
-
-
 def test_az_001_missing_state() -> None:
     verdict = check(code="c", iss=AS)
     assert (ids(verdict), verdict.code, verdict.is_ours) == (["AZ-001"], "", False)
@@ -98,9 +95,6 @@ def test_duplicate_code_is_rejected() -> None:
     verdict = check_callback(read_callback(f"?code=a&code=b&state={STATE}&iss={AS}"), EXPECTED)
     assert (verdict.code, verdict.is_ours) == ("", True)
     assert "more than once" in verdict.problem
-
-
-# ------------------------------------------------------------------ iss: the table of 2026-07-28
 
 
 def test_row_1_advertised_and_present_iss_is_compared() -> None:
@@ -164,9 +158,6 @@ def test_without_a_known_issuer_iss_is_only_shown() -> None:
     verdict = check(expected, code="c", state=STATE, iss="https://whoever.example")
     assert verdict.code == "c"
     assert ("iss", Result.SKIPPED) in steps(verdict)
-
-
-# ------------------------------------------------------------------ the rest of the findings
 
 
 def test_az_006_callback_in_the_fragment() -> None:

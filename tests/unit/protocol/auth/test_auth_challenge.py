@@ -137,9 +137,6 @@ def test_well_formed_header_round_trips(written: list[tuple[str, dict[str, str]]
     assert not challenges.problems
 
 
-# ------------------------------------------------------------------ choosing
-
-
 def chosen(status: int, *headers: str) -> Challenge | None:
     return choose_challenge(read_challenges(headers), status)
 
@@ -169,8 +166,6 @@ def test_dpop_challenge_is_accepted_and_others_are_not() -> None:
     assert chosen(403, "Bearer") == Challenge("Bearer")
 
 
-# ------------------------------------------------------------------ what it means
-
 ASKING = 'Bearer error="insufficient_scope", scope="a"'
 
 
@@ -197,9 +192,6 @@ def test_status_and_challenge_determine_the_next_step(
     status: int, header: str, with_token: bool, response: Answer
 ) -> None:
     assert answer_of(status, chosen(status, header), with_token=with_token) is response
-
-
-# ------------------------------------------------------------------ findings
 
 
 def test_correct_rejection_gives_no_finding() -> None:

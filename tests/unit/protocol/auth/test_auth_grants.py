@@ -100,9 +100,6 @@ def test_secret_is_sent_only_to_the_issuer_set_by_the_user() -> None:
     assert token_request.trusted_issuer("", ["", AS]) == ""
 
 
-# ------------------------------------------------------------------ DPoP
-
-
 def test_proof_names_the_request_url_without_its_query() -> None:
     claims = dpop.proof_claims("POST", "https://e:8443/mcp?a=b#c", 12.9, access_token="t", nonce="n")
     assert claims["htu"] == "https://e:8443/mcp"

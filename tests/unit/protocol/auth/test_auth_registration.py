@@ -90,9 +90,6 @@ def test_differences_from_the_request_are_listed() -> None:
     assert named == {"client_name": ("Lens", "Lens (beta)"), "response_types": (["code"], None)}
 
 
-# ------------------------------------------------------------------ each finding, provoked
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -181,9 +178,6 @@ def test_reg_010_registration_is_not_open(status: int) -> None:
     assert ids(registration) == ["REG-010"]
     assert registration.error is not None
     assert "client ID" in registration.problem
-
-
-# ------------------------------------------------------------------ the second try, and the rest
 
 
 def test_rejected_registration_is_retried_once_with_another_body() -> None:

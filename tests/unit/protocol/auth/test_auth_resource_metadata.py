@@ -50,9 +50,6 @@ def found_in(**members: JSON) -> list[str]:
     return ids(read(**members).findings)
 
 
-# ------------------------------------------------------------------ where
-
-
 def test_without_a_challenge_url_the_path_comes_before_the_root() -> None:
     assert locations() == [PATH_PLACE, ROOT_PLACE]
     assert [
@@ -99,9 +96,6 @@ def test_metadata_url_at_another_origin_is_found_and_tried() -> None:
     assert ids(found.findings) == ["AUTH-007"]
     assert "other.example:8443" in found.findings[0].seen
     assert found.candidates[0].url == "https://other.example:8443/prm"
-
-
-# ------------------------------------------------------------------ answers
 
 
 def reply(status: int = 200, body: bytes = b"{}", url: str = PATH_PLACE, **headers: str) -> Reply:
@@ -211,9 +205,6 @@ def test_two_documents_that_differ_are_found() -> None:
     )
 
 
-# ------------------------------------------------------------------ whose
-
-
 @pytest.mark.parametrize(
     ("resource", "relation"),
     [
@@ -272,9 +263,6 @@ def test_a_document_about_another_path_is_found() -> None:
 def test_document_about_a_parent_url_is_noted() -> None:
     assert found_in(resource="https://example.com") == ["PRM-004"]
     assert found_in(resource=SERVER + "/") == ["PRM-004"]
-
-
-# ------------------------------------------------------------------ what is in it
 
 
 def test_correct_document_gives_its_values_and_no_finding() -> None:
@@ -385,8 +373,6 @@ def test_any_document_can_be_parsed(content: JSONObject) -> None:
     reading = read_resource_metadata(document.content, SERVER, R5, PUBLIC_ONLY)
     assert reading.is_ours or any(one.severity is Severity.ERROR for one in reading.findings)
 
-
-# ------------------------------------------------------------------ which authorization server
 
 TWO = ("https://one.example", "https://two.example")
 

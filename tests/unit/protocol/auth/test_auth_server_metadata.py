@@ -62,9 +62,6 @@ def offers(content: JSONObject | None = None, /, *, has_secret: bool = False, **
     return ids(judge_support(read(content, **members).metadata, R5, has_secret=has_secret))
 
 
-# ------------------------------------------------------------------ where
-
-
 @pytest.mark.parametrize("issuer", ["https://auth.example.com", "https://auth.example.com/"])
 def test_issuer_without_a_path_has_two_metadata_urls(issuer: str) -> None:
     assert [location.url for location in server_metadata_urls(issuer)] == [
@@ -116,9 +113,6 @@ def test_two_documents_that_disagree_are_found() -> None:
     assert found.id == "ASM-021"
     assert "differ in token_endpoint." in found.seen
     assert judge_server_copies(GOOD, GOOD, R5) == ()
-
-
-# ------------------------------------------------------------------ whose
 
 
 def test_correct_document_gives_its_values_and_no_finding() -> None:
@@ -181,9 +175,6 @@ def test_a_missing_issuer_stops(issuer: JSON) -> None:
 
     assert "ASM-004" in ids(reading.findings)
     assert any(one.stops for one in reading.findings)
-
-
-# ------------------------------------------------------------------ endpoints
 
 
 @pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint"])
@@ -292,9 +283,6 @@ def test_hosts_are_compared_in_normalized_form() -> None:
         assert read(token_endpoint=f"https://{host}/t").foreign_hosts == (host,)
 
 
-# ------------------------------------------------------------------ types
-
-
 def test_members_of_the_wrong_type_are_found_and_treated_as_absent() -> None:
     reading = read(
         scopes_supported="a b",
@@ -326,9 +314,6 @@ def test_any_document_can_be_parsed(odd: JSONObject) -> None:
     support_traits(metadata)
     assert all(url.scheme == "https" for url in metadata.endpoints.values())
     assert metadata.stated_issuer == ISSUER or any(one.stops for one in reading.findings)
-
-
-# ------------------------------------------------------------------ offers
 
 
 def test_undeclared_pkce_is_rejected_since_2025_11_25() -> None:
@@ -416,8 +401,6 @@ def test_traits_show_what_was_declared_and_what_absence_means() -> None:
     assert traits["DPoP"].meaning == "Tokens can be bound to a key: “ES256”."
     assert traits["offline_access"].value == "no"
 
-
-# ------------------------------------------------------------------ 2025-03-26
 
 SERVER = "https://example.com:8443/deep/mcp?x=1"
 

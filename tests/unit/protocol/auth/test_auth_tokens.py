@@ -49,9 +49,6 @@ def jwt(**claims: JSON) -> str:
     return f"{b64url(to_wire({'alg': 'ES256'}))}.{b64url(to_wire(claims))}.c2ln"
 
 
-# ------------------------------------------------------------------ what is kept
-
-
 def test_valid_response_gives_tokens_with_an_absolute_expiry_and_no_findings() -> None:
     response = reply(**good(refresh_token="r", id_token="i"))
     assert response.tokens == TokenSet(
@@ -107,9 +104,6 @@ def test_token_exchange_gives_an_assertion_and_not_an_access_token() -> None:
     assert ids(response) == []
     wrong = reply(requested, **good(access_token=jag, token_type="N_A", issued_token_type="urn:x"))
     assert (wrong.tokens, ids(wrong)) == (None, ["TOK-003"])
-
-
-# ------------------------------------------------------------------ each finding, provoked
 
 
 @pytest.mark.parametrize("body", [b"access_token=t&token_type=bearer", b"<html>", b"", b"[]", b"\xff"])
@@ -263,9 +257,6 @@ def test_tok_018_unusable_refresh_response() -> None:
     assert ids(wants) == ["TOK-018"]
 
 
-# ------------------------------------------------------------------ what a refusal means
-
-
 def test_only_a_rejected_refresh_token_ends_the_login() -> None:
     assert reply(REFRESH, 400, error="invalid_grant").ends_login
     assert reply(REFRESH, 200, error="invalid_grant").ends_login
@@ -307,9 +298,6 @@ def test_any_response_gives_tokens_or_a_problem(
     if response.tokens is not None:
         assert response.tokens.authorization.isascii()
         assert response.tokens.authorization.isprintable()
-
-
-# ------------------------------------------------------------------ renewal
 
 
 @pytest.mark.parametrize(

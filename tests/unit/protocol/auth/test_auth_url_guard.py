@@ -340,9 +340,6 @@ def test_every_allowed_url_is_https_to_a_public_host(raw: str) -> None:
     assert url.host.split(".")[-1] != "localhost"
 
 
-# ------------------------------------------------------------------ what else the person typed
-
-
 def test_user_configured_provider_is_allowed_where_a_server_supplied_url_is_not() -> None:
     """A company's identity provider is in the company's network, whatever the server may name."""
     allowed = allowance_for("https://mcp.example/mcp", typed=("https://10.1.2.3/idp", "", "no address"))

@@ -110,8 +110,6 @@ def test_lists_and_tools_in_a_reply_need_a_later_version() -> None:
     )
 
 
-# ------------------------------------------------------------------ forms and pages
-
 FIELDS: dict[str, JSON] = {
     "text": {"type": "string", "minLength": 2, "maxLength": 4},
     "mail": {"type": "string", "format": "email"},

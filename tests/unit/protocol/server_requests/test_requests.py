@@ -232,9 +232,6 @@ def test_million_violations_give_a_few_findings() -> None:
     assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form has plain fields only.",)
 
 
-# ------------------------------------------------------------------ elicitation
-
-
 def test_form_is_read_with_its_original_schema() -> None:
     params = form("name", name={"type": "string"}, tags=SEVERAL, deep={"type": "object"})
     requested = read_server_request(ELICITATION, params, R4)
@@ -357,9 +354,6 @@ def test_url_elicitation_that_breaks_a_rule_has_findings(
 ) -> None:
     (note,) = notes(read_server_request(ELICITATION, params, revision), revision)
     assert note.startswith(reported)
-
-
-# ------------------------------------------------------------------ the rest
 
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {}}])

@@ -132,9 +132,6 @@ def test_a_batch_is_a_request_and_a_response() -> None:
     assert roles(related_messages(conversation.log, 0)) == [(0, "request"), (1, "response")]
 
 
-# ------------------------------------------------------------------ bounds
-
-
 def test_too_many_steps_are_truncated_to_the_first_and_last() -> None:
     conversation = Talk()
     id = conversation.call()

@@ -101,9 +101,6 @@ def test_rows_without_a_method_are_in_no_group() -> None:
     assert counted(conversation) == {}
 
 
-# ------------------------------------------------------------------ people
-
-
 def test_user_time_is_excluded_from_latency() -> None:
     conversation = Talk()
     id = conversation.call()
@@ -144,9 +141,6 @@ def test_roots_request_is_timed_without_user_time() -> None:
     assert (stats.p50_ns, stats.human_ns) == (3 * MS, 0)
 
 
-# ------------------------------------------------------------------ slices
-
-
 @given(actions, st.lists(st.integers(0, 60), max_size=5), st.booleans())
 def test_incremental_slices_give_the_same_result_as_all_at_once(
     script: list[Action], cuts: list[int], is_sparse: bool
@@ -175,8 +169,6 @@ def test_subjects_beyond_the_limit_are_counted_together(monkeypatch: pytest.Monk
     stats = counted(conversation)
     assert {subject: one.count for (_, subject), one in stats.items()} == {"": 5, "a": 2, "b": 1, OTHERS: 2}
 
-
-# ------------------------------------------------------------------ latencies
 
 durations = st.lists(st.integers(0, 10**13) | st.integers(0, 200), min_size=1, max_size=200)
 
@@ -224,8 +216,6 @@ def test_without_timings_there_are_no_percentiles() -> None:
     assert Latencies().percentiles([0.5]) == [None]
     assert Latencies().bins() == ()
 
-
-# ------------------------------------------------------------------ rates
 
 moments = st.lists(st.integers(0, 10**11).map(lambda at: WALL + at), min_size=1, max_size=200)
 

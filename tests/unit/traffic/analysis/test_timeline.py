@@ -157,9 +157,6 @@ def test_marks_say_what_happened_inside() -> None:
     assert marks[0].row == http
 
 
-# ------------------------------------------------------------------ several runs in one capture
-
-
 def append(log: TrafficLog, monotonic: int, wall: int, duration: int | None) -> int:
     row = log.append(0, RecordKind.REQUEST, Direction.OUT, monotonic, wall, b"{}", "tools/call")
     log.belongs_to(row, row)
@@ -212,9 +209,6 @@ def test_unreasonable_times_are_harmless() -> None:
     assert span is not None
     assert sum(timeline.overview(100).counts) == 3
     assert len(timeline.window(*span, 100)[0].pieces) <= 202
-
-
-# ------------------------------------------------------------------ properties
 
 
 @given(actions, st.lists(st.integers(0, 60), max_size=5))
@@ -286,9 +280,6 @@ def test_a_window_never_has_more_to_paint_than_its_pixels_allow(
 
 def _is_wide(piece: Piece, pixel: int) -> bool:
     return piece.end_ns is None or piece.end_ns - piece.start_ns >= 2 * pixel
-
-
-# ------------------------------------------------------------------ painting
 
 
 def crowd(count: int, servers: int = 1, max_length: int = 3 * MS) -> TrafficLog:

@@ -93,8 +93,6 @@ def written(writing: Writing, sink: BytesIO) -> tuple[bytes, Dropped]:
     return sink.getvalue(), dropped
 
 
-# ------------------------------------------------------------------ arbitrary logs
-
 texts = st.text(max_size=12)
 header_lists = st.lists(st.tuples(texts, texts), max_size=3).map(tuple)
 nanoseconds = st.none() | st.integers(0, 2**60)

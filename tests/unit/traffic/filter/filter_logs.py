@@ -112,8 +112,6 @@ def rows_read(log: TrafficLog, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-# ------------------------------------------------------------ random rows
-
 _LEAVES: tuple[JSON, ...] = (
     "a",
     "/etc/passwd",
@@ -186,7 +184,6 @@ def _random_value(pick: Random, depth: int = 0) -> JSON:
 
 logs = st.integers(0, 10_000).map(random_log)
 
-# ------------------------------------------------------------ random filters
 
 _VALUES = {
     "server": ("git", "github", "*Ü*", "nobody"),

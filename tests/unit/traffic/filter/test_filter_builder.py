@@ -98,9 +98,6 @@ def test_a_long_value_is_filtered_by_its_beginning() -> None:
     assert list(compile(parse(text), log, now_ns=NOON).rows(range(2))) == [0]
 
 
-# ------------------------------------------------------------ the manual
-
-
 def test_the_help_page_is_the_manual() -> None:
     page = FilePath(parser.__file__).parents[3] / "resources" / "help" / "filters.md"
     assert page.read_text(encoding="utf-8") == manual(), "write manual() to resources/help/filters.md"

@@ -69,9 +69,6 @@ def test_amount_is_a_number_or_a_size_or_none() -> None:
     assert [read_amount(text) for text in ("5", "-2.5", "10k", "ten", "")] == [5, -2.5, 10_000, None, None]
 
 
-# ------------------------------------------------------------ times
-
-
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/St_Johns"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("TZ", request.param)
@@ -114,9 +111,6 @@ def test_a_day_may_have_25_hours(monkeypatch: pytest.MonkeyPatch) -> None:
         time.tzset()
     assert isinstance(day, Moment)
     assert day.end - day.start == 25 * 3600 * S
-
-
-# ------------------------------------------------------------ patterns
 
 
 @pytest.mark.parametrize(
@@ -168,8 +162,6 @@ def test_glob_matches_like_a_backtracking_pattern(pattern: str, text: str) -> No
     slow = regular_expression(r"\A" + pattern.lower().replace(".", r"\.").replace("*", "[^x]*") + r"\Z")
     assert (glob(pattern).fullmatch(text.casefold()) is not None) == (slow.search(text.lower()) is not None)
 
-
-# ------------------------------------------------------------ free text
 
 _letters = st.text(alphabet=st.sampled_from("abcÄéß/\\\"<>&'\n\t😀Ωи 7"), min_size=1, max_size=6)
 

@@ -59,9 +59,6 @@ def test_every_comparison_agrees_with_row_matching(word: str) -> None:
     assert 0 < found < requested  # there was something to agree on
 
 
-# ------------------------------------------------------------ what the words mean
-
-
 LOG = make_log(
     RowSpec(
         raw=b'{"id":7,"method":"tools/call","params":{"name":"add_issue","arguments":{"path":"/etc/passwd","n":15}}}',

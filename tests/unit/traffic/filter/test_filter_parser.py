@@ -31,9 +31,6 @@ def _is(word: str, value: str, operator: Operator = Operator.FITS) -> Compare:
     return Compare(Path(word), operator, (value,))
 
 
-# ------------------------------------------------------------ reading
-
-
 def test_manual_example_is_parsed_as_it_looks() -> None:
     text = 'method:tools/call and not status:error and dur>500ms and args.path ~ "^/etc" and size>10k'
     assert parse(text) == And(
@@ -106,8 +103,6 @@ def test_every_example_in_the_table_is_a_filter_on_its_keyword() -> None:
         assert node.path.word == field.word
 
 
-# ------------------------------------------------------------ writing
-
 _names = st.one_of(st.text(max_size=5), st.sampled_from(["a", "a b", "x.y", "*", '"', "0", "é", "\ud800"]))
 _steps = st.lists(
     st.one_of(st.builds(Member, _names), st.builds(Index, st.integers(-99, 99)), st.just(Every())), max_size=4
@@ -147,8 +142,6 @@ def test_written_filter_round_trips_whatever_names_and_values_contain(node: Node
 def test_written_filter_round_trips_for_every_keyword(node: Node) -> None:
     assert parse(to_text(node)) == node
 
-
-# ------------------------------------------------------------ mistakes
 
 _pieces = st.sampled_from(
     (

@@ -145,8 +145,6 @@ class DetailView(QWidget):
         elif not self._related_timer.isActive() and row_facts.is_open(self._log, number):
             self._related_timer.start()
 
-    # -------------------------------------------------------------- what is shown
-
     def _show_all(self, number: int) -> None:
         self._shown_state = row_facts.state_of(self._log, number)
         self._head.show_row(self._log, number)
@@ -190,8 +188,6 @@ class DetailView(QWidget):
             self._filled.clear()
             self._fill_tab()
 
-    # -------------------------------------------------------------- made when looked at
-
     @cached_property
     def http(self) -> HttpView:
         view = self._put(Tab.HTTP, HttpView(self._theme))
@@ -227,8 +223,6 @@ class DetailView(QWidget):
         if position is not None:
             position.deleteLater()
         return view
-
-    # -------------------------------------------------------------- making
 
     def _connect(self) -> None:
         self.message.filter_requested.connect(self.filter_requested)

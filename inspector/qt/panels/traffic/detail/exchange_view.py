@@ -226,8 +226,6 @@ class ExchangeView(QWidget):
         is_shown = self._other is not None and self._other.isVisibleTo(self) and self._other.has_message
         return self._other.message if is_shown and self._other is not None else None
 
-    # -------------------------------------------------------------- one or two
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._both_by_hand is None:
@@ -267,8 +265,6 @@ class ExchangeView(QWidget):
     def _sides(self) -> list[MessageSide]:
         return [self._own] if self._other is None else [self._own, self._other]
 
-    # -------------------------------------------------------------- forms
-
     def _show_forms(self) -> None:
         offered: set[Form] = set()
         for side in self._sides():
@@ -291,8 +287,6 @@ class ExchangeView(QWidget):
     def _on_both_triggered(self, both: bool) -> None:
         self._both_by_hand = both
         self._show_sides()
-
-    # -------------------------------------------------------------- making
 
     def _make_side(self) -> MessageSide:
         side = MessageSide(self._bridge, self._theme)

@@ -102,8 +102,6 @@ class DecodedView(QWidget):
             self._splitter.setOrientation(wanted)
             self._splitter.setSizes([90, 300] if is_narrow else [180, self.width() - 180])
 
-    # --------------------------------------------------------------
-
     def _on_current_changed(self, position: int) -> None:
         if not 0 <= position < len(self._decodings):
             return
@@ -155,8 +153,6 @@ class DecodedView(QWidget):
             ending = _ENDINGS.get(decoding.mime_type, "bin" if decoding.data else "txt")
             data = decoding.data or decoding.text.encode(errors="surrogatepass")
             save_bytes(self, "Save what was decoded", f"decoded.{ending}", data)
-
-    # --------------------------------------------------------------
 
     def _make_content(self) -> QWidget:
         content = QWidget()
@@ -264,8 +260,6 @@ class JsonTreeView(QWidget):
         """Return the text shown below the tree; "" while hidden."""
         return self._whole.shown_text() if self._whole is not None and self._whole.isVisibleTo(self) else ""
 
-    # -------------------------------------------------------------- what can be done with a row
-
     def copy_value(self) -> None:
         """Copy a leaf's text; a container as JSON, as far as it is available."""
         index = self.view.currentIndex()
@@ -327,8 +321,6 @@ class JsonTreeView(QWidget):
             menu.addAction("Expand all below", self.expand_below)
         menu.addAction("Collapse all", self.view.collapseAll)
         return menu
-
-    # --------------------------------------------------------------
 
     def _ask_for_filter(self, *, exclude: bool) -> None:
         index = self.view.currentIndex()

@@ -231,8 +231,6 @@ class MessageView(QWidget):
         if self._body is not None:
             self._saver.ask(self._body, "message.json" if self._is_json else "message.txt")
 
-    # -------------------------------------------------------------- showing
-
     @cached_property
     def _nothing(self) -> EmptyState:
         nothing = EmptyState(self._theme)
@@ -289,8 +287,6 @@ class MessageView(QWidget):
             view.set_secret(self.has_secrets and not isinstance(body, MaskedBody))
             view.set_body(body, "pretty" if is_pretty else "bytes" if form is Form.BYTES else "text")
 
-    # -------------------------------------------------------------- the tree
-
     def _fill_tree(self, gate: ContentStack, body: RowBody) -> None:
         if body.is_small:
             self._show_tree(gate, json_tree(body.part(0, len(body))))
@@ -319,8 +315,6 @@ class MessageView(QWidget):
             widget.set_value(tree.value)
             gate.open()
 
-    # -------------------------------------------------------------- what is packed inside
-
     def _look_inside(self, body: RowBody) -> None:
         self._decodings = ()
         if body.is_small:
@@ -336,8 +330,6 @@ class MessageView(QWidget):
                 self._show()
                 self.forms_changed.emit()
 
-    # -------------------------------------------------------------- work elsewhere
-
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(self._bridge.start(f"read row {self._row}", work, self))
 
@@ -352,8 +344,6 @@ class MessageView(QWidget):
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()
-
-    # -------------------------------------------------------------- paths
 
     def _path(self, steps: Steps) -> str:
         assert self._log is not None

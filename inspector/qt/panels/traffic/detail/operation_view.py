@@ -388,8 +388,6 @@ class Waterfall(QWidget):
         for position, bar in enumerate(self._timing.bars):
             self._paint_bar(painter, bar, QRect(0, position * height, self.width(), height), track)
 
-    # --------------------------------------------------------------
-
     def _row_height(self) -> int:
         return self._theme.row_height()
 

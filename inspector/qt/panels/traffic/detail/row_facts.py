@@ -89,9 +89,6 @@ def _kind(log: TrafficLog, row: int) -> str:
     return RecordKind(log.kind(row)).name.lower()
 
 
-# ------------------------------------------------------------------ how a row stands
-
-
 def is_carried_by_http(log: TrafficLog, row: int) -> bool:
     return log.kind(row) == RecordKind.HTTP or log.exchange(row) is not None
 

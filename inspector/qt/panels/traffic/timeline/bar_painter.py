@@ -158,8 +158,6 @@ class BarPainter:
         self._mark = tokens.color("text")
         self._mark_edge = QPen(tokens.color("surface"), 1)
 
-    # -------------------------------------------------------------- bars
-
     def block(self, painter: QPainter, x: int, y: int, width: int, height: int, status: Status) -> None:
         """Paint one or several bars that are too small for an edge."""
         inset = 0 if status in FAILED else 3
@@ -207,8 +205,6 @@ class BarPainter:
         painter.setPen(self._wait_edge)
         painter.drawLine(box.topLeft(), box.bottomLeft())
         painter.drawLine(box.topRight(), box.bottomRight())
-
-    # -------------------------------------------------------------- moments
 
     def mark(self, painter: QPainter, x: float, top: float, height: float, kind: MarkKind) -> None:
         """Paint a moment in a bar; each kind has a shape, mostly at the edges, off the text."""

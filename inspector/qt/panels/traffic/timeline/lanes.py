@@ -88,8 +88,6 @@ class LanesView(QAbstractScrollArea):
         span.changed.connect(self.refresh)
         theme.changed.connect(self._on_theme_changed)
 
-    # -------------------------------------------------------------- what others ask
-
     def refresh(self) -> None:
         """Lay out the lanes again after bars changed, and repaint."""
         self._layout = LaneLayout(self._bars.lanes(*self._span.shown), self._closed, self._pitch)
@@ -125,8 +123,6 @@ class LanesView(QAbstractScrollArea):
         if box is not None:
             top, bar = box.y_of(position.subrow), self.verticalScrollBar()
             bar.setValue(max(min(bar.value(), top - 8), top + self._pitch + 8 - self.viewport().height()))
-
-    # -------------------------------------------------------------- painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self.viewport()) as painter:  # also ends on an error: a painter left open crashes
@@ -204,8 +200,6 @@ class LanesView(QAbstractScrollArea):
 
     def _ratio(self) -> float:
         return self.viewport().devicePixelRatioF()
-
-    # -------------------------------------------------------------- mouse
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         delta = event.angleDelta()
@@ -290,8 +284,6 @@ class LanesView(QAbstractScrollArea):
     def _y(self, at: QPoint) -> int:
         return at.y() + self.verticalScrollBar().value()
 
-    # -------------------------------------------------------------- keys
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, middle = event.key(), sum(self._span.shown) // 2
         match key:
@@ -357,8 +349,6 @@ class LanesView(QAbstractScrollArea):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.viewport().update()
-
-    # -------------------------------------------------------------- geometry
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -100,8 +100,6 @@ class OverviewStrip(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, _HEIGHT)
 
-    # -------------------------------------------------------------- painting
-
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:  # also ends on an error: a painter left open crashes
             self._paint(painter)
@@ -173,8 +171,6 @@ class OverviewStrip(QWidget):
         left = min(max(scale.x(start), 0.0), scale.width - 2.0)
         return left, min(max(scale.x(end), left + 2.0), float(scale.width))
 
-    # -------------------------------------------------------------- mouse
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
             self._pressed = self._x(event.position().toPoint())
@@ -223,8 +219,6 @@ class OverviewStrip(QWidget):
 
     def _x(self, at: QPoint) -> int:
         return at.x() - self.left
-
-    # -------------------------------------------------------------- keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         tenth, middle = max(1, self._span.length // 10), sum(self._span.shown) // 2

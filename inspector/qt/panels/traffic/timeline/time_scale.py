@@ -98,8 +98,6 @@ class TimeRange(QObject):
         room = round((end - start) * _ROOM)
         return start - room, end + room
 
-    # --------------------------------------------------------------
-
     def _show(self, start: int, end: int) -> None:
         if (start, end) != self.shown:
             self.shown = (start, end)

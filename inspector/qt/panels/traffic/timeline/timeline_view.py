@@ -120,8 +120,6 @@ class TimelineView(QWidget):
         if operation is not None:
             self.menu_requested.emit(operation, self.lanes.viewport().mapToGlobal(at))
 
-    # -------------------------------------------------------------- rows
-
     def reset(self) -> None:
         """Remove all rows."""
         self.bars.reset()
@@ -163,8 +161,6 @@ class TimelineView(QWidget):
         if not start <= wall[rows[0]] <= end or not start <= wall[rows[-1]] <= end:
             self._set_chosen(None)
             self.span.fit()
-
-    # -------------------------------------------------------------- keeping up
 
     def _change(self) -> None:
         if self.isVisible() and not self._soon.isActive():
@@ -241,8 +237,6 @@ class TimelineView(QWidget):
         for timer in (self._soon, self._growth, self._timeout):
             timer.stop()
 
-    # -------------------------------------------------------------- which time
-
     def _on_dragged(self, span: tuple[int, int]) -> None:
         self._set_chosen(span)
         self.range_chosen.emit(span)
@@ -256,8 +250,6 @@ class TimelineView(QWidget):
     def _set_chosen(self, span: tuple[int, int] | None) -> None:
         self._chosen = span
         self.head.set_chosen(span is not None)
-
-    # -------------------------------------------------------------- looks
 
     def _find_density(self, scale: TimeScale) -> Density:
         wall, length = self._source.log.columns.wall, len(self._source.log)
