@@ -127,8 +127,11 @@ def write_expected(call: Path, data: bytes, *, is_private: bool) -> None:
     _require_inside(path, call.parent)
     text = (write_exactly(_object(data)) + "\n").encode()
     if len(text) > MAX_EXPECTED_BYTES:
-        message = f"The result has {size(len(text))}: more than {size(MAX_EXPECTED_BYTES)} are not kept as expected."
-        raise ConfigError(message, "Ask for less of it.")
+        limit = size(MAX_EXPECTED_BYTES)
+        raise ConfigError(
+            f"The result has {size(len(text))}: more than {limit} are not kept as expected.",
+            "Ask for less of it.",
+        )
     write_bytes(path, text, is_private=is_private)
 
 

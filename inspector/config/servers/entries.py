@@ -156,11 +156,11 @@ def _known(value: JSONObject, kind: type) -> JSONObject:
 
 def _written(value: Auth | IdentityProvider | SecretRef) -> JSONObject:
     members: JSONObject = {}
-    for field in fields(value):
-        content = getattr(value, field.name)
-        if content != field.default:
+    for member in fields(value):
+        content = getattr(value, member.name)
+        if content != member.default:
             is_nested = isinstance(content, IdentityProvider | SecretRef)
-            members[_member(field.name)] = _written(content) if is_nested else content
+            members[_member(member.name)] = _written(content) if is_nested else content
     return members
 
 

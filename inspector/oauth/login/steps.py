@@ -293,10 +293,10 @@ _USUAL = Overrides()
 def write_overrides(overrides: Overrides) -> JSONObject:
     """Return the non-default options, by field name of `Overrides`."""
     written: JSONObject = {}
-    for field in fields(Overrides):
-        value = getattr(overrides, field.name)
-        if field.name not in _NOT_REMEMBERED and value != getattr(_USUAL, field.name):
-            written[field.name] = _written(value)
+    for option in fields(Overrides):
+        value = getattr(overrides, option.name)
+        if option.name not in _NOT_REMEMBERED and value != getattr(_USUAL, option.name):
+            written[option.name] = _written(value)
     return written
 
 
@@ -307,11 +307,11 @@ def read_overrides(value: JSON) -> Overrides:
     """
     members = value if isinstance(value, dict) else {}
     read = {
-        field.name: found
-        for field in fields(Overrides)
-        if field.name in members
-        and field.name not in _NOT_REMEMBERED
-        and (found := _read(field.name, members[field.name])) is not None
+        option.name: found
+        for option in fields(Overrides)
+        if option.name in members
+        and option.name not in _NOT_REMEMBERED
+        and (found := _read(option.name, members[option.name])) is not None
     }
     return Overrides(**read)
 

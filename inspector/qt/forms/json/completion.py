@@ -103,8 +103,8 @@ def _shapes(field: ObjectField) -> list[ObjectField]:
 
 def _keys(fields: list[Field], there: frozenset[str], text: str, end: int) -> Iterator[tuple[str, str]]:
     has_colon = text[end : end + 20].lstrip().startswith(":")
-    for field in fields:
-        for shape in _shapes(field) if isinstance(field, ObjectField) else ():
+    for one in fields:
+        for shape in _shapes(one) if isinstance(one, ObjectField) else ():
             for member in shape.members:
                 if member.name in there:
                     continue
@@ -114,12 +114,12 @@ def _keys(fields: list[Field], there: frozenset[str], text: str, end: int) -> It
 
 
 def _values(fields: list[Field]) -> Iterator[tuple[str, str]]:
-    for field in fields:
-        if field.default is not ABSENT:
-            yield write_line(field.default), "default"
-        yield from ((write_line(value), note) for value, note in _matching(field))
-        yield from ((write_line(value), "example") for value in field.examples)
-        if field.nullable:
+    for one in fields:
+        if one.default is not ABSENT:
+            yield write_line(one.default), "default"
+        yield from ((write_line(value), note) for value, note in _matching(one))
+        yield from ((write_line(value), "example") for value in one.examples)
+        if one.nullable:
             yield "null", ""
 
 
